@@ -1,0 +1,35 @@
+# The commands people type. Each sets up what it needs in .venv; PYTHON may name another interpreter (3.11 or later).
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: reproduce test check unit bench docs clean
+
+reproduce: .venv/ready  ## draw the paper's figures into figures/
+	$(BIN)/python -m astonish.paper.gaussian figures
+
+test: check unit  ## everything that must hold
+
+check: .venv/ready  ## lint, format, types, and who may import whom
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+unit: .venv/ready  ## tests, and the examples in docstrings, README and docs
+	$(BIN)/pytest
+
+bench: .venv/ready  ## speed, as ratios against named rivals measured in the same run
+	$(BIN)/python benchmarks/run.py
+
+docs: .venv/ready  ## run every example in the documentation
+	$(BIN)/pytest README.md docs
+
+clean:
+	rm -rf .venv figures
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "astonish needs Python 3.11 or later; set PYTHON=")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[all]" --group dev
+	touch $@
