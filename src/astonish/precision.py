@@ -1,0 +1,42 @@
+"""How do we compute in double precision without changing JAX's settings for the rest of the program?
+
+The maths takes whatever precision it is given. Numbers that people write are kept as NumPy's float64, and the doors
+(`run`, `Stream`) compute inside `double()`.
+"""
+
+from contextlib import AbstractContextManager
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+Number = Array | float
+
+
+def double() -> AbstractContextManager[Any]:
+    """Inside, JAX computes in float64; outside, as before."""
+    return cast(AbstractContextManager[Any], jax.enable_x64(True))
+
+
+def number(value: Any) -> Array:
+    """Floating-point numbers from what people write, in full precision: a JAX array stays what it is."""
+    if isinstance(value, jax.Array):
+        return value.astype(jnp.result_type(float, value))
+    return cast(Array, np.asarray(value, np.float64))  # as good as a JAX array, and in double precision everywhere
+
+
+def as_double(tree: Any) -> Any:
+    """The same tree with its floating-point leaves as NumPy's float64."""
+
+    def convert(leaf: Any) -> Any:
+        leaf = np.asarray(leaf)
+        return leaf.astype(np.float64) if leaf.dtype.kind == "f" else leaf
+
+    return jax.tree.map(convert, tree)
+
+
+def limits(value: Any) -> Any:
+    """Largest, smallest and spacing of floating-point numbers of the kind that computing with `value` gives."""
+    return jnp.finfo(jnp.result_type(float, value))
