@@ -1,0 +1,74 @@
+"""Gaussian beliefs: where is the mean of samples whose noise is known?
+
+The kernel is `exp(-precision (theta - mean)^2 / 2)`: it is stored by its own mean, not as a natural parameter, so that
+nothing is lost when the mean is far from zero.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from astonish.domain import Domain, parameter
+from astonish.precision import Number, limits, number
+from astonish.special import log, reciprocal
+
+_LOG_TWO_PI = math.log(2 * math.pi)
+
+
+class GaussianBelief(NamedTuple):
+    """A normal distribution over the unknown mean."""
+
+    mean: Array
+    precision: Array
+
+    @property
+    def std(self) -> Array:
+        return jnp.asarray(self.precision) ** -0.5
+
+    @property
+    def mode(self) -> Array:
+        return self.mean
+
+    def __repr__(self) -> str:
+        return f"GaussianBelief(mean={self.mean}, std={self.std})"
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Gaussian:
+    """Conjugate to samples `x` from a normal distribution with standard deviation `noise` (section 4.10).
+
+    >>> Gaussian(noise=4.0).prior(mean=1.0)
+    GaussianBelief(mean=1.0, std=4.0)
+    """
+
+    noise: Number = parameter(1.0, Domain(0.0, open=True))
+    one_sample_is_enough: ClassVar[bool] = True
+    samples: ClassVar[Domain] = Domain()
+
+    def prior(self, mean: Number = 0.0, std: Number | None = None) -> GaussianBelief:
+        """A belief with this mean, and as uncertain as one sample unless `std` says otherwise."""
+        return GaussianBelief(number(mean), 1 / number(self.noise if std is None else std) ** 2)
+
+    def flat(self) -> GaussianBelief:
+        return GaussianBelief(jnp.zeros(()), jnp.zeros(()))
+
+    def likelihood(self, x: Number) -> GaussianBelief:
+        return self.prior(mean=x)
+
+    def blend(self, a: GaussianBelief, u: Number, b: GaussianBelief, v: Number) -> tuple[GaussianBelief, Array]:
+        old, new = u * a.precision, v * b.precision
+        total = old + new
+        r = reciprocal(total)
+        distance = jnp.minimum(jnp.square(b.mean - a.mean), 1e-4 * limits(total).max)  # lest it overflow
+        return GaussianBelief(old * r * a.mean + new * r * b.mean, total), 0.5 * old * new * r * distance
+
+    def log_partition(self, belief: GaussianBelief) -> Array:
+        return 0.5 * (_LOG_TWO_PI - log(belief.precision))
+
+    def log_base(self, x: Number) -> Array:
+        return -0.5 * _LOG_TWO_PI - log(self.noise)

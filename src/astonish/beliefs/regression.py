@@ -1,0 +1,134 @@
+"""Vector-valued Gaussian beliefs: where is a mean in several dimensions, and what are the weights of a regression?
+
+The kernel is `exp(-(theta - mean)' precision (theta - mean) / 2)`, as in `gaussian.py` with a matrix for a number.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.scipy.linalg import cho_solve
+
+from astonish.domain import Domain, parameter
+from astonish.precision import Number, limits, number
+from astonish.special import log
+
+_LOG_TWO_PI = math.log(2 * math.pi)
+
+
+class VectorBelief(NamedTuple):
+    """A multivariate normal distribution over the unknown vector."""
+
+    mean: Array
+    precision: Array
+
+    @property
+    def mode(self) -> Array:
+        return self.mean
+
+    @property
+    def std(self) -> Array:
+        """The marginal standard deviation of each component."""
+        return jnp.sqrt(jnp.diagonal(jnp.linalg.inv(self.precision), axis1=-2, axis2=-1))
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class GaussianVector:
+    """Conjugate to vectors `x` from a normal distribution with covariance matrix `noise`.
+
+    >>> GaussianVector(jnp.diag(jnp.array([1.0, 4.0]))).prior().std.tolist()
+    [1.0, 2.0]
+    """
+
+    noise: Array
+    one_sample_is_enough: ClassVar[bool] = True
+
+    @property
+    def samples(self) -> Domain:
+        return Domain(shape=(len(self.noise),))
+
+    def prior(self, mean: Number = 0.0, covariance: Number | None = None) -> VectorBelief:
+        """A belief with this mean, and as uncertain as one sample unless `covariance` says otherwise."""
+        covariance = number(self.noise if covariance is None else covariance)
+        return VectorBelief(number(mean) + jnp.zeros(len(covariance)), jnp.linalg.inv(covariance))
+
+    def flat(self) -> VectorBelief:
+        return VectorBelief(jnp.zeros(len(self.noise)), jnp.zeros_like(self.noise))
+
+    def likelihood(self, x: Number) -> VectorBelief:
+        return self.prior(mean=x)
+
+    def blend(self, a: VectorBelief, u: Number, b: VectorBelief, v: Number) -> tuple[VectorBelief, Array]:
+        return _blend(a, u, b, v)
+
+    def log_partition(self, belief: VectorBelief) -> Array:
+        return _log_partition(belief)
+
+    def log_base(self, x: Number) -> Array:
+        return -_log_partition(self.prior())
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Regression:
+    """Conjugate to pairs `x = (features, y)` where `y` is normal about `features . weights` with std `noise`.
+
+    One sample leaves most directions undecided, so the scaled likelihood is improper: give learners a `reference`.
+
+    >>> Regression(size=2).prior(std=3.0).std.tolist()
+    [3.0, 3.0]
+    """
+
+    size: int = field(metadata={"static": True, "domain": Domain(1, whole=True)})
+    noise: Number = parameter(1.0, Domain(0.0, open=True))
+    one_sample_is_enough: ClassVar[bool] = False
+
+    @property
+    def samples(self) -> tuple[Domain, Domain]:
+        return Domain(-1e8, 1e8, shape=(self.size,), inside=1.0), Domain()
+
+    def prior(self, mean: Number = 0.0, std: Number = 1.0) -> VectorBelief:
+        """A belief in these weights, each with this uncertainty, independent of each other."""
+        precision = jnp.eye(self.size) / jnp.square(jnp.asarray(std, jnp.result_type(float, std)))
+        return VectorBelief(jnp.broadcast_to(mean, (self.size,)) * 1.0, precision)
+
+    def flat(self) -> VectorBelief:
+        return VectorBelief(jnp.zeros(self.size), jnp.zeros((self.size, self.size)))
+
+    def likelihood(self, x: tuple[Number, Number]) -> VectorBelief:
+        features, y = jnp.asarray(x[0]) * 1.0, x[1]
+        length = features @ features
+        nearest = features * (y / jnp.where(length > 0, length, 1.0))  # one of the weights that fit exactly
+        return VectorBelief(nearest, jnp.outer(features, features) / jnp.square(self.noise))
+
+    def blend(self, a: VectorBelief, u: Number, b: VectorBelief, v: Number) -> tuple[VectorBelief, Array]:
+        return _blend(a, u, b, v)
+
+    def log_partition(self, belief: VectorBelief) -> Array:
+        return _log_partition(belief)
+
+    def log_base(self, x: tuple[Number, Number]) -> Array:
+        return -0.5 * _LOG_TWO_PI - log(self.noise)
+
+
+def _blend(a: VectorBelief, u: Number, b: VectorBelief, v: Number) -> tuple[VectorBelief, Array]:
+    old, new = u * a.precision, v * b.precision
+    precision = old + new
+    gap = b.mean - a.mean
+    pull = cho_solve((_factor(precision), True), new @ gap)  # how far the mean moves from a towards b
+    return VectorBelief(a.mean + pull, precision), 0.5 * gap @ old @ pull
+
+
+def _log_partition(belief: VectorBelief) -> Array:
+    size = belief.mean.shape[-1]
+    return 0.5 * size * _LOG_TWO_PI - log(jnp.diagonal(_factor(belief.precision))).sum()
+
+
+def _factor(precision: Array) -> Array:
+    """The lower Cholesky factor, its diagonal raised by a few roundings lest a nearly singular matrix turn negative."""
+    ridge = 4 * limits(precision).eps * len(precision)
+    return jnp.linalg.cholesky(precision + ridge * jnp.diag(jnp.diagonal(precision)))
