@@ -1,0 +1,93 @@
+"""How do people's data become samples? Lists, tables and gaps in; arrays and a mask of what was seen out."""
+
+import math
+from typing import Any
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from astonish.domain import Domain, Numbers, as_numbers
+
+Mask = NDArray[np.bool_]
+
+
+def read_series(samples: Any, xs: Any) -> tuple[Any, Mask]:
+    """A series as one array per part of a sample, gaps filled in, and a mask of what was observed.
+
+    A tuple holds columns, one per part of a sample; anything else holds rows. A sample in which any number is None or
+    NaN is missing.
+
+    >>> read_series(Domain(), [1.0, None, 2.0])
+    (array([1., 0., 2.]), array([ True, False,  True]))
+    """
+    columns = _columns(samples, xs)
+    lengths = {len(column) for column in columns}
+    if lengths == {0}:
+        raise ValueError("the series is empty; give at least one sample")
+    if len(lengths) > 1:
+        raise ValueError(f"the columns have {sorted(lengths)} rows; give columns of one length")
+    observed = ~np.any([np.isnan(column).reshape(len(column), -1).any(axis=1) for column in columns], axis=0)
+    domains, structure = jax.tree.flatten(samples)
+    read = [_checked(domain, column, observed) for domain, column in zip(domains, columns, strict=True)]
+    return jax.tree.unflatten(structure, read), observed
+
+
+def read_one(samples: Any, x: Any) -> Any:
+    """One sample, checked; None where it is missing."""
+    plain = _plain(samples, x)
+    if plain is not None:
+        return plain
+    series, observed = read_series(samples, [x])
+    return jax.tree.map(lambda column: column[0], series) if observed[0] else None
+
+
+def _plain(samples: Any, x: Any) -> Any:
+    """A sample of ordinary Python numbers that are all allowed; None for anything that needs a closer look."""
+    if isinstance(samples, Domain):
+        if not isinstance(x, (int, float, np.integer, np.floating)) or not samples.takes(float(x)):
+            return None
+        return int(x) if samples.is_index else float(x)
+    if type(x) is not tuple or len(x) != len(samples):
+        return None
+    parts = tuple(map(_plain, samples, x))
+    return None if None in parts else parts
+
+
+def _columns(samples: Any, xs: Any) -> list[Numbers]:
+    """The numbers of each part of the samples, in order."""
+    if isinstance(samples, Domain):
+        return [_numbers(samples, xs)]
+    columns = xs if isinstance(xs, tuple) else _transposed(len(samples), xs)
+    if len(columns) != len(samples):
+        raise ValueError(f"got {len(columns)} columns; these samples have {len(samples)} parts, so give that many")
+    return [numbers for part, column in zip(samples, columns, strict=True) for numbers in _columns(part, column)]
+
+
+def _transposed(parts: int, xs: Any) -> list[list[Any]]:
+    rows = list(np.asarray(xs) if hasattr(xs, "columns") else xs)
+    odd = next((row for row in rows if row is not None and np.size(row, 0) != parts), None)
+    if odd is not None:
+        raise ValueError(f"a sample is {odd!r}; these samples have {parts} parts, so give (part, part, ...) for each")
+    return [[None if row is None else row[part] for row in rows] for part in range(parts)]
+
+
+def _numbers(domain: Domain, column: Any) -> Numbers:
+    if np.ndim(column) == 0 and not hasattr(column, "__len__"):
+        raise ValueError(f"got {column!r}; give a series of samples, such as a list")
+    if domain.shape and not hasattr(column, "shape"):
+        column = [np.full(domain.shape, math.nan) if row is None else row for row in column]
+    numbers = as_numbers("the series", column)
+    if numbers.shape[1:] != domain.shape:
+        raise ValueError(f"a sample has shape {numbers.shape[1:]}; give samples of shape {domain.shape}")
+    return numbers
+
+
+def _checked(domain: Domain, column: Numbers, observed: Mask) -> Any:
+    good = domain.holds(column).reshape(len(column), -1).all(axis=1)
+    if not (good | ~observed).all():
+        at = int(np.argmax(~good & observed))
+        value = column[at].flat[np.argmax(~domain.holds(column[at]))]
+        raise ValueError(f"sample {at} (counted from 0) is {value:g}, which is not allowed; give {domain}")
+    filled = np.where(observed.reshape(-1, *[1] * len(domain.shape)), column, domain.inside)
+    return filled.astype(np.int32) if domain.is_index else filled

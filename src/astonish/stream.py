@@ -1,0 +1,109 @@
+"""How does a learner follow a stream, one sample at a time?"""
+
+import math
+import os
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from astonish.domain import Numbers, check_parameters
+from astonish.learner import Learner, State, advance
+from astonish.memory import load_state, save_state
+from astonish.packing import Packing
+from astonish.precision import as_double, double
+from astonish.samples import read_one
+
+
+class Step(NamedTuple):
+    """What a stream answers to a sample: plain numbers (an estimate of several numbers is a NumPy array)."""
+
+    estimate: Any
+    surprise: float
+    rate: float
+
+
+class Stream:
+    """A learner with a memory: feed it samples as they come.
+
+    >>> from astonish import Gaussian, Smile
+    >>> stream = Stream(Smile(Gaussian(noise=1.0)))
+    >>> for x in (0.1, -0.2, 5.0):
+    ...     step = stream.update(x)
+    >>> round(step.estimate, 2), round(step.surprise, 1)
+    (3.73, 12.5)
+    """
+
+    def __init__(self, learner: Learner, state: State | None = None) -> None:
+        check_parameters(learner)
+        self.learner = learner
+        self._samples = learner.samples
+        with double():
+            self._learner = jax.device_put(as_double(learner))
+            start = as_double(learner.init() if state is None else state)
+            self._packing = Packing.of(start)
+            self._step = _stepper(self._packing)
+            self._shape = jax.eval_shape(self._learner.estimate, start).shape
+            small, large = self._packing.pack(start)
+            self._small = jnp.append(small, jnp.zeros(2 + math.prod(self._shape)))  # room for the answers
+            self._large = [jnp.array(leaf, copy=True) for leaf in large]
+
+    def __repr__(self) -> str:
+        return f"Stream({self.learner})"
+
+    @property
+    def state(self) -> State:
+        """The learner's state, in NumPy's arrays."""
+        return self._packing.unpack(np.array(self._small), [np.array(leaf) for leaf in self._large])
+
+    @property
+    def estimate(self) -> Any:
+        """What the learner would answer if asked now."""
+        with double():
+            return self._plain(np.ravel(_estimate(self._learner, self.state)))
+
+    def update(self, x: Any) -> Step:
+        """Learn from one sample. One that is missing (None, NaN) changes nothing; one that is not allowed neither."""
+        sample = read_one(self._samples, x)
+        if sample is None:
+            return Step(self.estimate, math.nan, 0.0)
+        with double():
+            self._small, self._large = self._step(self._learner, self._small, self._large, sample)
+            numbers = np.asarray(self._small)[self._packing.size :]
+        return Step(self._plain(numbers[2:]), numbers.item(0), numbers.item(1))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to a file; `Stream.load` goes on exactly where this left off."""
+        save_state(path, self.state)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], learner: Learner) -> "Stream":
+        """A stream that goes on from a saved state."""
+        return cls(learner, load_state(path, learner))
+
+    def _plain(self, numbers: Numbers) -> Any:
+        return numbers.reshape(self._shape) if self._shape else numbers.item(0)
+
+
+@jax.jit
+def _estimate(learner: Learner, state: State) -> Any:
+    return learner.estimate(state)
+
+
+@cache
+def _stepper(packing: Packing) -> Callable[..., tuple[Array, list[Array]]]:
+    """A compiled step for all streams whose states are packed alike."""
+
+    @jax.jit(donate_argnums=2)
+    def step(learner: Learner, small: Array, large: list[Array], x: Any) -> tuple[Array, list[Array]]:
+        """The new state, packed, with surprise, rate and estimate behind it in the same vector."""
+        new, info = advance(learner, packing.unpack(small, large), x)
+        small, large = packing.pack(new)
+        answers = (info.surprise, info.rate, learner.estimate(new))
+        return jnp.concatenate([small, *(jnp.ravel(answer).astype(small.dtype) for answer in answers)]), large
+
+    return step
