@@ -1,0 +1,1 @@
+"""The paper's figures, from simulation (Faraji, Preuschoff & Gerstner 2018)."""

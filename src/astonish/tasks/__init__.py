@@ -1,0 +1,1 @@
+"""Worlds that know the truth, to try learners in."""

@@ -1,0 +1,30 @@
+"""The Gaussian task: samples about a mean that jumps (Faraji, Preuschoff & Gerstner 2018, section 2.4)."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Episode(NamedTuple):
+    """A series of samples, the mean behind each, and whether the mean was drawn anew just before it."""
+
+    samples: NDArray[np.float64]
+    truth: NDArray[np.float64]
+    changed: NDArray[np.bool_]
+
+
+def gaussian_jumps(
+    steps: int, seed: int, hazard: float = 0.066, noise: float = 4.0, low: float = -20.0, high: float = 20.0
+) -> Episode:
+    """An episode in which the mean is redrawn uniformly from [low, high] with probability `hazard` before each sample.
+
+    >>> gaussian_jumps(steps=3, seed=1).truth.round(1).tolist()
+    [17.9, 17.9, 17.9]
+    """
+    rng = np.random.default_rng(seed)
+    changed = rng.random(steps) < hazard
+    changed[0] = True
+    means = rng.uniform(low, high, steps)
+    truth = means[np.maximum.accumulate(np.where(changed, np.arange(steps), 0))]
+    return Episode(truth + noise * rng.standard_normal(steps), truth, changed)
