@@ -67,7 +67,7 @@ def bound(family: Family, belief: Belief, x: Any, m: Number, reference: Belief |
     return granted(surprise, m) * bound_max(family, belief, x, reference)
 
 
-def bound_fromgamma_at(family: Family, belief: Belief, x: Any, gamma: Number, reference: Belief | None = None) -> Array:
+def bound_from_gamma(family: Family, belief: Belief, x: Any, gamma: Number, reference: Belief | None = None) -> Array:
     """D[q_gamma || belief], the bound under which the SMiLe rule chooses this `gamma`."""
     return spent_at(family, belief, target(family, x, reference), gamma)
 
