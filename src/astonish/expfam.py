@@ -17,7 +17,6 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.kernel import kernel
 from astonish.precision import Number, limits
 
 Belief = Any  # a NamedTuple of arrays; every family has its own
@@ -118,7 +117,6 @@ def divergence(family: Family, a: Belief, b: Belief) -> Array:
     return bregman(along(family, a, b, 0.0), along(family, a, b, 1.0), 1.0)
 
 
-@kernel
 def bregman(p: Curve, q: Curve, gap: Number) -> Array:
     """How far a convex curve lies, at `q`, above its tangent at `p`; `gap` is the way from `p` to `q`.
 

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.domain import Domain
-from astonish.kernel import kernel
 from astonish.precision import Number
 
 State = Any  # what a learner needs to know at the next step: arrays in some nesting
@@ -120,17 +119,12 @@ class PerContext:
 
 
 def advance(learner: Learner, state: State, x: Any, seen: Array | None = None) -> tuple[State, Info]:
-    """One step of any learner, compiled as a unit; none where the sample was not seen."""
+    """One step of any learner; none where the sample was not seen."""
     if isinstance(learner, PerContext):  # choosing between whole tables would cost as much as there are contexts
         return learner.step_if(state, x, seen)
     if seen is None:
-        return _step(learner, state, x)
+        return learner.step(state, x)
     filled = jax.tree.map(lambda d, leaf: jnp.where(seen, leaf, d.inside).astype(leaf.dtype), learner.samples, x)
-    new, info = _step(learner, state, filled)
+    new, info = learner.step(state, filled)
     chosen = jax.tree.map(lambda new, old: jnp.where(seen, new, old), new, state)
     return chosen, Info(jnp.where(seen, info.surprise, jnp.nan), jnp.where(seen, info.rate, 0.0))
-
-
-@kernel
-def _step(learner: Learner, state: State, x: Any) -> tuple[State, Info]:
-    return learner.step(state, x)

@@ -93,5 +93,6 @@ def impact_of_change(family: Family, before: Belief, after: Belief, gamma: Numbe
 
 
 def is_plausible(family: Family, before: Belief, after: Belief, x: Any, reference: Belief | None = None) -> Array:
-    """Whether this change of belief is one that a plausible learning rule could make (eq. 3)."""
-    return impact(family, before, after, x, reference) >= 0
+    """Whether this change of belief is one that a plausible learning rule could make (eq. 3), to within rounding."""
+    first = confidence_corrected(family, before, x, reference)
+    return confidence_corrected(family, after, x, reference) <= first + 16 * limits(first).eps * (1 + first)

@@ -41,23 +41,28 @@ def gamma_at(family: Family, a: Belief, b: Belief, share: Number) -> Array:
     inside = jnp.asarray((share > 0) & (share < 1))
     part = jnp.where(inside, share, 0.5)
 
+    bound = part * most
+
+    def spent_and_better(gamma: Array) -> tuple[Array, Array]:
+        here = along(family, a, b, gamma)
+        spent = bregman(here, old, -gamma)
+        return spent, _next(gamma, here, spent, bound)
+
     def unfinished(search: Search) -> Array:
         return search.unfinished & (search.steps < _MOST_STEPS)
 
     def improve(search: Search) -> Search:
         gamma = search.gamma
-        here = along(family, a, b, gamma)
-        spent = bregman(here, old, -gamma)
-        low = jnp.where(spent < part * most, gamma, search.low)
-        high = jnp.where(spent < part * most, search.high, gamma)
-        better = _next(gamma, here, spent, part * most)
+        spent, better = spent_and_better(gamma)
+        low, high = jnp.where(spent < bound, gamma, search.low), jnp.where(spent < bound, search.high, gamma)
         halfway = jnp.sqrt(jnp.maximum(low, high / 64) * high)
         better = jnp.where(jnp.abs(better - gamma) < 0.9 * (high - low), jnp.clip(better, low, high), halfway)
-        moved = jnp.abs(better - gamma) > _CLOSE * gamma * (1 - gamma) + 64 * limits(gamma).eps
-        return Search(better, low, high, moved, search.steps + 1)
+        return Search(better, low, high, _moved(gamma, better), search.steps + 1)
 
-    first = _first(old.curvature, most, part)
-    start = Search(first, jnp.zeros_like(first), jnp.ones_like(first), inside, jnp.zeros((), jnp.int32))
+    before = _first(old.curvature, most, part)
+    before = spent_and_better(before)[1]
+    gamma = spent_and_better(before)[1]
+    start = Search(gamma, jnp.zeros_like(gamma), jnp.ones_like(gamma), inside & _moved(before, gamma), jnp.int32(0))
     gamma = jax.lax.while_loop(unfinished, improve, start).gamma
     return jnp.where(inside, gamma, jnp.where(share > 0, 1.0, 0.0)).astype(gamma.dtype)
 
@@ -75,6 +80,11 @@ def _(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Array, Array
     inside = (gamma > 0) & (gamma < 1)
     slope = jnp.where(inside, gamma * along(family, a, b, gamma).curvature, 1.0)
     return gamma, jnp.where(inside, -rise / slope, 0.0)
+
+
+def _moved(before: Array, after: Array) -> Array:
+    """Whether a step of the search was too long for the next to be superfluous; NaN has not arrived either."""
+    return ~(jnp.abs(after - before) <= _CLOSE * before * (1 - before) + 64 * limits(before).eps)
 
 
 def _first(curvature: Array, most: Array, share: Array) -> Array:

@@ -7,6 +7,7 @@ recurrence of the gamma function and then met by the asymptotic series (Abramowi
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +18,10 @@ from astonish.precision import Number
 _SHIFT = 8
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)  # B_2, B_4, ..., B_14
 _HALF_LOG_TWO_PI = 0.9189385332046727418
+# the diagonal Pade approximant of ln(1 + t) of degree 8: its denominator, and its numerator without the factor t
+_BOTTOM = [Fraction(math.comb(8, k) * math.comb(16 - k, 8), math.comb(16, 8)) for k in range(9)]
+_TOP = [sum(_BOTTOM[i] * Fraction((-1) ** (j - i + 1), j - i) for i in range(j)) for j in range(1, 9)]
+_LOG_BOTTOM, _LOG_TOP = [float(c) for c in _BOTTOM], [float(c) for c in _TOP]
 
 
 @jax.custom_jvp
@@ -28,7 +33,7 @@ def log_gamma(x: Number) -> Array:
     """
     x, z, r = _shifted(x)
     q, _, _ = _rising(x)
-    tail = _series(r, [b / ((2 * k + 1) * (2 * k + 2)) for k, b in enumerate(_BERNOULLI)]) * r
+    tail = _horner([b / ((2 * k + 1) * (2 * k + 2)) for k, b in enumerate(_BERNOULLI)], r * r) * r
     return (z - 0.5) * log(z) - z + _HALF_LOG_TWO_PI + tail - _below(x, log(q))
 
 
@@ -41,7 +46,7 @@ def digamma(x: Number) -> Array:
     """
     x, z, r = _shifted(x)
     q, dq, _ = _rising(x)
-    tail = _series(r, [b / (2 * k + 2) for k, b in enumerate(_BERNOULLI)]) * (r * r)
+    tail = _horner([b / (2 * k + 2) for k, b in enumerate(_BERNOULLI)], r * r) * (r * r)
     return log(z) - 0.5 * r - tail - _below(x, (2 * x + 7) * dq * (1 / q))
 
 
@@ -53,7 +58,7 @@ def trigamma(x: Number) -> Array:
     """
     x, _, r = _shifted(x)
     q, dq, ddq = _rising(x)
-    tail = _series(r, _BERNOULLI) * (r * r * r)
+    tail = _horner(_BERNOULLI, r * r) * (r * r * r)
     s = dq * (1 / q)
     return r + 0.5 * r * r + tail + _below(x, (2 * x + 7) ** 2 * (s * s - ddq * (1 / q)) - 2 * s)
 
@@ -72,8 +77,8 @@ def reciprocal(x: Number) -> Array:
 def log(x: Number) -> Array:
     """Natural logarithm of a positive number.
 
-    The compiler calls a scalar routine for `jnp.log` of float64; this one (x = 2^e m with m near 1, then the series of
-    the inverse hyperbolic tangent) runs on all lanes of a vector unit at once, and is as exact.
+    The compiler calls a scalar routine for `jnp.log` of float64; this one runs on all lanes of a vector unit at once
+    and is as exact: x = 2^e (1 + t) with small t, and a Pade approximant of ln(1 + t).
 
     >>> float(log(1.0))
     0.0
@@ -83,12 +88,9 @@ def log(x: Number) -> Array:
     integer = jnp.int64 if x.dtype == jnp.float64 else jnp.int32
     bits = jax.lax.bitcast_convert_type(x, integer)
     exponent = (bits - jax.lax.bitcast_convert_type(jnp.asarray(0.5**0.5, x.dtype), integer)) >> mantissa_bits
-    m = jax.lax.bitcast_convert_type(bits - (exponent << mantissa_bits), x.dtype)
-    s = (m - 1) / (m + 1)
-    tail = jnp.zeros_like(s)
-    for k in range(19, 1, -2):
-        tail = (tail + 1 / k) * (s * s)
-    return exponent.astype(x.dtype) * math.log(2) + 2 * s * (1 + tail)
+    t = jax.lax.bitcast_convert_type(bits - (exponent << mantissa_bits), x.dtype) - 1
+    top, bottom = _horner(_LOG_TOP, t) * t, _horner(_LOG_BOTTOM, t)
+    return (top + exponent.astype(x.dtype) * math.log(2) * bottom) / bottom  # a quotient is computed once, a sum anew
 
 
 @log_gamma.defjvp
@@ -129,9 +131,9 @@ def _below(x: Array, value: Array) -> Array:
     return jnp.where(x < _SHIFT, value, 0.0)
 
 
-def _series(r: Array, coefficients: Sequence[float]) -> Array:
-    """`sum_k c_k r^(2k)`, by Horner's rule."""
-    total = jnp.zeros_like(r)
+def _horner(coefficients: Sequence[float], x: Array) -> Array:
+    """`sum_k c_k x^k`."""
+    total = jnp.zeros_like(x)
     for c in reversed(coefficients):
-        total = total * (r * r) + c
+        total = total * x + c
     return total
