@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
+import jax
 import numpy as np
 from numpy.typing import NDArray
 
@@ -71,12 +72,15 @@ class Domain:
         return numbers
 
 
+POSITIVE = Domain(0.0, open=True)
+
+
 def as_numbers(name: str, value: Any) -> Numbers:
     """`value` as an array of float64, where None, NaN and pandas' NA become NaN; text is refused."""
     array = np.asarray(value)
     if array.dtype.kind in "biuf":
         return array.astype(np.float64)
-    odd = next((v for v in array.flat if not _is_number_or_missing(v)), None)
+    odd = next((v for v in array.ravel().tolist() if not _is_number_or_missing(v)), None)
     if odd is not None:
         raise ValueError(f"{name} holds {odd!r}, which is not a number; give numbers, with None or NaN where missing")
     return np.array([_to_float(v) for v in array.flat], np.float64).reshape(array.shape)
@@ -100,6 +104,8 @@ def check_parameters(thing: Any) -> None:
     """Refuse a learner any of whose parameters lies outside its domain."""
     for name, value, domain in parameters(thing):
         domain.check(f"{type(thing).__name__}'s {name}", value)
+    for where, leaf in jax.tree.leaves_with_path(thing):
+        Domain().check(f"{type(thing).__name__}'s {jax.tree_util.keystr(where, simple=True, separator='.')}", leaf)
 
 
 def _is_number_or_missing(value: Any) -> bool:

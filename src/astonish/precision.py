@@ -12,6 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from astonish.domain import Domain
+
 Number = Array | float
 
 
@@ -20,11 +22,23 @@ def double() -> AbstractContextManager[Any]:
     return cast(AbstractContextManager[Any], jax.enable_x64(True))
 
 
-def number(value: Any) -> Array:
-    """Floating-point numbers from what people write, in full precision: a JAX array stays what it is."""
+def number(value: Any, name: str = "", allowed: Domain | None = None) -> Array:
+    """Floating-point numbers from what people write, in full precision, and checked where that is asked for.
+
+    A JAX array stays what it is, and unchecked: its value may not be known yet.
+
+    >>> number(-1.0, "std", Domain(0, open=True))
+    Traceback (most recent call last):
+    ValueError: std = -1 is not allowed; give a finite number above 0
+    """
     if isinstance(value, jax.Array):
         return value.astype(jnp.result_type(float, value))
-    return cast(Array, np.asarray(value, np.float64))  # as good as a JAX array, and in double precision everywhere
+    return cast(Array, np.asarray(value, np.float64) if allowed is None else allowed.check(name, value))
+
+
+def namespace(*values: Any) -> Any:
+    """NumPy for plain numbers, so that nothing is lost; `jax.numpy` as soon as a JAX array is among them."""
+    return jnp if any(isinstance(value, jax.Array) for value in values) else np
 
 
 def as_double(tree: Any) -> Any:

@@ -66,7 +66,7 @@ def _columns(samples: Any, xs: Any) -> list[Numbers]:
 
 def _transposed(parts: int, xs: Any) -> list[list[Any]]:
     rows = list(np.asarray(xs) if hasattr(xs, "columns") else xs)
-    odd = next((row for row in rows if row is not None and np.size(row, 0) != parts), None)
+    odd = next((row for row in rows if row is not None and (np.ndim(row) == 0 or len(row) != parts)), None)
     if odd is not None:
         raise ValueError(f"a sample is {odd!r}; these samples have {parts} parts, so give (part, part, ...) for each")
     return [[None if row is None else row[part] for row in rows] for part in range(parts)]

@@ -13,6 +13,8 @@ from astonish.expfam import linear
 from astonish.precision import Number, limits, number
 from astonish.special import log_gamma
 
+_SEEN = Domain(-1.0, open=True)
+
 
 class DirichletBelief(NamedTuple):
     """`alpha[k] - 1` is how often outcome `k` has, in effect, been seen."""
@@ -52,7 +54,7 @@ class Dirichlet:
 
     def prior(self, seen: Number = 0.0) -> DirichletBelief:
         """A belief worth `seen` observations (above -1) of each outcome: one number, or one per outcome."""
-        return DirichletBelief(number(seen) + np.ones(self.size))
+        return DirichletBelief(number(seen, "seen", _SEEN) + np.ones(self.size))
 
     def flat(self) -> DirichletBelief:
         return DirichletBelief(jnp.ones(self.size))
@@ -104,7 +106,7 @@ class Beta:
 
     def prior(self, ones: Number = 0.0, zeros: Number = 0.0) -> BetaBelief:
         """A belief worth so many (above -1) observations of 1 and of 0."""
-        return BetaBelief(1 + number(ones), 1 + number(zeros))
+        return BetaBelief(1 + number(ones, "ones", _SEEN), 1 + number(zeros, "zeros", _SEEN))
 
     def flat(self) -> BetaBelief:
         return self.prior()

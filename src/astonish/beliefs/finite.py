@@ -11,10 +11,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
-from astonish.domain import Domain
-from astonish.precision import Number, limits, number
+from astonish.domain import POSITIVE, Domain
+from astonish.precision import Number, limits, namespace, number
 from astonish.special import log
 
 
@@ -68,8 +69,9 @@ class Grid:
 
     def prior(self, weights: Number | None = None) -> GridBelief:
         """A belief with these probabilities of the points, or with a flat density."""
-        flat = self.flat()
-        return flat if weights is None else self._belief(_log_or_lowest(number(weights)) - flat.log_width)
+        if weights is None:
+            return self.flat()
+        return self._belief(_log_or_lowest(number(weights, "weights", Domain(0.0))) - self._log_width())
 
     def flat(self) -> GridBelief:
         return self._belief(jnp.zeros(len(self.points)))
@@ -91,12 +93,17 @@ class Grid:
         return jnp.zeros(())
 
     def _belief(self, log_density: Array) -> GridBelief:
-        points = jnp.asarray(self.points)
-        half_gaps = jnp.diff(points) / 2 if self.width is None else 0
-        width = jnp.append(half_gaps, 0) + jnp.append(0, half_gaps) if self.width is None else self.width
-        log_width = jnp.broadcast_to(log(jnp.asarray(width)), points.shape[:1])
         lowest = _lowest(log_density)
-        return GridBelief(jnp.where(log_density > lowest, log_density, lowest), points, log_width)
+        kept = namespace(log_density).where(log_density > lowest, log_density, lowest)
+        return GridBelief(kept, number(self.points), self._log_width())
+
+    def _log_width(self) -> Array:
+        points = number(self.points)
+        if self.width is not None:
+            return namespace(self.width).log(number(self.width, "width", POSITIVE)) + np.zeros(len(points))
+        xp = namespace(points)
+        half_gaps = xp.diff(points) / 2
+        return xp.log(xp.append(half_gaps, 0) + xp.append(0, half_gaps))
 
 
 def finite(models: Number) -> Grid:
@@ -114,7 +121,8 @@ def _log_probability(x: Number, models: Array) -> Array:
 
 
 def _log_or_lowest(weights: Array) -> Array:
-    return jnp.where(weights > 0, log(jnp.where(weights > 0, weights, 1.0)), _lowest(weights))
+    xp = namespace(weights)
+    return xp.where(weights > 0, xp.log(xp.where(weights > 0, weights, 1.0)), _lowest(weights))
 
 
 def _lowest(like: Array) -> Array:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.domain import Domain
+from astonish.domain import POSITIVE, Domain
 from astonish.expfam import linear
 from astonish.precision import Number, number
 from astonish.special import log, log_gamma
@@ -46,7 +46,7 @@ class Poisson:
 
     def prior(self, rate: Number = 1.0, time: Number = 1.0) -> GammaBelief:
         """A belief whose mean is `rate`, worth an observation of this `time`."""
-        return GammaBelief(number(rate) * number(time), number(time))
+        return GammaBelief(number(rate, "rate", POSITIVE) * number(time, "time", POSITIVE), number(time))
 
     def flat(self) -> GammaBelief:
         return GammaBelief(jnp.ones(()), jnp.zeros(()))

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.domain import Domain, parameter
+from astonish.domain import POSITIVE, Domain, parameter
 from astonish.precision import Number, limits, number
 from astonish.special import log, reciprocal
 
@@ -46,13 +46,13 @@ class Gaussian:
     GaussianBelief(mean=1.0, std=4.0)
     """
 
-    noise: Number = parameter(1.0, Domain(0.0, open=True))
+    noise: Number = parameter(1.0, POSITIVE)
     one_sample_is_enough: ClassVar[bool] = True
     samples: ClassVar[Domain] = Domain()
 
     def prior(self, mean: Number = 0.0, std: Number | None = None) -> GaussianBelief:
         """A belief with this mean, and as uncertain as one sample unless `std` says otherwise."""
-        return GaussianBelief(number(mean), 1 / number(self.noise if std is None else std) ** 2)
+        return GaussianBelief(number(mean), 1 / number(self.noise if std is None else std, "std", POSITIVE) ** 2)
 
     def flat(self) -> GaussianBelief:
         return GaussianBelief(jnp.zeros(()), jnp.zeros(()))

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.domain import Domain
+from astonish.domain import POSITIVE, Domain
 from astonish.precision import Number, limits, number
 from astonish.special import log, log_gamma, reciprocal
 
@@ -58,7 +58,9 @@ class NormalGamma:
         self, mean: Number = 0.0, noise: Number = 1.0, weight: Number = 1.0, shape: Number = 1.0
     ) -> NormalGammaBelief:
         """A belief in this mean, worth `weight` samples, and in this noise, worth `2 shape` samples."""
-        return NormalGammaBelief(number(mean), number(weight), number(shape), number(shape) * number(noise) ** 2)
+        named = {"noise": noise, "weight": weight, "shape": shape}
+        noise, weight, shape = (number(value, name, POSITIVE) for name, value in named.items())
+        return NormalGammaBelief(number(mean), weight, shape, shape * noise**2)
 
     def flat(self) -> NormalGammaBelief:
         return NormalGammaBelief(*(jnp.full((), value) for value in (0.0, 0.0, 0.5, 0.0)))

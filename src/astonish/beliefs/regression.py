@@ -9,11 +9,12 @@ from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.scipy.linalg import cho_solve
 
-from astonish.domain import Domain, parameter
-from astonish.precision import Number, limits, number
+from astonish.domain import POSITIVE, Domain, parameter
+from astonish.precision import Number, limits, namespace, number
 from astonish.special import log
 
 _LOG_TWO_PI = math.log(2 * math.pi)
@@ -54,7 +55,10 @@ class GaussianVector:
     def prior(self, mean: Number = 0.0, covariance: Number | None = None) -> VectorBelief:
         """A belief with this mean, and as uncertain as one sample unless `covariance` says otherwise."""
         covariance = number(self.noise if covariance is None else covariance)
-        return VectorBelief(number(mean) + jnp.zeros(len(covariance)), jnp.linalg.inv(covariance))
+        xp = namespace(mean, covariance)
+        if xp is np and not (np.linalg.eigvalsh(covariance) > 0).all():
+            raise ValueError(f"{covariance.tolist()} is no covariance; give a symmetric positive definite matrix")
+        return VectorBelief(number(mean) + xp.zeros(len(covariance)), namespace(covariance).linalg.inv(covariance))
 
     def flat(self) -> VectorBelief:
         return VectorBelief(jnp.zeros(len(self.noise)), jnp.zeros_like(self.noise))
@@ -84,7 +88,7 @@ class Regression:
     """
 
     size: int = field(metadata={"static": True, "domain": Domain(1, whole=True)})
-    noise: Number = parameter(1.0, Domain(0.0, open=True))
+    noise: Number = parameter(1.0, POSITIVE)
     one_sample_is_enough: ClassVar[bool] = False
 
     @property
@@ -93,8 +97,8 @@ class Regression:
 
     def prior(self, mean: Number = 0.0, std: Number = 1.0) -> VectorBelief:
         """A belief in these weights, each with this uncertainty, independent of each other."""
-        precision = jnp.eye(self.size) / jnp.square(jnp.asarray(std, jnp.result_type(float, std)))
-        return VectorBelief(jnp.broadcast_to(mean, (self.size,)) * 1.0, precision)
+        precision = number(np.eye(self.size)) / number(std, "std", POSITIVE) ** 2
+        return VectorBelief(number(mean) + np.zeros(self.size), precision)
 
     def flat(self) -> VectorBelief:
         return VectorBelief(jnp.zeros(self.size), jnp.zeros((self.size, self.size)))
