@@ -77,7 +77,10 @@ POSITIVE = Domain(0.0, open=True)
 
 def as_numbers(name: str, value: Any) -> Numbers:
     """`value` as an array of float64, where None, NaN and pandas' NA become NaN; text is refused."""
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name} holds samples of different shapes; give all of them the same") from None
     if array.dtype.kind in "biuf":
         return array.astype(np.float64)
     odd = next((v for v in array.ravel().tolist() if not _is_number_or_missing(v)), None)

@@ -59,10 +59,9 @@ def gamma_at(family: Family, a: Belief, b: Belief, share: Number) -> Array:
         better = jnp.where(jnp.abs(better - gamma) < 0.9 * (high - low), jnp.clip(better, low, high), halfway)
         return Search(better, low, high, _moved(gamma, better), search.steps + 1)
 
-    before = _first(old.curvature, most, part)
-    before = spent_and_better(before)[1]
-    gamma = spent_and_better(before)[1]
-    start = Search(gamma, jnp.zeros_like(gamma), jnp.ones_like(gamma), inside & _moved(before, gamma), jnp.int32(0))
+    first = _first(old.curvature, most, part)
+    gamma = spent_and_better(first)[1]
+    start = Search(gamma, jnp.zeros_like(gamma), jnp.ones_like(gamma), inside & _moved(first, gamma), jnp.int32(0))
     gamma = jax.lax.while_loop(unfinished, improve, start).gamma
     return jnp.where(inside, gamma, jnp.where(share > 0, 1.0, 0.0)).astype(gamma.dtype)
 

@@ -1,0 +1,54 @@
+"""How fast is astonish, against what, and how does its cost grow? `python benchmarks/run.py` prints all answers.
+
+Everything is measured anew in this run, on one core. Nothing fails: the last table says which targets were met.
+"""
+
+import os
+import platform
+import sys
+import time
+
+import jax
+import numpy as np
+
+import astonish
+import gaussian
+import growth
+import imports
+import maze
+import streaming
+from timing import Target, show
+
+
+def main() -> None:
+    core = pin()
+    start = time.perf_counter()
+    introduce(core)
+    targets: list[Target] = []
+    for question in (maze, gaussian, streaming, growth, imports):
+        targets += question.report()
+    rows = [[t.name, t.wanted, t.measured, "yes" if t.met else "NO"] for t in targets]
+    show("Targets", ["target", "wanted", "measured", "met"], rows)
+    print(f"\n{time.perf_counter() - start:.0f} s in all")
+
+
+def pin() -> str:
+    """Keep this process, and those it starts, on one core, where the system can."""
+    if sys.platform != "linux":
+        return "any core"
+    core = min(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {core})
+    return f"core {core} of {os.cpu_count()}"
+
+
+def introduce(core: str) -> None:
+    """On what is measured, and whether others are busy there."""
+    versions = f"astonish {astonish.__version__}, JAX {jax.__version__}, NumPy {np.__version__}"
+    print(f"{versions}, Python {platform.python_version()}, {platform.machine()}, {core}")
+    load = os.getloadavg()[0] if sys.platform != "win32" else 0.0
+    if load > 0.5:
+        print(f"Other programs keep this machine busy (load {load:.1f}): expect longer times than on a quiet one.")
+
+
+if __name__ == "__main__":
+    main()

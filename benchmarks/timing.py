@@ -1,0 +1,67 @@
+"""How long does a piece of work take, and how is that told? Only the standard library, for the rivals use it too."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+
+class Target(NamedTuple):
+    """What was hoped for, what was measured, and whether that is good enough."""
+
+    name: str
+    wanted: str
+    measured: str
+    met: bool
+
+
+def best(work: Callable[[], Any], repeats: int = 5, seconds: float = 0.5) -> float:
+    """The shortest of at least `repeats` runs, and of as many as fit into `seconds`, after one that does not count."""
+    return best_each([work], repeats, seconds)[0]
+
+
+def best_each(works: Sequence[Callable[[], Any]], repeats: int = 5, seconds: float = 0.5) -> list[float]:
+    """`best` of several, taken in turns, so that a busy spell of the machine meets all of them alike."""
+    for work in works:
+        work()
+    rounds: list[list[float]] = []
+    while len(rounds) < repeats or sum(map(sum, rounds)) < seconds * len(works):
+        rounds.append([_timed(work) for work in works])
+    return [min(times) for times in zip(*rounds, strict=True)]
+
+
+def _timed(work: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def best_fresh(make: Callable[[], Callable[[Any], Any]], xs: Iterable[Any], repeats: int = 5) -> float:
+    """The shortest time to feed all of `xs`, one by one, to what `make` makes; making it is not counted."""
+    xs = list(xs)
+    times = []
+    for _ in range(repeats + 1):
+        feed = make()
+        start = time.perf_counter()
+        for x in xs:
+            feed(x)
+        times.append(time.perf_counter() - start)
+    return min(times[1:])
+
+
+def at_most(name: str, limit: float, measured: float, unit: str) -> Target:
+    """A target for a cost."""
+    return Target(name, f"<= {limit:g} {unit}", f"{measured:.3g} {unit}", measured <= limit)
+
+
+def at_least(name: str, limit: float, measured: float, unit: str) -> Target:
+    """A target for a gain."""
+    return Target(name, f">= {limit:g} {unit}", f"{measured:.3g} {unit}", measured >= limit)
+
+
+def show(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table: the first column to the left, numbers to the right."""
+    widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
+    print(f"\n{title}")
+    for row in (header, ["-" * width for width in widths], *rows):
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))]
+        print("  " + "  ".join(cells).rstrip(), flush=True)
