@@ -1,7 +1,7 @@
 """How do people's data become samples? Lists, tables and gaps in; arrays and a mask of what was seen out."""
 
 import math
-from collections.abc import Sized
+from collections.abc import Collection
 from typing import Any
 
 import jax
@@ -67,14 +67,16 @@ def _columns(samples: Any, xs: Any) -> list[Numbers]:
 
 def _transposed(parts: int, xs: Any) -> list[list[Any]]:
     rows = list(np.asarray(xs) if hasattr(xs, "columns") else xs)
-    odd = next((row for row in rows if row is not None and (not isinstance(row, Sized) or len(row) != parts)), None)
+    odd = next(
+        (row for row in rows if row is not None and (not isinstance(row, Collection) or len(row) != parts)), None
+    )
     if odd is not None:
         raise ValueError(f"a sample is {odd!r}; these samples have {parts} parts, so give (part, part, ...) for each")
     return [[None if row is None else row[part] for row in rows] for part in range(parts)]
 
 
 def _numbers(domain: Domain, column: Any) -> Numbers:
-    if isinstance(column, str) or getattr(column, "ndim", 1) == 0 or not isinstance(column, Sized):
+    if isinstance(column, str) or getattr(column, "ndim", 1) == 0 or not isinstance(column, Collection):
         raise ValueError(f"got {column!r}; give a series of samples, such as a list")
     if domain.shape and not hasattr(column, "shape"):
         column = [np.full(domain.shape, math.nan) if row is None else row for row in column]

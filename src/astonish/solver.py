@@ -24,13 +24,12 @@ def spent_at(family: Family, a: Belief, b: Belief, gamma: Number) -> Array:
 
 
 class Search(NamedTuple):
-    """Where the search for gamma stands: between `low` and `high`."""
+    """Where the search for gamma stands: between `low` and `high`, with so many steps to go."""
 
     gamma: Array
     low: Array
     high: Array
-    unfinished: Array
-    steps: Array
+    to_go: Array
 
 
 @jax.custom_jvp
@@ -48,21 +47,19 @@ def gamma_at(family: Family, a: Belief, b: Belief, share: Number) -> Array:
         spent = bregman(here, old, -gamma)
         return spent, _next(gamma, here, spent, bound)
 
-    def unfinished(search: Search) -> Array:
-        return search.unfinished & (search.steps < _MOST_STEPS)
-
     def improve(search: Search) -> Search:
         gamma = search.gamma
         spent, better = spent_and_better(gamma)
         low, high = jnp.where(spent < bound, gamma, search.low), jnp.where(spent < bound, search.high, gamma)
         halfway = jnp.sqrt(jnp.maximum(low, high / 64) * high)
         better = jnp.where(jnp.abs(better - gamma) < 0.9 * (high - low), jnp.clip(better, low, high), halfway)
-        return Search(better, low, high, _moved(gamma, better), search.steps + 1)
+        return Search(better, low, high, jnp.where(_moved(gamma, better), search.to_go - 1, 0))
 
     first = _first(old.curvature, most, part)
     gamma = spent_and_better(first)[1]
-    start = Search(gamma, jnp.zeros_like(gamma), jnp.ones_like(gamma), inside & _moved(first, gamma), jnp.int32(0))
-    gamma = jax.lax.while_loop(unfinished, improve, start).gamma
+    to_go = jnp.where(inside & _moved(first, gamma), _MOST_STEPS, 0)
+    start = Search(gamma, jnp.zeros_like(gamma), jnp.ones_like(gamma), to_go)
+    gamma = jax.lax.while_loop(lambda search: search.to_go > 0, improve, start).gamma
     return jnp.where(inside, gamma, jnp.where(share > 0, 1.0, 0.0)).astype(gamma.dtype)
 
 
