@@ -9,7 +9,7 @@ from typing import Any
 from jax import Array
 
 from astonish import expfam
-from astonish.expfam import Belief, Family
+from astonish.expfam import Belief, Family, entropy
 
 
 def confidence_corrected(family: Family, belief: Belief, x: Any, reference: Belief | None = None) -> Array:
@@ -42,5 +42,5 @@ def bayesian_reverse(family: Family, belief: Belief, x: Any) -> Array:
 
 
 def commitment(family: Family, belief: Belief) -> Array:
-    """Minus the entropy of the belief (eq. 1): how sure the believer is."""
-    return -expfam.entropy(family, belief)
+    """Minus the `entropy` of the belief (eq. 1): how sure the believer is."""
+    return -entropy(family, belief)

@@ -1,12 +1,13 @@
 """Surprise-modulated belief update (Faraji, Preuschoff & Gerstner 2018, Algorithm 1)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.tree_util import Partial
 
 from astonish import rule
 from astonish.domain import Domain, parameter
@@ -52,14 +53,18 @@ class Smile:
 class Modulated:
     """SMiLe with `gamma` a function of surprise of one's own (note 2 of Algorithm 1).
 
-    gamma: takes the confidence-corrected surprise to a number from 0 to 1. To fit parameters of it, make it a
-    `jax.tree_util.Partial`, whose arguments are leaves.
+    gamma: takes the confidence-corrected surprise to a number from 0 to 1. To make parameters of it leaves of the
+    learner, pass a `jax.tree_util.Partial`.
     """
 
     family: Family
-    gamma: Callable[[Array], Number] = field(metadata={"static": True})
+    gamma: Callable[[Array], Number]
     prior: Belief | None = None
     reference: Belief | None = None
+
+    def __post_init__(self) -> None:
+        if callable(self.gamma) and not isinstance(self.gamma, Partial):
+            object.__setattr__(self, "gamma", Partial(self.gamma))
 
     @property
     def samples(self) -> Any:

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from astonish.domain import POSITIVE, Domain
+
 
 class Episode(NamedTuple):
     """A series of samples, the mean behind each, and whether the mean was drawn anew just before it."""
@@ -22,6 +24,10 @@ def gaussian_jumps(
     >>> gaussian_jumps(steps=3, seed=1).truth.round(1).tolist()
     [17.9, 17.9, 17.9]
     """
+    Domain(1, whole=True).check("steps", steps)
+    Domain(0, 1, open=True).check("hazard", hazard)
+    POSITIVE.check("noise", noise)
+    POSITIVE.check("high - low", high - low)
     rng = np.random.default_rng(seed)
     changed = rng.random(steps) < hazard
     changed[0] = True
