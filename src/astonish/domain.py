@@ -83,13 +83,14 @@ def as_numbers(name: str, value: Any) -> Numbers:
         raise ValueError(f"{name} holds samples of different shapes; give all of them the same") from None
     if array.dtype.kind in "biuf":
         return array.astype(np.float64)
+    array = np.asarray(value, dtype=object)  # as it was written: NumPy turns numbers beside text into text
     odd = next((v for v in array.ravel().tolist() if not _is_number_or_missing(v)), None)
     if odd is not None:
         raise ValueError(f"{name} holds {odd!r}, which is not a number; give numbers, with None or NaN where missing")
     return np.array([_to_float(v) for v in array.flat], np.float64).reshape(array.shape)
 
 
-def parameter(default: Any, domain: Domain) -> Any:
+def parameter(*, default: Any, domain: Domain) -> Any:
     """A dataclass field with a default and the values it may take."""
     return field(default=default, metadata={"domain": domain})
 

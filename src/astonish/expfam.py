@@ -120,14 +120,18 @@ def divergence(family: Family, a: Belief, b: Belief) -> Array:
 def bregman(p: Curve, q: Curve, gap: Number) -> Array:
     """How far a convex curve lies, at `q`, above its tangent at `p`; `gap` is the way from `p` to `q`.
 
-    The definition subtracts almost equal numbers when the two places are close. As soon as the integral of the
-    curvature (trapezoidal rule with end correction, Euler-Maclaurin) agrees with it to within rounding, that integral
-    is the better value. Derivatives are always those of the definition, which do not cancel.
+    The definition subtracts almost equal numbers when the two places are close. As soon as an integral agrees with it
+    to within rounding, the integral is the better value: that of the slope (trapezoidal rule with end correction,
+    Euler-Maclaurin) or, closer still, that of the curvature, which does not cancel at all. Derivatives are always
+    those of the definition.
     """
+    eps = limits(p.value).eps
     closed = q.value - p.value - gap * p.slope
-    integral = 0.5 * gap * (q.slope - p.slope) - gap * gap * (q.curvature - p.curvature) / 12
-    rounding = 16 * limits(closed).eps * (1 + jnp.abs(p.value) + jnp.abs(gap * p.slope))
-    better = closed + jax.lax.stop_gradient(jnp.maximum(integral, 0.0) - closed)
+    by_slope = 0.5 * gap * (q.slope - p.slope) - gap * gap * (q.curvature - p.curvature) / 12
+    by_curvature = gap * gap * (2 * p.curvature + q.curvature) / 6
+    integral = jnp.where(by_curvature < 4 * eps ** (2 / 3), by_curvature, jnp.maximum(by_slope, 0.0))
+    rounding = 128 * eps * (1 + jnp.abs(p.value) + jnp.abs(gap * p.slope))
+    better = jax.lax.stop_gradient(integral) + (closed - jax.lax.stop_gradient(closed))
     return jnp.where(jnp.abs(closed - integral) < rounding, better, closed)
 
 

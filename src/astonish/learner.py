@@ -1,12 +1,13 @@
 """What is a learner, and how does any of them go through a series of samples?"""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
+from astonish.config import config
 from astonish.domain import Domain
 from astonish.precision import Number
 
@@ -74,8 +75,7 @@ class PerContextState(NamedTuple):
     context: Array
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
+@config
 class PerContext:
     """A copy of the learner for every context: samples are pairs (context, x), and only that context's copy learns.
 

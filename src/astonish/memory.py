@@ -39,10 +39,11 @@ def load_state(path: str | os.PathLike[str], learner: Learner) -> State:
     with double():
         like = as_double(learner.init())
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with Path(path).open("rb") as file, zipfile.ZipFile(file):  # which says at once whether it is an archive
+            archive = np.load(file, allow_pickle=False)
             schema = json.loads(str(archive["schema"]))
             saved = {where: archive[f"leaf{i}"] for i, where in enumerate(schema["leaves"])}
-    except (KeyError, ValueError, zipfile.BadZipFile, EOFError):
+    except (KeyError, TypeError, ValueError, zipfile.BadZipFile, EOFError):
         raise ValueError(f"{path} is not a saved state; give a file written by save") from None
     if schema["version"] > _SCHEMA["version"]:
         raise ValueError(

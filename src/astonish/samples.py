@@ -59,7 +59,7 @@ def _columns(samples: Any, xs: Any) -> list[Numbers]:
     """The numbers of each part of the samples, in order."""
     if isinstance(samples, Domain):
         return [_numbers(samples, xs)]
-    columns = xs if isinstance(xs, tuple) else _transposed(len(samples), xs)
+    columns = xs if isinstance(xs, tuple) else _transposed(len(samples), _series(xs))
     if len(columns) != len(samples):
         raise ValueError(f"got {len(columns)} columns; these samples have {len(samples)} parts, so give that many")
     return [numbers for part, column in zip(samples, columns, strict=True) for numbers in _columns(part, column)]
@@ -75,12 +75,17 @@ def _transposed(parts: int, xs: Any) -> list[list[Any]]:
     return [[None if row is None else row[part] for row in rows] for part in range(parts)]
 
 
+def _series(xs: Any) -> Any:
+    if isinstance(xs, str) or getattr(xs, "ndim", 1) == 0 or not isinstance(xs, Collection):
+        raise ValueError(f"got {xs!r}; give a series of samples, such as a list")
+    return xs
+
+
 def _numbers(domain: Domain, column: Any) -> Numbers:
-    if isinstance(column, str) or getattr(column, "ndim", 1) == 0 or not isinstance(column, Collection):
-        raise ValueError(f"got {column!r}; give a series of samples, such as a list")
+    column = _series(column)
     if domain.shape and not hasattr(column, "shape"):
         column = [np.full(domain.shape, math.nan) if row is None else row for row in column]
-    numbers = as_numbers("the series", column)
+    numbers = as_numbers("the series", column) if len(column) else np.zeros((0, *domain.shape))
     if numbers.shape[1:] != domain.shape:
         raise ValueError(f"a sample has shape {numbers.shape[1:]}; give samples of shape {domain.shape}")
     return numbers

@@ -14,7 +14,7 @@ from jax import Array
 from astonish.expfam import Belief, Curve, Family, along, bregman
 from astonish.precision import Number, limits
 
-_CLOSE = 3e-5  # a step that is smaller, relative to the distance from both ends, leaves an error of about its square
+_CLOSE = 1e-5  # a step that is smaller, relative to the distance from both ends, leaves an error of about its square
 _MOST_STEPS = 60
 
 
@@ -42,23 +42,19 @@ def gamma_at(family: Family, a: Belief, b: Belief, share: Number) -> Array:
 
     bound = part * most
 
-    def spent_and_better(gamma: Array) -> tuple[Array, Array]:
-        here = along(family, a, b, gamma)
-        spent = bregman(here, old, -gamma)
-        return spent, _next(gamma, here, spent, bound)
-
     def improve(search: Search) -> Search:
         gamma = search.gamma
-        spent, better = spent_and_better(gamma)
+        here = along(family, a, b, gamma)
+        spent = bregman(here, old, -gamma)
         low, high = jnp.where(spent < bound, gamma, search.low), jnp.where(spent < bound, search.high, gamma)
+        better = _next(gamma, here, spent, bound)
         halfway = jnp.sqrt(jnp.maximum(low, high / 64) * high)
         better = jnp.where(jnp.abs(better - gamma) < 0.9 * (high - low), jnp.clip(better, low, high), halfway)
-        return Search(better, low, high, jnp.where(_moved(gamma, better), search.to_go - 1, 0))
+        moved = jnp.abs(better - gamma) > _CLOSE * gamma * (1 - gamma) + 64 * limits(gamma).eps
+        return Search(better, low, high, jnp.where(moved, search.to_go - 1, 0))
 
     first = _first(old.curvature, most, part)
-    gamma = spent_and_better(first)[1]
-    to_go = jnp.where(inside & _moved(first, gamma), _MOST_STEPS, 0)
-    start = Search(gamma, jnp.zeros_like(gamma), jnp.ones_like(gamma), to_go)
+    start = Search(first, jnp.zeros_like(first), jnp.ones_like(first), jnp.where(inside, _MOST_STEPS, 0))
     gamma = jax.lax.while_loop(lambda search: search.to_go > 0, improve, start).gamma
     return jnp.where(inside, gamma, jnp.where(share > 0, 1.0, 0.0)).astype(gamma.dtype)
 
@@ -78,17 +74,13 @@ def _(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Array, Array
     return gamma, jnp.where(inside, -rise / slope, 0.0)
 
 
-def _moved(before: Array, after: Array) -> Array:
-    """Whether a step of the search was too long for the next to be superfluous; NaN has not arrived either."""
-    return ~(jnp.abs(after - before) <= _CLOSE * before * (1 - before) + 64 * limits(before).eps)
-
-
 def _first(curvature: Array, most: Array, share: Array) -> Array:
     """Solves `a g^2 / (1 - (1 - a) g) = share`: right for small g and g = 1, and for Gaussians as wide as the noise."""
     a = curvature / jnp.maximum(2 * most, limits(most).tiny)
     c = share * (1 - a)
     root = jnp.sqrt(c * c + 4 * a * share)
-    return jnp.minimum(jnp.where(c > 0, 2 * share / (c + root), (root - c) / (2 * a)), 1.0)
+    g = jnp.where(c > 0, 2 * share / (c + root), (root - c) / (2 * a))
+    return jnp.where((g > 0) & (g <= 1), g, 0.5)  # half-way where even this overflowed
 
 
 def _next(gamma: Array, here: Curve, spent: Array, bound: Array) -> Array:

@@ -1,6 +1,6 @@
 """Dirichlet and beta beliefs: which of several outcomes comes next?"""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, NamedTuple
 
 import jax
@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from astonish.config import config
 from astonish.domain import Domain
 from astonish.expfam import linear
 from astonish.precision import Number, limits, number
@@ -36,8 +37,7 @@ class DirichletBelief(NamedTuple):
         return jnp.sqrt(self.mean * (1 - self.mean) / (1 + self.alpha.sum(-1, keepdims=True)))
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
+@config
 class Dirichlet:
     """Conjugate to a categorical outcome `x` in `0 .. size - 1` (section 4.11).
 
@@ -92,8 +92,7 @@ class BetaBelief(NamedTuple):
         return jnp.sqrt(self.mean * (1 - self.mean) / (1 + self.ones + self.zeros))
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
+@config
 class Beta:
     """Conjugate to an outcome `x` that is 0 or 1: how likely is a 1?
 

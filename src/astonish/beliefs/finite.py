@@ -6,7 +6,7 @@ log-weight so low that its exponential vanishes: a divergence that is infinite c
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from astonish.config import config
 from astonish.domain import POSITIVE, Domain
 from astonish.precision import Number, limits, namespace, number
 from astonish.special import log
@@ -44,8 +45,7 @@ class GridBelief(NamedTuple):
         return jnp.sqrt(self.weights @ (self.points - self.mean) ** 2)
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
+@config
 class Grid:
     """A parameter known to be at (or near) one of `points`; `log_likelihood(x, points)` gives ln p(x | each of them).
 

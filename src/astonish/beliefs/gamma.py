@@ -1,12 +1,11 @@
 """Gamma beliefs: at what rate do things happen, judged by counts or by waiting times?"""
 
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
+from astonish.config import config
 from astonish.domain import POSITIVE, Domain
 from astonish.expfam import linear
 from astonish.precision import Number, number
@@ -32,8 +31,7 @@ class GammaBelief(NamedTuple):
         return jnp.sqrt(self.shape) / self.time
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
+@config
 class Poisson:
     """Conjugate to counts `x` = 0, 1, 2, ... of events per unit of time.
 
@@ -64,8 +62,7 @@ class Poisson:
         return -log_gamma(1 + number(x))
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
+@config
 class Exponential:
     """Conjugate to waiting times `x` > 0 between events; the belief is about their rate.
 

@@ -5,13 +5,12 @@ nothing is lost when the mean is far from zero.
 """
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
+from astonish.config import config
 from astonish.domain import POSITIVE, Domain, parameter
 from astonish.precision import Number, limits, number
 from astonish.special import log, reciprocal
@@ -37,8 +36,7 @@ class GaussianBelief(NamedTuple):
         return f"GaussianBelief(mean={self.mean}, std={self.std})"
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
+@config
 class Gaussian:
     """Conjugate to samples `x` from a normal distribution with standard deviation `noise` (section 4.10).
 
@@ -46,7 +44,7 @@ class Gaussian:
     GaussianBelief(mean=1.0, std=4.0)
     """
 
-    noise: Number = parameter(1.0, POSITIVE)
+    noise: Number = parameter(default=1.0, domain=POSITIVE)
     one_sample_is_enough: ClassVar[bool] = True
     samples: ClassVar[Domain] = Domain()
 
@@ -61,11 +59,14 @@ class Gaussian:
         return self.prior(mean=x)
 
     def blend(self, a: GaussianBelief, u: Number, b: GaussianBelief, v: Number) -> tuple[GaussianBelief, Array]:
-        old, new = u * a.precision, v * b.precision
+        unit = jnp.minimum(a.precision, b.precision)  # in which neither total nor its powers can vanish
+        unit = jnp.where(unit > 0, unit, 1.0)
+        old, new = u * (a.precision / unit), v * (b.precision / unit)
         total = old + new
-        r = reciprocal(total)
-        distance = jnp.minimum(jnp.square(b.mean - a.mean), 1e-4 * limits(total).max)  # lest it overflow
-        return GaussianBelief(old * r * a.mean + new * r * b.mean, total), 0.5 * old * new * r * distance
+        gap = b.mean - a.mean
+        distance = jnp.minimum(gap * gap * unit, 1e-4 * limits(total).max)  # cut lest it overflow
+        misfit = 0.5 * old * new * reciprocal(total) * distance
+        return GaussianBelief(a.mean + new / total * gap, total * unit), misfit
 
     def log_partition(self, belief: GaussianBelief) -> Array:
         return 0.5 * (_LOG_TWO_PI - log(belief.precision))

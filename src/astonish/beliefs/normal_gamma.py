@@ -5,13 +5,12 @@ The kernel is `tau^(shape - 1/2) exp(-tau (weight (mu - mean)^2 + 2 scale) / 2)`
 """
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
+from astonish.config import config
 from astonish.domain import POSITIVE, Domain
 from astonish.precision import Number, limits, number
 from astonish.special import log, log_gamma, reciprocal
@@ -40,8 +39,7 @@ class NormalGammaBelief(NamedTuple):
         return self.noise / jnp.sqrt(self.weight)
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
+@config
 class NormalGamma:
     """Conjugate to normal samples `x` of unknown mean and unknown variance.
 
@@ -73,11 +71,11 @@ class NormalGamma:
     ) -> tuple[NormalGammaBelief, Number]:
         old, new = u * a.weight, v * b.weight
         weight = old + new
-        r = reciprocal(jnp.where(weight > 0, weight, 1.0))
-        distance = jnp.minimum(jnp.square(b.mean - a.mean), 1e-4 * limits(weight).max)  # lest it overflow
+        gap = b.mean - a.mean
+        distance = jnp.minimum(gap * gap, 1e-4 * limits(weight).max)  # cut lest it overflow
         shape = 0.5 + u * (a.shape - 0.5) + v * (b.shape - 0.5)
-        scale = u * a.scale + v * b.scale + 0.5 * old * new * r * distance
-        return NormalGammaBelief(old * r * a.mean + new * r * b.mean, weight, shape, scale), 0.0
+        scale = u * a.scale + v * b.scale + 0.5 * old * new * reciprocal(weight) * distance
+        return NormalGammaBelief(a.mean + new / weight * gap, weight, shape, scale), 0.0
 
     def log_partition(self, belief: NormalGammaBelief) -> Array:
         spread = 0.5 * (math.log(2 * math.pi) - log(belief.weight))

@@ -4,15 +4,15 @@ The kernel is `exp(-(theta - mean)' precision (theta - mean) / 2)`, as in `gauss
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.scipy.linalg import cho_solve
 
+from astonish.config import config
 from astonish.domain import POSITIVE, Domain, parameter
 from astonish.precision import Number, limits, namespace, number
 from astonish.special import log
@@ -36,8 +36,7 @@ class VectorBelief(NamedTuple):
         return jnp.sqrt(jnp.diagonal(jnp.linalg.inv(self.precision), axis1=-2, axis2=-1))
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
+@config
 class GaussianVector:
     """Conjugate to vectors `x` from a normal distribution with covariance matrix `noise`.
 
@@ -76,8 +75,7 @@ class GaussianVector:
         return -_log_partition(self.prior())
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
+@config
 class Regression:
     """Conjugate to pairs `x = (features, y)` where `y` is normal about `features . weights` with std `noise`.
 
@@ -88,7 +86,7 @@ class Regression:
     """
 
     size: int = field(metadata={"static": True, "domain": Domain(1, whole=True)})
-    noise: Number = parameter(1.0, POSITIVE)
+    noise: Number = parameter(default=1.0, domain=POSITIVE)
     one_sample_is_enough: ClassVar[bool] = False
 
     @property

@@ -3,13 +3,12 @@
 Both report Shannon's surprise, and as rate the share of the newest sample in all the evidence, the prior not counted.
 """
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
+from astonish.config import config
 from astonish.domain import Domain, parameter
 from astonish.expfam import Belief, Family, bayes, blend, dtype_of
 from astonish.learner import Info
@@ -24,8 +23,7 @@ class Evidence(NamedTuple):
     samples: Array
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
+@config
 class Leaky:
     """Bayes' rule that forgets: the past counts `keep` times as much with every sample, down to the prior.
 
@@ -33,7 +31,7 @@ class Leaky:
     """
 
     family: Family
-    keep: Number = parameter(0.9, Domain(0.0, 1.0))
+    keep: Number = parameter(default=0.9, domain=Domain(0.0, 1.0))
     prior: Belief | None = None
 
     @property
@@ -54,8 +52,7 @@ class Leaky:
         return state.belief.mean
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
+@config
 class Bayes:
     """Bayes' rule (eq. 14), naively: every sample counts alike, for ever."""
 

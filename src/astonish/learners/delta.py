@@ -1,24 +1,22 @@
 """The delta rule: move a fixed part of the way to every sample (Rescorla & Wagner 1972)."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
+from astonish.config import config
 from astonish.domain import Domain, parameter
 from astonish.learner import Info
 from astonish.precision import Number
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
+@config
 class Delta:
     """Follow numbers with a fixed learning rate. The surprise it reports is the size of its error."""
 
-    rate: Number = parameter(0.1, Domain(0.0, 1.0))
-    start: Number = parameter(0.0, Domain())
+    rate: Number = parameter(default=0.1, domain=Domain(0.0, 1.0))
+    start: Number = parameter(default=0.0, domain=Domain())
     samples: ClassVar[Domain] = Domain()
 
     def init(self) -> Array:

@@ -1,15 +1,14 @@
 """Surprise-modulated belief update (Faraji, Preuschoff & Gerstner 2018, Algorithm 1)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import Partial
 
 from astonish import rule
+from astonish.config import config
 from astonish.domain import Domain, parameter
 from astonish.expfam import Belief, Family
 from astonish.learner import Info
@@ -17,8 +16,7 @@ from astonish.precision import Number
 from astonish.surprise import confidence_corrected
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
+@config
 class Smile:
     """Learn fast when surprised, slowly otherwise. The surprise it reports is the confidence-corrected one.
 
@@ -29,7 +27,7 @@ class Smile:
     """
 
     family: Family
-    m: Number = parameter(0.1, Domain(0.0))
+    m: Number = parameter(default=0.1, domain=Domain(0.0))
     prior: Belief | None = None
     reference: Belief | None = None
 
@@ -48,8 +46,7 @@ class Smile:
         return state.mean
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
+@config
 class Modulated:
     """SMiLe with `gamma` a function of surprise of one's own (note 2 of Algorithm 1).
 

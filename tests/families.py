@@ -1,0 +1,138 @@
+"""Lists every family of beliefs and every learner, each with samples, for the tests of what all of them promise."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from astonish import (
+    Bayes,
+    Beta,
+    Delta,
+    Dirichlet,
+    Exponential,
+    Gaussian,
+    GaussianVector,
+    Grid,
+    Leaky,
+    Modulated,
+    NormalGamma,
+    PerContext,
+    Poisson,
+    Regression,
+    Smile,
+    finite,
+)
+from astonish.beliefs import BetaBelief, DirichletBelief, GammaBelief, GaussianBelief, NormalGammaBelief, VectorBelief
+
+
+class FamilyCase(NamedTuple):
+    """A family with valid samples, a belief that is not its prior, and a reference where it needs one."""
+
+    name: str
+    family: Any
+    samples: list[Any]
+    belief: Any
+    reference: Any = None
+
+
+class LearnerCase(NamedTuple):
+    """A learner with a series of valid samples, an outlier among them."""
+
+    name: str
+    learner: Any
+    samples: list[Any]
+
+
+def normal_at(x: Any, points: Any) -> Any:
+    """Log-likelihood of each mean, for normal samples with standard deviation 0.8."""
+    return -0.5 * jnp.square((x - points) / 0.8) - np.log(0.8 * np.sqrt(2 * np.pi))
+
+
+def half_way(surprise: Array) -> Array:
+    """A learning rate of one's own: 1/2 at a surprise of 5 nats."""
+    return surprise / (5 + surprise)
+
+
+POINTS = np.linspace(-5.0, 5.0, 81)
+WEIGHTS = np.exp(-0.5 * (POINTS - 0.4) ** 2)
+COVARIANCE = np.array([[1.0, 0.3], [0.3, 0.5]])
+PRECISION = np.array([[3.0, -0.7], [-0.7, 2.0]])
+MODELS = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [1 / 3, 1 / 3, 1 / 3], [0.05, 0.15, 0.8]]
+
+with jax.enable_x64(True):
+    FAMILIES = [
+        FamilyCase("gaussian", Gaussian(noise=1.5), [0.3, -1.2, 4.0], GaussianBelief(np.float64(0.7), np.float64(2.5))),
+        FamilyCase(
+            "gaussian_vector",
+            GaussianVector(COVARIANCE),
+            [np.array([0.2, -0.4]), np.array([1.5, 0.3]), np.array([-3.0, 2.0])],
+            VectorBelief(np.array([0.5, -0.3]), PRECISION),
+        ),
+        FamilyCase("dirichlet", Dirichlet(5), [0, 3, 4], DirichletBelief(np.array([0.4, 1.0, 7.0, 2.5, 30.0]))),
+        FamilyCase("beta", Beta(), [0, 1, 1], BetaBelief(np.float64(2.5), np.float64(7.0))),
+        FamilyCase("poisson", Poisson(), [0, 2, 17], GammaBelief(np.float64(6.5), np.float64(2.2))),
+        FamilyCase("exponential", Exponential(), [0.1, 1.0, 9.0], GammaBelief(np.float64(4.5), np.float64(2.2))),
+        FamilyCase("finite", finite(MODELS), [0, 1, 2], finite(MODELS).prior([0.5, 0.1, 0.3, 0.1])),
+        FamilyCase("grid", Grid(POINTS, normal_at), [0.3, -1.2, 2.5], Grid(POINTS, normal_at).prior(WEIGHTS)),
+        FamilyCase(
+            "normal_gamma",
+            NormalGamma(),
+            [0.3, -1.2, 4.0],
+            NormalGammaBelief(*map(np.float64, (0.7, 3.0, 4.0, 2.5))),
+            NormalGamma().prior(),
+        ),
+        FamilyCase(
+            "regression",
+            Regression(2, noise=0.7),
+            [(np.array([1.0, 0.5]), 0.3), (np.array([1.0, -2.0]), 1.0), (np.array([1.0, 3.0]), -2.0)],
+            VectorBelief(np.array([0.5, -0.3]), PRECISION),
+            Regression(2, noise=0.7).prior(),
+        ),
+    ]
+
+NUMBERS = [0.3, -0.5, 0.1, 0.8, -0.2, 0.4, 12.0, 11.0, 12.5, 0.2, -0.1, 0.6]
+VECTORS = [np.array([x, 0.5 - x]) for x in NUMBERS]
+COUNTS = [3, 2, 4, 3, 0, 5, 40, 38, 2, 3, 1, 4]
+WAITS = [0.5, 1.2, 0.3, 0.9, 2.0, 0.1, 90.0, 70.0, 0.4, 1e-3, 0.8, 1.1]
+OUTCOMES = [0, 0, 1, 0, 0, 0, 2, 2, 0, 1, 0, 2]
+COINS = [1, 1, 1, 1, 1, 0, 1, 0, 0, 0, 0, 1]
+PAIRS = [(np.array([1.0, 0.3 * k - 1.5]), x) for k, x in enumerate(NUMBERS)]
+CONTEXTS = [((2 * k + k // 4) % 3, (k + k // 5) % 4) for k in range(12)]
+SERIES = {
+    "gaussian": NUMBERS,
+    "gaussian_vector": VECTORS,
+    "dirichlet": OUTCOMES,
+    "beta": COINS,
+    "poisson": COUNTS,
+    "exponential": WAITS,
+    "finite": OUTCOMES,
+    "grid": NUMBERS,
+    "normal_gamma": NUMBERS,
+    "regression": PAIRS,
+}
+
+LEARNERS = [
+    *(LearnerCase(f"smile_{c.name}", Smile(c.family, reference=c.reference), SERIES[c.name]) for c in FAMILIES),
+    LearnerCase("smile_with_prior", Smile(Gaussian(2.0), 0.5, GaussianBelief(np.float64(1), np.float64(9))), NUMBERS),
+    LearnerCase("modulated_gaussian", Modulated(Gaussian(1.0), half_way), NUMBERS),
+    LearnerCase("modulated_dirichlet", Modulated(Dirichlet(3), half_way), OUTCOMES),
+    LearnerCase("bayes_gaussian", Bayes(Gaussian(1.0)), NUMBERS),
+    LearnerCase("bayes_regression", Bayes(Regression(2)), PAIRS),
+    LearnerCase("bayes_poisson", Bayes(Poisson()), COUNTS),
+    LearnerCase("leaky_gaussian", Leaky(Gaussian(1.0), 0.8), NUMBERS),
+    LearnerCase("leaky_dirichlet", Leaky(Dirichlet(3)), OUTCOMES),
+    LearnerCase("leaky_exponential", Leaky(Exponential(), 0.7), WAITS),
+    LearnerCase("leaky_normal_gamma", Leaky(NormalGamma()), NUMBERS),
+    LearnerCase("leaky_grid", Leaky(Grid(POINTS, normal_at)), NUMBERS),
+    LearnerCase("delta", Delta(0.3, start=1.0), NUMBERS),
+    LearnerCase("per_context", PerContext(Smile(Dirichlet(4)), 3), CONTEXTS),
+]
+LEARNER = {case.name: case for case in LEARNERS}
+
+
+def columns(samples: list[Any]) -> Any:
+    """Samples as `scan` takes them: stacked along the first axis, every part by itself."""
+    return jax.tree.map(lambda *parts: np.stack(parts), *samples)

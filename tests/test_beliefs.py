@@ -1,0 +1,312 @@
+"""Checks what every family of beliefs promises, against SciPy's distributions, quadrature and finite differences."""
+
+import pickle
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import integrate, special, stats
+
+from astonish import expfam, rule, surprise
+from families import FAMILIES, FamilyCase
+
+Case = FamilyCase
+every = pytest.mark.parametrize("case", FAMILIES, ids=[c.name for c in FAMILIES])
+needing_reference = pytest.mark.parametrize(
+    "case", [c for c in FAMILIES if c.reference is not None], ids=[c.name for c in FAMILIES if c.reference is not None]
+)
+
+
+def _beliefs(case: Case) -> list[Any]:
+    """Three beliefs of the family, none equal to another."""
+    posterior = _bayes(case.family, case.belief, case.samples[2])
+    return [case.belief, _target(case.family, case.samples[0], case.reference), posterior]
+
+
+_bayes, _target = jax.jit(expfam.bayes), jax.jit(expfam.target)
+_divergence_of, _entropy_of, _update = jax.jit(expfam.divergence), jax.jit(expfam.entropy), jax.jit(rule.smile)
+_evidence = jax.jit(expfam.log_evidence)
+
+
+def _gamma_divergence(k: Any, t: Any, n: Any, u: Any) -> Any:
+    shapes = (k - n) * special.digamma(k) - special.gammaln(k) + special.gammaln(n)
+    return shapes + n * np.log(t / u) + k * (u - t) / t
+
+
+def _normal_divergence(a: Any, b: Any) -> Any:
+    gap = np.subtract(b.mean, a.mean)
+    ratio = np.asarray(b.precision) @ np.linalg.inv(a.precision)
+    return 0.5 * (np.trace(ratio) - len(gap) - np.linalg.slogdet(ratio)[1] + gap @ b.precision @ gap)
+
+
+def _dirichlet_divergence(a: Any, b: Any) -> Any:
+    norms = special.gammaln(a.sum()) - special.gammaln(b.sum()) - (special.gammaln(a) - special.gammaln(b)).sum()
+    return norms + (a - b) @ (special.digamma(a) - special.digamma(a.sum()))
+
+
+def _normal_gamma_divergence(a: Any, b: Any) -> Any:
+    ratio = b.weight / a.weight
+    means = 0.5 * (ratio - 1 - np.log(ratio) + b.weight * (a.mean - b.mean) ** 2 * a.shape / a.scale)
+    return means + _gamma_divergence(a.shape, a.scale, b.shape, b.scale)
+
+
+def _line_divergence(a: Any, b: Any) -> Any:
+    """By quadrature over the parameter, from SciPy's densities."""
+    low, middle, high = a.ppf([1e-15, 0.5, 1 - 1e-15])
+
+    def integrand(theta: float) -> float:
+        return a.pdf(theta) * (a.logpdf(theta) - b.logpdf(theta))
+
+    return sum(integrate.quad(integrand, *ends, epsrel=1e-11, limit=400)[0] for ends in [(low, middle), (middle, high)])
+
+
+def _frozen(name: str, b: Any) -> Any:
+    """SciPy's distribution over the parameter."""
+    if name in ("gaussian_vector", "regression"):
+        return stats.multivariate_normal(b.mean, np.linalg.inv(b.precision))
+    return {
+        "gaussian": lambda: stats.norm(b.mean, b.precision**-0.5),
+        "dirichlet": lambda: stats.dirichlet(np.asarray(b.alpha)),
+        "beta": lambda: stats.beta(b.ones, b.zeros),
+        "poisson": lambda: stats.gamma(b.shape, scale=1 / b.time),
+        "exponential": lambda: stats.gamma(b.shape, scale=1 / b.time),
+    }[name]()
+
+
+def _divergence(name: str, a: Any, b: Any) -> Any:
+    if name in ("gaussian_vector", "regression"):
+        return _normal_divergence(a, b)
+    if name in ("finite", "grid"):
+        return special.rel_entr(np.asarray(a.weights), np.asarray(b.weights)).sum()
+    if name == "dirichlet":
+        return _dirichlet_divergence(np.asarray(a.alpha), np.asarray(b.alpha))
+    if name == "normal_gamma":
+        return _normal_gamma_divergence(a, b)
+    return _line_divergence(_frozen(name, a), _frozen(name, b))
+
+
+def _entropy(name: str, b: Any) -> Any:
+    if name == "finite":
+        return stats.entropy(np.asarray(b.weights))
+    if name == "grid":
+        density = np.asarray(b.weights) / np.exp(b.log_width)
+        return -np.trapezoid(special.xlogy(density, density), np.asarray(b.points))
+    if name == "normal_gamma":
+        tau = stats.gamma(b.shape, scale=1 / b.scale)
+        mean_log_tau = special.digamma(b.shape) - np.log(b.scale)
+        return tau.entropy() + 0.5 * (np.log(2 * np.pi * np.e / b.weight) - mean_log_tau)
+    return _frozen(name, b).entropy()
+
+
+def _predictive(case: Case, x: Any) -> Any:
+    """Logarithm of p(x), from SciPy's distributions."""
+    name, family, b = case.name, case.family, case.belief
+    if name == "regression":
+        return stats.norm(x[0] @ b.mean, np.sqrt(0.7**2 + x[0] @ np.linalg.inv(b.precision) @ x[0])).logpdf(x[1])
+    return {
+        "gaussian": lambda: stats.norm(b.mean, np.hypot(1.5, b.precision**-0.5)).logpdf(x),
+        "gaussian_vector": lambda: stats.multivariate_normal(b.mean, family.noise + np.linalg.inv(b.precision)).logpdf(
+            x
+        ),
+        "dirichlet": lambda: np.log(b.alpha[x] / b.alpha.sum()),
+        "beta": lambda: stats.betabinom(1, b.ones, b.zeros).logpmf(x),
+        "poisson": lambda: stats.nbinom(b.shape, b.time / (1 + b.time)).logpmf(x),
+        "exponential": lambda: stats.lomax(b.shape, scale=b.time).logpdf(x),
+        "finite": lambda: np.log(np.asarray(b.weights) @ np.asarray(family.points)[:, x]),
+        "grid": lambda: np.log(np.asarray(b.weights) @ stats.norm(np.asarray(b.points), 0.8).pdf(x)),
+        "normal_gamma": lambda: stats.t(2 * b.shape, b.mean, np.sqrt(b.scale * (1 + 1 / b.weight) / b.shape)).logpdf(x),
+    }[name]()
+
+
+SAMPLE_SPACE = {  # all samples, or a fine mesh of them, and the measure of each
+    "gaussian": (np.linspace(-30, 30, 6001), 0.01),
+    "gaussian_vector": (np.stack(np.meshgrid(*[np.linspace(-9, 9, 361)] * 2), -1).reshape(-1, 2), 0.05**2),
+    "dirichlet": (np.arange(5), 1.0),
+    "beta": (np.arange(2), 1.0),
+    "poisson": (np.arange(200), 1.0),
+    "exponential": (np.exp(np.linspace(-40, 20, 60_001)), None),
+    "finite": (np.arange(3), 1.0),
+    "grid": (np.linspace(-20, 20, 4001), 0.01),
+    "normal_gamma": (np.sinh(np.linspace(-12, 12, 24_001)), None),
+    "regression": ((np.tile([1.0, 0.5], (6001, 1)), np.linspace(-30, 30, 6001)), 0.01),
+}
+
+
+@every
+def test_divergence_from_itself_is_zero(case: Case) -> None:
+    for belief in _beliefs(case):
+        assert float(_divergence_of(case.family, belief, belief)) == 0.0
+
+
+@every
+def test_divergence_agrees_with_an_independent_formula(case: Case) -> None:
+    beliefs = _beliefs(case)
+    for a, b in [(a, b) for a in beliefs for b in beliefs if a is not b]:
+        got = _divergence_of(case.family, a, b)
+        assert got > 0
+        np.testing.assert_allclose(got, _divergence(case.name, a, b), rtol=1e-8)
+
+
+@every
+def test_entropy_agrees_with_scipy(case: Case) -> None:
+    for belief in _beliefs(case):
+        np.testing.assert_allclose(_entropy_of(case.family, belief), _entropy(case.name, belief), rtol=1e-9)
+        np.testing.assert_allclose(surprise.commitment(case.family, belief), -_entropy(case.name, belief), rtol=1e-9)
+
+
+@every
+def test_predictive_probability_agrees_with_scipy(case: Case) -> None:
+    for x in case.samples:
+        got = _evidence(case.family, case.belief, x)
+        np.testing.assert_allclose(got, _predictive(case, x), rtol=1e-10)
+
+
+@every
+def test_predictive_probabilities_add_up_to_one(case: Case) -> None:
+    xs, measure = SAMPLE_SPACE[case.name]
+    p = np.exp(jax.jit(jax.vmap(expfam.log_evidence, (None, None, 0)))(case.family, case.belief, xs))
+    total = np.trapezoid(p, xs) if measure is None else p.sum() * measure
+    assert total == pytest.approx(1, abs=1e-5)
+
+
+@every
+def test_the_order_of_samples_does_not_matter_to_bayes(case: Case) -> None:
+    forth, back = case.belief, case.belief
+    for x, y in zip(case.samples, reversed(case.samples), strict=True):
+        forth, back = _bayes(case.family, forth, x), _bayes(case.family, back, y)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12), forth, back)
+    assert float(expfam.divergence(case.family, forth, back)) == pytest.approx(0, abs=1e-12)
+
+
+@every
+def test_raw_surprise_is_bayesian_plus_shannon_surprise(case: Case) -> None:
+    for x in case.samples:
+        parts = surprise.bayesian(case.family, case.belief, x) + surprise.shannon(case.family, case.belief, x)
+        np.testing.assert_allclose(surprise.raw(case.family, case.belief, x), parts, rtol=1e-9)
+
+
+@every
+def test_flatness_and_a_sample_make_the_likelihood(case: Case) -> None:
+    flat, likelihood = case.family.flat(), case.family.likelihood(case.samples[0])
+    one = expfam.blend(case.family, flat, 1, likelihood, 1)
+    same = expfam.blend(case.family, likelihood, 1, flat, 1)
+    proper = case.reference is None
+    for belief in (one, same) if proper else ():
+        assert float(expfam.divergence(case.family, belief, likelihood)) == pytest.approx(0, abs=1e-14)
+
+
+@every
+def test_the_target_is_the_likelihood_or_the_posterior_of_the_reference(case: Case) -> None:
+    for x in case.samples:
+        naive = expfam.target(case.family, x, case.reference)
+        same = case.family.likelihood(x) if case.reference is None else expfam.bayes(case.family, case.reference, x)
+        jax.tree.map(np.testing.assert_array_equal, naive, same)
+
+
+@needing_reference
+def test_without_a_reference_confidence_corrected_surprise_is_refused(case: Case) -> None:
+    with pytest.raises(ValueError, match="pass a proper belief as reference="):
+        surprise.confidence_corrected(case.family, case.belief, case.samples[0])
+
+
+def _both(family: Any, belief: Any, x: Any, m: Any, reference: Any) -> Any:
+    update = rule.smile(family, belief, x, m, reference)
+    return jnp.stack([update.surprise, update.gamma])
+
+
+def _gamma(family: Any, belief: Any, x: Any, m: Any, reference: Any) -> Any:
+    return rule.smile(family, belief, x, m, reference).gamma
+
+
+_value = jax.jit(_both)
+_slopes = jax.jit(jax.jacrev(_both, argnums=(1, 3)))
+_curvature = jax.jit(jax.grad(jax.grad(_gamma, argnums=3), argnums=3))
+
+
+def _outlier(case: Case, belief: Any, m: float) -> tuple[Any, ...]:
+    """The arguments of the functions above, with floating-point leaves in the belief."""
+    return case.family, belief, case.samples[2], m, case.reference
+
+
+def _direction(belief: Any) -> Any:
+    """A way in which a belief can change: a matrix of precisions stays symmetric."""
+    rng = np.random.default_rng(4)
+
+    def one(leaf: Any) -> Any:
+        change = 0.1 * rng.normal(size=np.shape(leaf))
+        return change + change.T if np.shape(leaf) == (2, 2) else change
+
+    return jax.tree.map(one, belief)
+
+
+@every
+def test_gradient_in_the_belief_agrees_with_finite_differences(case: Case) -> None:
+    towards = _direction(case.belief)
+    gradient, _ = _slopes(*_outlier(case, case.belief, 0.1))
+    slope = sum(
+        np.tensordot(g, way, np.ndim(way)) for g, way in zip(*map(jax.tree.leaves, (gradient, towards)), strict=True)
+    )
+
+    def moved(h: float) -> Any:
+        return _value(*_outlier(case, jax.tree.map(lambda leaf, way: leaf + h * way, case.belief, towards), 0.1))
+
+    np.testing.assert_allclose(slope, (moved(1e-4) - moved(-1e-4)) / 2e-4, rtol=2e-5, atol=1e-7)
+
+
+@every
+def test_gradient_in_m_agrees_with_finite_differences(case: Case) -> None:
+    def value(m: float) -> Any:
+        return _value(*_outlier(case, case.belief, m))
+
+    _, slope = _slopes(*_outlier(case, case.belief, 0.1))
+    assert slope[1] > 0
+    np.testing.assert_allclose(slope, (value(0.1001) - value(0.0999)) / 2e-4, rtol=1e-4)
+
+
+@every
+def test_second_derivative_of_gamma_in_m_agrees_with_finite_differences(case: Case) -> None:
+    def slope(m: float) -> Any:
+        return _slopes(*_outlier(case, case.belief, m))[1][1]
+
+    curvature = _curvature(*_outlier(case, case.belief, 0.1))
+    np.testing.assert_allclose(curvature, (slope(0.1001) - slope(0.0999)) / 2e-4, rtol=1e-3)
+
+
+@every
+def test_derivatives_are_finite_where_nothing_is_learned(case: Case) -> None:
+    at_target = jax.tree.map(np.asarray, expfam.target(case.family, case.samples[2], case.reference))
+    for belief, m in [(case.belief, 0.0), (at_target, 0.1), (at_target, 0.0)]:
+        assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(_slopes(*_outlier(case, belief, m))))
+        assert np.isfinite(_curvature(*_outlier(case, belief, m)))
+
+
+@every
+def test_jit_agrees_with_eager(case: Case) -> None:
+    arguments = _outlier(case, case.belief, 0.1)
+    np.testing.assert_allclose(_value(*arguments), _both(*arguments), rtol=1e-12)
+
+
+@every
+def test_gamma_meets_the_bound(case: Case) -> None:
+    for x in case.samples:
+        update = _update(case.family, case.belief, x, 0.1, case.reference)
+        got = _divergence(case.name, update.belief, case.belief)
+        np.testing.assert_allclose(got, update.bound, rtol=1e-6)
+
+
+@every
+def test_a_family_survives_pickling(case: Case) -> None:
+    again = pickle.loads(pickle.dumps(case.family))
+    assert repr(again) == repr(case.family)
+    arguments = _outlier(case, case.belief, 0.1)
+    np.testing.assert_array_equal(_value(again, *arguments[1:]), _value(*arguments))
+
+
+@every
+def test_a_belief_has_a_mean_a_mode_and_a_spread(case: Case) -> None:
+    for belief in _beliefs(case):
+        assert np.shape(belief.mean) == np.shape(belief.mode)
+        assert (np.asarray(belief.std) > 0).all()
+        assert np.isfinite(belief.mean).all()

@@ -1,0 +1,216 @@
+"""Looks for finite input, however extreme, from which any learner makes something that is not a number."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from astonish import (
+    Bayes,
+    Beta,
+    Delta,
+    Dirichlet,
+    Exponential,
+    Gaussian,
+    Grid,
+    Leaky,
+    Modulated,
+    NormalGamma,
+    Poisson,
+    Smile,
+    Trace,
+    finite,
+    scan,
+)
+from astonish.beliefs import DirichletBelief
+from families import POINTS, normal_at
+
+LENGTH = 6
+MODELS = [[0.9, 0.1, 0.0], [0.2, 0.5, 0.3], [0.0, 0.0, 1.0]]
+_scan = jax.jit(scan)
+thorough = settings(deadline=None, derandomize=True, max_examples=60)
+
+
+def _bold(surprise: Any) -> Any:
+    """A gamma of one's own that is safe at any surprise."""
+    return 1 - 1 / (1 + surprise)
+
+
+def _numbers(most: float) -> st.SearchStrategy[float]:
+    """Ordinary numbers, huge ones, tiny ones, and zero."""
+    return st.one_of(st.floats(-most, most), st.floats(-10, 10), st.sampled_from([0.0, most, -most, 1.0, 1e-30]))
+
+
+def _positive(low: float, high: float) -> st.SearchStrategy[float]:
+    exponents = st.floats(np.log10(low), np.log10(high))
+    return st.one_of(exponents.map(lambda e: float(np.clip(10.0**e, low, high))), st.sampled_from([low, high, 1.0]))
+
+
+def _series(values: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
+    return st.lists(values, min_size=LENGTH, max_size=LENGTH)
+
+
+COUNTS = st.one_of(st.integers(0, 20), st.integers(0, 10**15), st.just(10**15)).map(float)
+READINESS = st.one_of(st.just(0.0), _positive(1e-300, 1e300), st.just(0.1))
+READINESS32 = st.one_of(st.just(0.0), _positive(1e-37, 1e37), st.just(0.1))
+
+
+def _sane(trace: Trace, finite_surprise: bool = True) -> None:
+    assert not np.isnan(trace.estimate).any()
+    assert not np.isnan(trace.surprise).any()
+    assert not np.isnan(trace.rate).any()
+    assert ((trace.rate >= 0) & (trace.rate <= 1)).all()
+    if finite_surprise:
+        assert np.isfinite(trace.surprise).all()
+
+
+Make = Callable[[float], Any]
+ON_NUMBERS: dict[str, Make] = {
+    "smile_gaussian": lambda m: Smile(Gaussian(1.0), m),
+    "smile_normal_gamma": lambda m: Smile(NormalGamma(), m, reference=NormalGamma().prior()),
+    "smile_grid": lambda m: Smile(Grid(POINTS, normal_at), m),
+    "modulated": lambda _: Modulated(Gaussian(1.0), _bold),
+    "bayes_gaussian": lambda _: Bayes(Gaussian(1.0)),
+    "bayes_normal_gamma": lambda _: Bayes(NormalGamma()),
+    "leaky_gaussian": lambda m: Leaky(Gaussian(1.0), m / (1 + m)),
+    "leaky_normal_gamma": lambda m: Leaky(NormalGamma(), m / (1 + m)),
+    "leaky_grid": lambda m: Leaky(Grid(POINTS, normal_at), m / (1 + m)),
+    "delta": lambda m: Delta(m / (1 + m)),
+}
+ON_COUNTS: dict[str, Make] = {
+    "smile": lambda m: Smile(Poisson(), m),
+    "bayes": lambda _: Bayes(Poisson()),
+    "leaky": lambda m: Leaky(Poisson(), m / (1 + m)),
+}
+ON_WAITS: dict[str, Make] = {
+    "smile": lambda m: Smile(Exponential(), m),
+    "bayes": lambda _: Bayes(Exponential()),
+    "leaky": lambda m: Leaky(Exponential(), m / (1 + m)),
+}
+ON_OUTCOMES: dict[str, Make] = {
+    "smile_dirichlet": lambda m: Smile(Dirichlet(3), m),
+    "smile_finite": lambda m: Smile(finite(MODELS), m),
+    "smile_firm": lambda m: Smile(Dirichlet(3), m, DirichletBelief(np.array([1e12, 1e-3, 1e6]))),
+    "leaky_dirichlet": lambda m: Leaky(Dirichlet(3), m / (1 + m)),
+    "leaky_finite": lambda m: Leaky(finite(MODELS), m / (1 + m)),
+    "bayes_finite": lambda _: Bayes(finite(MODELS)),
+}
+
+
+def _check(make: Make, xs: Any, m: float, observed: Any = None) -> None:
+    _sane(_scan(make(m), np.array(xs), None, observed))
+
+
+@pytest.mark.parametrize("name", ON_NUMBERS)
+@given(xs=_series(_numbers(1e150)), m=READINESS)
+@thorough
+def test_any_numbers(name: str, xs: list[float], m: float) -> None:
+    _check(ON_NUMBERS[name], xs, m)
+
+
+@pytest.mark.parametrize("name", ON_COUNTS)
+@given(xs=_series(COUNTS), m=READINESS)
+@thorough
+def test_any_counts(name: str, xs: list[float], m: float) -> None:
+    _check(ON_COUNTS[name], xs, m)
+
+
+@pytest.mark.parametrize("name", ON_WAITS)
+@given(xs=_series(_positive(1e-100, 1e150)), m=READINESS)
+@thorough
+def test_any_waits(name: str, xs: list[float], m: float) -> None:
+    _check(ON_WAITS[name], xs, m)
+
+
+@pytest.mark.parametrize("name", ON_OUTCOMES)
+@given(xs=_series(st.integers(0, 2)), m=READINESS)
+@thorough
+def test_any_outcomes(name: str, xs: list[int], m: float) -> None:
+    _check(ON_OUTCOMES[name], xs, m)
+
+
+@given(xs=_series(st.integers(0, 2999)), m=READINESS)
+@thorough
+def test_thousands_of_categories(xs: list[int], m: float) -> None:
+    _check(lambda m: Smile(Dirichlet(3000), m), xs, m)
+
+
+@given(alpha=st.lists(_positive(1e-6, 1e15), min_size=4, max_size=4), x=st.integers(0, 3), m=READINESS)
+@thorough
+def test_any_concentrations(alpha: list[float], x: int, m: float) -> None:
+    _check(lambda m: Smile(Dirichlet(4), m, DirichletBelief(np.array(alpha))), [x] * LENGTH, m)
+
+
+@given(mean=_numbers(1e150), std=_positive(1e-70, 1e70), noise=_positive(1e-70, 1e70), x=_numbers(1e80), m=READINESS)
+@thorough
+def test_any_gaussian(mean: float, std: float, noise: float, x: float, m: float) -> None:
+    family = Gaussian(noise)
+    trace = _scan(Smile(family, m, family.prior(mean, std)), np.full(LENGTH, x))
+    _sane(trace, finite_surprise=False)
+
+
+@given(xs=_series(_numbers(1e150)), seen=_series(st.booleans()), m=READINESS)
+@thorough
+def test_gaps_anywhere(xs: list[float], seen: list[bool], m: float) -> None:
+    trace = _scan(Smile(Gaussian(1.0), m), np.where(seen, xs, np.nan), None, np.array(seen))
+    np.testing.assert_array_equal(np.isnan(trace.surprise), np.logical_not(seen))
+    assert not np.isnan(trace.estimate).any()
+    assert (np.asarray(trace.rate)[np.logical_not(seen)] == 0).all()
+
+
+def _single(tree: Any) -> Any:
+    """Floating-point leaves in single precision."""
+
+    def convert(leaf: Any) -> Any:
+        leaf = np.asarray(leaf)
+        return leaf.astype(np.float32) if leaf.dtype.kind == "f" else leaf
+
+    return jax.tree.map(convert, tree)
+
+
+def _check_single(make: Make, xs: Any, m: float) -> None:
+    trace = _scan(_single(make(m)), np.array(xs, np.float32 if isinstance(xs[0], float) else np.int32))
+    assert trace.rate.dtype == np.float32
+    _sane(trace, finite_surprise=False)
+
+
+@pytest.mark.single
+@pytest.mark.parametrize("name", ON_NUMBERS)
+@given(xs=_series(_numbers(1e18)), m=READINESS32)
+@thorough
+def test_any_numbers_in_single_precision(name: str, xs: list[float], m: float) -> None:
+    _check_single(ON_NUMBERS[name], xs, m)
+
+
+@pytest.mark.single
+@pytest.mark.parametrize("name", ON_COUNTS)
+@given(xs=_series(COUNTS), m=READINESS32)
+@thorough
+def test_any_counts_in_single_precision(name: str, xs: list[float], m: float) -> None:
+    _check_single(ON_COUNTS[name], xs, m)
+
+
+@pytest.mark.single
+@pytest.mark.parametrize("name", ON_WAITS)
+@given(xs=_series(_positive(1e-18, 1e18)), m=READINESS32)
+@thorough
+def test_any_waits_in_single_precision(name: str, xs: list[float], m: float) -> None:
+    _check_single(ON_WAITS[name], xs, m)
+
+
+@pytest.mark.single
+@pytest.mark.parametrize("name", ON_OUTCOMES)
+@given(xs=_series(st.integers(0, 2)), m=READINESS32)
+@thorough
+def test_any_outcomes_in_single_precision(name: str, xs: list[int], m: float) -> None:
+    _check_single(ON_OUTCOMES[name], xs, m)
+
+
+@given(ones=st.integers(0, LENGTH), m=READINESS)
+@thorough
+def test_a_run_of_coins(ones: int, m: float) -> None:
+    _check(lambda m: Smile(Beta(), m), [1] * ones + [0] * (LENGTH - ones), m)
