@@ -6,7 +6,6 @@ the learner itself is code and stays with its owner, who hands it in again to re
 
 import json
 import os
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -24,13 +23,13 @@ def save_state(path: str | os.PathLike[str], state: State) -> None:
     """Write a learner's state; the file appears whole or not at all."""
     leaves = {jax.tree_util.keystr(where): np.asarray(leaf) for where, leaf in jax.tree.leaves_with_path(state)}
     target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with unfinished.open("wb") as file:
             np.savez(file, schema=np.array(json.dumps({**_SCHEMA, "leaves": list(leaves)})), **_numbered(leaves))
-        Path(name).replace(target)
+        unfinished.replace(target)
     except BaseException:
-        Path(name).unlink()
+        unfinished.unlink(missing_ok=True)
         raise
 
 

@@ -39,7 +39,6 @@ def gamma_at(family: Family, a: Belief, b: Belief, share: Number) -> Array:
     most = bregman(new, old, -1.0)
     inside = jnp.asarray((share > 0) & (share < 1))
     part = jnp.where(inside, share, 0.5)
-
     bound = part * most
 
     def improve(search: Search) -> Search:
