@@ -95,9 +95,9 @@ def run_many(learner: Learner, many: Sequence[Any]) -> list[History]:
 
 def _cut(learner: Learner, read: tuple[Any, Mask], trace: Trace, i: int) -> History:
     samples, observed = read
-    own = jax.tree.map(lambda leaf: leaf[i], trace)
-    inside = jax.tree.map(lambda leaf: leaf[: len(observed)], own._replace(state=None))
-    return _history(learner, samples, observed, inside._replace(state=own.state))
+    estimate, surprise, rate = (part[i, : len(observed)] for part in trace[:3])
+    state = jax.tree.map(lambda leaf: leaf[i], trace.state)
+    return _history(learner, samples, observed, Trace(estimate, surprise, rate, state))
 
 
 def _padded(part: Any, length: int) -> Any:

@@ -14,7 +14,7 @@ from jax import Array
 from astonish.expfam import Belief, Curve, Family, along, bregman
 from astonish.precision import Number, limits
 
-_CLOSE = 1e-5  # a step that is smaller, relative to the distance from both ends, leaves an error of about its square
+_CLOSE = 3e-5  # a step that is smaller, relative to the distance from both ends, leaves an error of about its square
 _MOST_STEPS = 60
 
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.domain import Numbers, check_parameters
+from astonish.domain import check_parameters
 from astonish.learner import Learner, State, advance
 from astonish.memory import load_state, save_state
 from astonish.packing import Packing
@@ -64,7 +64,8 @@ class Stream:
     def estimate(self) -> Any:
         """What the learner would answer if asked now."""
         with double():
-            return self._plain(np.ravel(_estimate(self._learner, self.state)))
+            estimate = np.asarray(_estimate(self._learner, self.state))
+        return estimate if self._shape else estimate.item()
 
     def update(self, x: Any) -> Step:
         """Learn from one sample. One that is missing (None, NaN) changes nothing; one that is not allowed neither."""
@@ -73,8 +74,10 @@ class Stream:
             return Step(self.estimate, math.nan, 0.0)
         with double():
             self._small, self._large = self._step(self._learner, self._small, self._large, sample)
-            numbers = np.asarray(self._small)[self._packing.size :]
-        return Step(self._plain(numbers[2:]), numbers.item(0), numbers.item(1))
+            numbers = np.asarray(self._small)
+        at = self._packing.size
+        estimate = numbers[at + 2 :].reshape(self._shape) if self._shape else numbers.item(at + 2)
+        return Step(estimate, numbers.item(at), numbers.item(at + 1))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file; `Stream.load` goes on exactly where this left off."""
@@ -84,9 +87,6 @@ class Stream:
     def load(cls, path: str | os.PathLike[str], learner: Learner) -> "Stream":
         """A stream that goes on from a saved state."""
         return cls(learner, load_state(path, learner))
-
-    def _plain(self, numbers: Numbers) -> Any:
-        return numbers.reshape(self._shape) if self._shape else numbers.item(0)
 
 
 @jax.jit
