@@ -60,8 +60,9 @@ class Domain:
 
     def takes(self, value: float) -> bool:
         """Whether one number is allowed; `holds` without the cost of arrays."""
-        inside = self.low < value < self.high if self.open else self.low <= value <= self.high
-        return inside and math.isfinite(value) and not self.shape and (not self.whole or value == math.floor(value))
+        if self.shape or not math.isfinite(value) or (self.whole and value != math.floor(value)):
+            return False
+        return self.low < value < self.high if self.open else self.low <= value <= self.high
 
     def check(self, name: str, value: Any) -> Numbers:
         """`value` as numbers, or a ValueError that quotes the first that is not allowed."""
