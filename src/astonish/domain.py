@@ -37,11 +37,8 @@ class Domain:
     def _one(self) -> str:
         kind = "a whole number" if self.whole else "a finite number"
         if math.isfinite(self.low) and math.isfinite(self.high):
-            return (
-                f"{kind} between {self.low:g} and {self.high:g}, ends excluded"
-                if self.open
-                else (f"{kind} from {self.low:g} to {self.high:g}")
-            )
+            low, high = f"{self.low:g}", f"{self.high:g}"
+            return f"{kind} between {low} and {high}, ends excluded" if self.open else f"{kind} from {low} to {high}"
         if math.isfinite(self.low):
             return f"{kind} above {self.low:g}" if self.open else f"{kind} of at least {self.low:g}"
         return kind
@@ -53,10 +50,10 @@ class Domain:
 
     def holds(self, values: Numbers) -> NDArray[np.bool_]:
         """Where `values` are allowed, element by element."""
-        inside = (
-            (values > self.low) & (values < self.high) if self.open else (values >= self.low) & (values <= self.high)
-        )
-        return inside & np.isfinite(values) & ((values == np.floor(values)) | (not self.whole))
+        good = np.isfinite(values) & (values >= self.low) & (values <= self.high)
+        if self.open:
+            good &= (values != self.low) & (values != self.high)
+        return good & (values == np.floor(values)) if self.whole else good
 
     def takes(self, value: float) -> bool:
         """Whether one number is allowed; `holds` without the cost of arrays."""

@@ -47,9 +47,10 @@ class Stream:
             start = as_double(learner.init() if state is None else state)
             self._packing = Packing.of(start)
             self._step = _stepper(self._packing)
-            self._shape = jax.eval_shape(self._learner.estimate, start).shape
+            estimate = jnp.asarray(learner.estimate(start))
+            self._shape = estimate.shape
             small, large = self._packing.pack(start)
-            self._small = jnp.append(small, jnp.zeros(2 + math.prod(self._shape)))  # room for the answers
+            self._small = jnp.concatenate([small, jnp.zeros(2), jnp.ravel(estimate)])  # laid out as `_stepper` does
             self._large = [jnp.array(leaf, copy=True) for leaf in large]
 
     def __repr__(self) -> str:
@@ -63,19 +64,20 @@ class Stream:
     @property
     def estimate(self) -> Any:
         """What the learner would answer if asked now."""
-        with double():
-            estimate = np.asarray(_estimate(self._learner, self.state))
-        return estimate if self._shape else estimate.item()
+        return self._answer().estimate
 
     def update(self, x: Any) -> Step:
         """Learn from one sample. One that is missing (None, NaN) changes nothing; one that is not allowed neither."""
         sample = read_one(self._samples, x)
         if sample is None:
-            return Step(self.estimate, math.nan, 0.0)
+            return self._answer()._replace(surprise=math.nan, rate=0.0)
         with double():
             self._small, self._large = self._step(self._learner, self._small, self._large, sample)
-            numbers = np.asarray(self._small)
-        at = self._packing.size
+        return self._answer()
+
+    def _answer(self) -> Step:
+        """What the last step said, from behind the state in its vector."""
+        numbers, at = np.asarray(self._small), self._packing.size
         estimate = numbers[at + 2 :].reshape(self._shape) if self._shape else numbers.item(at + 2)
         return Step(estimate, numbers.item(at), numbers.item(at + 1))
 
@@ -87,11 +89,6 @@ class Stream:
     def load(cls, path: str | os.PathLike[str], learner: Learner) -> "Stream":
         """A stream that goes on from a saved state."""
         return cls(learner, load_state(path, learner))
-
-
-@jax.jit
-def _estimate(learner: Learner, state: State) -> Any:
-    return learner.estimate(state)
 
 
 @cache

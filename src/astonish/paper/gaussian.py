@@ -48,7 +48,7 @@ def draw(episode: Episode, history: History) -> "Figure":
         top.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
         bottom.plot(steps, history.rate, color=PURPLE)
         bottom.plot(jumps, np.full(len(jumps), 1.0), "v", ms=4, color=GREEN)
-        bottom.set(ylabel=r"weight of the sample, $\gamma$", ylim=(0, 1.05), xlabel="time step")
+        bottom.set(ylabel=r"weight $\gamma$", ylim=(0, 1.05), xlabel="time step")
         bottom.set_title("B", loc="left", fontweight="bold")
     return figure
 
