@@ -18,7 +18,9 @@ from astonish import (
     Grid,
     Leaky,
     Modulated,
+    Nassar2010,
     NormalGamma,
+    OnlineEM,
     PerContext,
     Poisson,
     Regression,
@@ -128,6 +130,8 @@ LEARNERS = [
     LearnerCase("leaky_normal_gamma", Leaky(NormalGamma()), NUMBERS),
     LearnerCase("leaky_grid", Leaky(Grid(POINTS, normal_at)), NUMBERS),
     LearnerCase("delta", Delta(0.3, start=1.0), NUMBERS),
+    LearnerCase("nassar_2010", Nassar2010(1.5, hazard=0.2, likelihood_weight=0.7), NUMBERS),
+    LearnerCase("online_em", OnlineEM(4, 3, rate=0.05, frozen=5, seed=7), CONTEXTS),
     LearnerCase("per_context", PerContext(Smile(Dirichlet(4)), 3), CONTEXTS),
 ]
 LEARNER = {case.name: case for case in LEARNERS}

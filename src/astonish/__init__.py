@@ -18,7 +18,7 @@ from astonish.beliefs import (
     finite,
 )
 from astonish.learner import Info, PerContext, Trace, scan
-from astonish.learners import Bayes, Delta, Leaky, Modulated, Smile
+from astonish.learners import Bayes, Delta, Leaky, Modulated, Nassar2010, OnlineEM, Smile
 from astonish.memory import load_state, save_state
 from astonish.run import History, run, run_many
 from astonish.stream import Step, Stream
@@ -26,6 +26,6 @@ from astonish.stream import Step, Stream
 __version__ = "0.1.0"
 __all__ = [
     "Bayes", "Beta", "Delta", "Dirichlet", "Exponential", "Gaussian", "GaussianVector", "Grid", "History", "Info",
-    "Leaky", "Modulated", "NormalGamma", "PerContext", "Poisson", "Regression", "Smile", "Step", "Stream", "Trace",
-    "expfam", "finite", "load_state", "rule", "run", "run_many", "save_state", "scan", "surprise",
+    "Leaky", "Modulated", "Nassar2010", "NormalGamma", "OnlineEM", "PerContext", "Poisson", "Regression", "Smile", "Step",
+    "Stream", "Trace", "expfam", "finite", "load_state", "rule", "run", "run_many", "save_state", "scan", "surprise",
 ]  # fmt: skip

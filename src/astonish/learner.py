@@ -1,5 +1,6 @@
 """What is a learner, and how does any of them go through a series of samples?"""
 
+from collections.abc import Callable
 from dataclasses import field
 from typing import Any, NamedTuple, Protocol
 
@@ -45,23 +46,31 @@ class Learner(Protocol):
 class Trace(NamedTuple):
     """A learner's way through a series: after each sample its estimate, surprise and rate, and the last state."""
 
-    estimate: Array
+    estimate: Any
     surprise: Array
     rate: Array
     state: State
 
 
-def scan(learner: Learner, xs: Any, state: State | None = None, observed: Number | None = None) -> Trace:
+def scan(
+    learner: Learner,
+    xs: Any,
+    state: State | None = None,
+    observed: Number | None = None,
+    read: Callable[[State], Any] | None = None,
+) -> Trace:
     """Run a learner over a series: the one loop for all of them, to be jitted, vmapped and differentiated at will.
 
     xs: samples along the first axis (of every part, where samples have several parts).
     state: where to go on from; the learner's own start when left out.
     observed: False where a sample is missing; it then changes nothing and has surprise NaN and rate 0.
+    read: what to note of the state after each sample, in place of the learner's estimate.
     """
+    note = learner.estimate if read is None else read
 
     def through(state: State, at: tuple[Any, Any]) -> tuple[State, tuple[Any, Info]]:
         new, info = advance(learner, state, *at)
-        return new, (learner.estimate(new), info)
+        return new, (note(new), info)
 
     start = learner.init() if state is None else state
     last, (estimate, info) = jax.lax.scan(through, start, (xs, observed))

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from astonish.files import whole
 from astonish.learner import Learner, State
 from astonish.precision import as_double, double
 
@@ -22,15 +23,8 @@ _SCHEMA = {"format": "astonish state", "version": 1}
 def save_state(path: str | os.PathLike[str], state: State) -> None:
     """Write a learner's state; the file appears whole or not at all."""
     leaves = {jax.tree_util.keystr(where): np.asarray(leaf) for where, leaf in jax.tree.leaves_with_path(state)}
-    target = Path(path)
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        with unfinished.open("wb") as file:
-            np.savez(file, schema=np.array(json.dumps({**_SCHEMA, "leaves": list(leaves)})), **_numbered(leaves))
-        unfinished.replace(target)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
+    with whole(path) as file:
+        np.savez(file, schema=np.array(json.dumps({**_SCHEMA, "leaves": list(leaves)})), **_numbered(leaves))
 
 
 def load_state(path: str | os.PathLike[str], learner: Learner) -> State:
