@@ -4,8 +4,8 @@ BIN := .venv/bin
 
 .PHONY: reproduce test check unit bench docs clean
 
-reproduce: .venv/ready  ## draw the paper's figures into figures/
-	$(BIN)/python -m astonish.paper.gaussian figures
+reproduce: .venv/ready  ## draw all figures of the paper, and check every claim, into figures/
+	$(BIN)/astonish reproduce --out figures
 
 test: check unit  ## everything that must hold
 

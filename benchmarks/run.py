@@ -16,6 +16,7 @@ import gaussian
 import growth
 import imports
 import maze
+import online_em
 import streaming
 from timing import Target, show
 
@@ -25,7 +26,7 @@ def main() -> None:
     start = time.perf_counter()
     introduce(core)
     targets: list[Target] = []
-    for question in (maze, gaussian, streaming, growth, imports):
+    for question in (maze, online_em, gaussian, streaming, growth, imports):
         targets += question.report()
     rows = [[t.name, t.wanted, t.measured, "yes" if t.met else "NO"] for t in targets]
     show("Targets", ["target", "wanted", "measured", "met"], rows)

@@ -5,7 +5,8 @@ SciPy) at the nodes of a trapezoidal rule, or at the models of a finite set, and
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import jax
@@ -19,7 +20,7 @@ from scipy import integrate, optimize, special, stats
 from astonish import expfam, rule, surprise
 from astonish.beliefs import Beta, Dirichlet, DirichletBelief, Exponential, Gaussian, GaussianBelief, Poisson, finite
 from astonish.learner import PerContext, scan
-from astonish.learners import Modulated, Smile
+from astonish.learners import Modulated, OnlineEM, Smile
 
 Vector = NDArray[np.float64]
 
@@ -917,3 +918,77 @@ def test_section_4_11_estimate_of_transitions() -> None:
     family = Dirichlet(15)
     assert np.asarray(family.prior(seen).mode) == near(seen / seen.sum())
     assert np.asarray(family.prior().mode) == near(np.full(15, 1 / 15))
+
+
+# Section 4.12: online EM. The oracle is a sum over all paths that environments can take, chances being held fixed
+
+VISITED = np.array([0, 2, 1, 1, 0, 2, 0, 1])
+EM = OnlineEM(rooms=3, environments=2, rate=0.2, switch=0.3, frozen=len(VISITED))  # so long are chances held fixed
+EM_MOVES = np.random.default_rng(7).dirichlet(np.ones(3), (2, 3))
+EM_SWITCHES = np.array([[0.7, 0.3], [0.3, 0.7]])
+
+
+def paths_after(steps: int) -> tuple[NDArray[np.int64], Vector, float]:
+    """All paths of environments, one more than steps; how likely each is given the rooms; how likely the rooms are."""
+    paths = np.array(list(product(range(2), repeat=steps + 1)))
+    chances = np.full(len(paths), 0.5)
+    for t in range(steps):
+        before, now = paths[:, t], paths[:, t + 1]
+        chances *= EM_SWITCHES[before, now] * EM_MOVES[now, VISITED[t], VISITED[t + 1]]
+    return paths, chances / chances.sum(), float(chances.sum())
+
+
+def phi_after(steps: int) -> Vector:
+    """What phi means: how often, with a memory that fades, (i, j, s, s') happened, and that one now is in h."""
+    paths, chances, _ = paths_after(steps)
+    phi = np.zeros((2, 2, 3, 3, 2))
+    for t in range(steps):
+        weight = EM.rate * (1 - EM.rate) ** (steps - 1 - t)
+        np.add.at(phi, (paths[:, t], paths[:, t + 1], VISITED[t], VISITED[t + 1], paths[:, -1]), weight * chances)
+    return phi
+
+
+def em_after(steps: int, learner: OnlineEM = EM) -> Any:
+    """The library's trace."""
+    empty = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), jax.eval_shape(learner.init))
+    start = empty._replace(where=np.full(2, 0.5), first=EM_MOVES)
+    return compiled_scan(learner, (VISITED[:steps], VISITED[1 : steps + 1]), start)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 7])
+def test_eq_35_probability_of_each_environment(steps: int) -> None:
+    """The share of the paths that end in an environment is its q."""
+    paths, chances, _ = paths_after(steps)
+    expected = [chances[paths[:, -1] == environment].sum() for environment in range(2)]
+    assert np.asarray(em_after(steps).state.where) == near(expected)
+
+
+def test_eq_36_what_a_move_says_about_environments() -> None:
+    """gamma[l, h] is P(from l to h | all rooms) / P(in l | rooms before), and its denominator makes the surprise."""
+    paths_before, before, rooms_before = paths_after(6)
+    paths, chances, rooms = paths_after(7)
+    q = np.array([before[paths_before[:, -1] == m].sum() for m in range(2)])
+    both = np.array([[chances[(paths[:, -2] == m) & (paths[:, -1] == h)].sum() for h in range(2)] for m in range(2)])
+    only_new = em_after(6).state._replace(switches=np.zeros((2, 2, 2)))  # of which the step then leaves rate q gamma
+    after, info = jax.jit(EM.step)(only_new, (VISITED[6], VISITED[7]))
+    assert np.asarray(after.switches.sum(0)) / (EM.rate * q[:, None]) == near(both / q[:, None])
+    assert info.surprise == near(-np.log(rooms / rooms_before))
+
+
+@pytest.mark.parametrize("steps", [1, 2, 7])
+def test_eq_37_statistics(steps: int) -> None:
+    """The library keeps two sums of phi: over rooms, and over the environment before."""
+    state, phi = em_after(steps).state, phi_after(steps)
+    assert np.asarray(state.switches) == near(np.einsum("ijsuh->hij", phi))
+    assert np.asarray(state.moves) == near(np.einsum("ijsuh->hjsu", phi))
+
+
+def test_eq_38_chances_of_switches_and_moves() -> None:
+    """Both are shares of phi, as soon as they are no longer held fixed."""
+    learner, phi = replace(EM, frozen=7), phi_after(7)
+    before, now = em_after(6, learner).state, em_after(7, learner).state
+    switches, moves = np.einsum("ijsuh->ij", phi), np.einsum("ijsuh->jsu", phi)
+    assert np.asarray(learner.switches(before)) == near(EM_SWITCHES)
+    assert np.asarray(learner.switches(now)) == near(switches / switches.sum(-1, keepdims=True))
+    assert np.asarray(learner.moves(before)) == near(EM_MOVES)
+    assert np.asarray(learner.moves(now)) == near(moves / moves.sum(-1, keepdims=True))

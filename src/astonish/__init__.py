@@ -26,6 +26,7 @@ from astonish.stream import Step, Stream
 __version__ = "0.1.0"
 __all__ = [
     "Bayes", "Beta", "Delta", "Dirichlet", "Exponential", "Gaussian", "GaussianVector", "Grid", "History", "Info",
-    "Leaky", "Modulated", "Nassar2010", "NormalGamma", "OnlineEM", "PerContext", "Poisson", "Regression", "Smile", "Step",
-    "Stream", "Trace", "expfam", "finite", "load_state", "rule", "run", "run_many", "save_state", "scan", "surprise",
+    "Leaky", "Modulated", "Nassar2010", "NormalGamma", "OnlineEM", "PerContext", "Poisson", "Regression", "Smile",
+    "Step", "Stream", "Trace", "expfam", "finite", "load_state", "rule", "run", "run_many", "save_state", "scan",
+    "surprise",
 ]  # fmt: skip

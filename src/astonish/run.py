@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-_OPTIONS = {"xla_cpu_prefer_vector_width": "512"}  # wide vector units are used in full
-_one = jax.jit(scan, compiler_options=_OPTIONS)
-_many = jax.jit(jax.vmap(scan, in_axes=(None, 0, None, 0)), compiler_options=_OPTIONS)
+OPTIONS = {"xla_cpu_prefer_vector_width": "512"}  # wide vector units are used in full
+_one = jax.jit(scan, compiler_options=OPTIONS)
+_many = jax.jit(jax.vmap(scan, in_axes=(None, 0, None, 0)), compiler_options=OPTIONS)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class OnlineEM:
     """Samples are pairs (room, next room). It reports Shannon's surprise; its rate is that of its statistics.
 
     rate: the weight of the newest sample in the statistics (eta). switch: the chance of a switch that it starts from.
-    frozen: so many samples only fill the statistics. seed: of the random chances that make environments differ at first.
+    frozen: so many samples only fill the statistics. seed: of the random first chances, which make environments differ.
     """
 
     rooms: int = field(metadata={"static": True, "domain": Domain(2, whole=True)})
@@ -56,7 +56,7 @@ class OnlineEM:
 
     def init(self) -> Environments:
         some, rooms = self.environments, self.rooms
-        key = jax.random.key(jnp.asarray(self.seed).astype(jnp.uint32))
+        key = jax.random.key(jnp.asarray(self.seed).astype(jnp.result_type(int)))
         first = jax.random.dirichlet(key, jnp.ones(rooms), (some, rooms), dtype=jnp.result_type(float))
         return Environments(
             where=jnp.full(some, 1 / some),
@@ -76,11 +76,11 @@ class OnlineEM:
         pull = joint / evidence  # equation 36, [from, to]
         rate = jnp.asarray(self.rate, likelihood.dtype)
         news = rate * state.where[:, None] * pull  # of having been in `from` and being in `to`
-        moved = (jnp.arange(self.rooms) == here)[:, None] & (jnp.arange(self.rooms) == there)
-        at = jnp.eye(self.environments, dtype=likelihood.dtype)
-        switches = (1 - rate) * _carried(state.switches, pull) + at[:, None, :] * news
-        moves = (1 - rate) * _carried(state.moves, pull) + (at * news.sum(0))[:, :, None, None] * moved
-        after = Environments(state.where @ pull, here, state.steps + 1, switches, moves, state.first)
+        carried = (1 - rate) * pull
+        each = jnp.arange(self.environments)
+        switches = jnp.einsum("l...,lh->h...", state.switches, carried).at[each, :, each].add(news.T)  # equation 37
+        moves = jnp.einsum("l...,lh->h...", state.moves, carried).at[each, each, here, there].add(news.sum(0))
+        after = Environments(state.where @ pull, here, state.steps + 1, switches, moves, state.first)  # eq. 35
         return after, Info(-jnp.log(evidence), rate)
 
     def estimate(self, state: Environments) -> Array:
@@ -92,24 +92,18 @@ class OnlineEM:
         some = self.environments
         switch = jnp.asarray(self.switch) / (some - 1)
         first = jnp.where(jnp.eye(some, dtype=bool), 1 - self.switch, switch)
-        return self._learned(state, sum(state.switches), first)
+        return self._learned(state, state.switches.sum(0), first)
 
     def moves(self, state: Environments) -> Array:
         """The chances of going from room to room in each environment (T, eq. 38)."""
-        return self._learned(state, sum(state.moves), state.first)
+        return self._learned(state, state.moves.sum(0), state.first)
 
     def moves_from(self, state: Environments, room: Array) -> Array:
         """The chances of each next room from one room, in each environment."""
-        return self._learned(state, sum(state.moves[:, :, room]), state.first[:, room])
+        return self._learned(state, state.moves[:, :, room].sum(0), state.first[:, room])
 
     def _learned(self, state: Environments, counts: Array, first: Array) -> Array:
         """Counts as chances; the first ones as long as they are frozen, or there is nothing to count."""
         total = counts.sum(-1, keepdims=True)
         learned = (state.steps >= self.frozen) & (total > limits(total).tiny)
         return jnp.where(learned, counts * (1 / jnp.where(learned, total, 1.0)), first)
-
-
-def _carried(statistics: Array, pull: Array) -> Array:
-    """Statistics of being somewhere before (first axis), as those of being somewhere now."""
-    carried = sum(pull[i].reshape(-1, *[1] * (statistics.ndim - 1)) * old for i, old in enumerate(statistics))
-    return jnp.asarray(carried)

@@ -26,14 +26,15 @@ class Claim(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """A mean, and the ends of its 95 % confidence interval."""
+    """A mean (or median), and the ends of its 95 % confidence interval."""
 
     mean: float
     low: float
     high: float
 
     def __str__(self) -> str:
-        return f"{self.mean:.3g} ({self.low:.3g} to {self.high:.3g})"
+        mean, low, high = (f"{number:.3g}" if abs(number) < 1000 else f"{number:.0f}" for number in self)
+        return f"{mean} ({low} to {high})"
 
 
 def interval(episodes: ArrayLike) -> Interval:
@@ -50,7 +51,41 @@ def interval(episodes: ArrayLike) -> Interval:
     return Interval(values.mean(), values.mean() - half, values.mean() + half)
 
 
+def median(episodes: ArrayLike) -> Interval:
+    """The median of one number per episode (those that are not NaN), and an interval for it from their order alone.
+
+    The interval runs between two of the numbers, chosen by the binomial distribution, whatever theirs is.
+
+    >>> print(median(range(1, 22)))
+    11 (6 to 16)
+    """
+    values = np.sort(np.asarray(episodes, float))
+    values = values[~np.isnan(values)]
+    if len(values) < 6:
+        return Interval(float(np.median(values)) if len(values) else np.nan, np.nan, np.nan)
+    first = int(stats.binom.ppf(0.025, len(values), 0.5)) - 1
+    return Interval(float(np.median(values)), values[first], values[len(values) - 1 - first])
+
+
 def verdict(parts: Any) -> str:
     """`HOLDS` if all parts of a claim do, `FAILS` if none does."""
     held = [bool(part) for part in parts]
     return HOLDS if all(held) else IN_PART if any(held) else FAILS
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal to within rounding.
+
+    >>> same([0.1 + 0.2, 1.0], [0.3, 1.0]), same(0.3, 0.31)
+    (True, False)
+    """
+    return bool(np.allclose(a, b, rtol=0, atol=1e-9))
+
+
+def listed(values: Any, form: str = "g") -> str:
+    """Numbers as a claim tells them.
+
+    >>> listed([0.5, 2], ".2f")
+    '0.50, 2.00'
+    """
+    return ", ".join(f"{value:{form}}" for value in values)

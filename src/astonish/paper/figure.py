@@ -24,3 +24,13 @@ class Figure(NamedTuple):
     compute: Callable[[Study], Numbers]
     draw: Callable[[Numbers], "Drawing"]
     claims: Callable[[Numbers], list[Claim]]
+
+    @property
+    def stem(self) -> str:
+        """The name of its files, without their ending."""
+        return f"figure{self.name}" if self.name.isdecimal() else self.name
+
+    @property
+    def label(self) -> str:
+        """Its name as a heading."""
+        return f"Figure {self.name}" if self.name.isdecimal() else self.name.capitalize()

@@ -4,7 +4,6 @@ Rooms are numbered from 0; the paper counts from 1. Before each step the environ
 doors of the room opens at random, and leads to a room next to it.
 """
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -23,18 +22,21 @@ B: Rooms = np.array([[8, 10, 15, 4], [13, 6, 3, 11], [14, 1, 9, 16], [2, 12, 5, 
 
 
 class Maze(NamedTuple):
-    """Where the doors lead: `doors[environment, room, door]`, the doors being up, down, right, left."""
+    """Where the doors lead: `doors[environment, room, door]`, the doors being up, down, right, left.
+
+    Several mazes may be stacked, along axes before these.
+    """
 
     doors: Rooms
 
     @property
     def rooms(self) -> int:
-        return self.doors.shape[1]
+        return self.doors.shape[-2]
 
     @property
     def transitions(self) -> NDArray[np.float64]:
-        """The chance of each next room, `[environment, room, next room]`."""
-        return np.eye(self.rooms)[self.doors].mean(axis=2)
+        """The chance of each next room, `[environment, room, next room]`, the doors being equally likely."""
+        return np.eye(self.rooms)[self.doors].mean(axis=-2)
 
 
 class Walk(NamedTuple):
@@ -47,6 +49,10 @@ class Walk(NamedTuple):
     rooms: Rooms
     environment: Rooms
     switched: NDArray[np.bool_]
+
+    def only(self, k: int) -> "Walk":
+        """The walk of one row, as a row by itself."""
+        return Walk(self.rooms[k : k + 1], self.environment[k : k + 1], self.switched[k : k + 1])
 
     @property
     def transitions(self) -> tuple[Rooms, Rooms]:
@@ -69,7 +75,7 @@ def maze(*arrangements: Any) -> Maze:
     return Maze(np.stack([_doors(np.asarray(rooms)) for rooms in arrangements]))
 
 
-def rearranged(seed: int, rows: int = 4, columns: int = 4) -> Maze:
+def rearranged(seed: Any, rows: int = 4, columns: int = 4) -> Maze:
     """A maze of two environments: A in reading order, B the same rooms at random."""
     rooms = np.arange(rows * columns)
     shuffled = np.random.default_rng(seed).permutation(rooms)
@@ -86,29 +92,37 @@ def chances_of_leaving(tau: float, psi: float) -> tuple[float, float]:
     Domain(0.0, 1.0, open=True).check("psi", psi)
     back = psi / (1 - psi) / tau
     if back > 1:
-        raise ValueError(f"tau = {tau:g} and psi = {psi:g} would need stays in B of {1 / back:.2g} steps; give psi / (1 - psi) of at most tau")
+        short = f"tau = {tau:g} and psi = {psi:g} would need stays in B of {1 / back:.2g} steps"
+        raise ValueError(f"{short}; give a tau of at least psi / (1 - psi) = {psi / (1 - psi):.3g}")
     return 1 / tau, back
+
+
+def share_of_b(leave: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The share of all time spent in B that the chances of leaving A and B imply; a half if neither is ever left."""
+    total = leave.sum(axis=-1)
+    return np.where(total > 0, leave[..., 0] / np.where(total > 0, total, 1.0), 0.5)
 
 
 def walk(mazes: Maze, steps: int, seeds: Any, leave: Any = (0.005, 0.005)) -> Walk:
     """Walks of so many steps, one per seed, each the same whatever the others are.
 
     mazes: one for all, or one per seed (its arrays stacked). leave: the chances of leaving A and B, likewise. The
-    start is a random room in a random environment: in A as often as the chances of leaving imply.
+    start is a random room in a random environment, in B as often as it is in the long run (`share_of_b`).
     """
-    Domain(1, whole=True).check("steps", steps)
+    steps = int(Domain(1, whole=True).check("steps", steps))
     seeds = np.atleast_1d(seeds)
-    chances = np.broadcast_to(Domain(0.0, 1.0).check("leave", leave), (len(seeds), 2))
-    doors = np.broadcast_to(mazes.doors, (len(seeds), *mazes.doors.shape[-3:]))
+    chances = _per_seed("leave", Domain(0.0, 1.0).check("leave", leave), (len(seeds), 2))
+    doors = _per_seed("doors", mazes.doors, (len(seeds), 2, *mazes.doors.shape[-2:]))
     draws = np.stack([np.random.default_rng(seed).random((steps + 1, 2), np.float32) for seed in seeds])
-    rooms, environment = map(np.asarray, _walk(doors, chances.astype(np.float32), draws))
+    leaving, in_b = chances.astype(np.float32), share_of_b(chances).astype(np.float32)
+    rooms, environment = map(np.asarray, _walk(doors, leaving, in_b, draws))
     switched = np.diff(environment, axis=1, prepend=environment[:, :1]) != 0
     return Walk(rooms, environment, switched)
 
 
 @jax.jit
-@partial(jax.vmap)
-def _walk(doors: Array, leave: Array, draws: Array) -> tuple[Array, Array]:
+@jax.vmap
+def _walk(doors: Array, leave: Array, in_b: Array, draws: Array) -> tuple[Array, Array]:
     rooms, ways = doors.shape[1:]
 
     def move(at: tuple[Array, Array], draw: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
@@ -117,14 +131,24 @@ def _walk(doors: Array, leave: Array, draws: Array) -> tuple[Array, Array]:
         room = doors[environment, room, (draw[1] * ways).astype(jnp.int32)]
         return (room, environment), (room, environment)
 
-    in_b = leave[0] / jnp.maximum(leave.sum(), 1e-30)
     start = (draws[0, 1] * rooms).astype(jnp.int32), (draws[0, 0] < in_b).astype(jnp.int32)
     _, (after, environment) = jax.lax.scan(move, start, draws[1:])
     return jnp.append(start[0], after), environment
 
 
+def _per_seed(name: str, values: Any, shape: tuple[int, ...]) -> Any:
+    """The same for all seeds, or what each was given."""
+    if values.shape not in (shape[1:], shape):
+        raise ValueError(f"{name} has shape {values.shape}; give {shape[1:]}, or {shape} for each seed its own")
+    return np.broadcast_to(values, shape)
+
+
 def _doors(rooms: Rooms) -> Rooms:
     """The neighbours of each room, by its number: up, down, right, left."""
+    if rooms.ndim != 2 or min(rooms.shape) < 2 or set(rooms.flat) != set(range(rooms.size)):
+        raise ValueError(
+            f"{rooms.tolist()} is no torus; give rooms 0, 1, 2, ... once each, in at least 2 rows and columns"
+        )
     around = [np.roll(rooms, shift, axis) for shift, axis in ((1, 0), (-1, 0), (-1, 1), (1, 1))]
     doors = np.empty((rooms.size, 4), np.int32)
     doors[rooms.ravel()] = np.stack(around, axis=-1).reshape(-1, 4)

@@ -1,0 +1,117 @@
+"""What does `astonish reproduce` say while it works, when it is done, and when something is in its way?"""
+
+import errno
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from astonish.paper import figures
+from astonish.paper.claims import FAILS, HOLDS
+from astonish.paper.figure import Figure
+from astonish.paper.report import QUICK, Result, count
+from astonish.paper.reproduce import reproduce as make
+from astonish.paper.study import Study
+
+SEEDS = range(2**32)
+
+
+class Ears(NamedTuple):
+    """Who is told that a figure begins, and that a table is finished."""
+
+    figure: Callable[[Figure], Any]
+    table: Callable[[str], Any]
+
+
+def reproduce(names: Sequence[str], out: Path, seed: int, quick: bool) -> int:
+    """Make the figures of these names, all when there are none; the answer is the exit code."""
+    try:
+        chosen = figures.chosen(names)
+        _check(seed)
+    except ValueError as problem:
+        return _refuse(str(problem), 2)
+    mpl.use("Agg")
+    mpl.rcdefaults()  # the same files for everybody, whatever they prefer in matplotlib otherwise
+    study = Study(seed, quick, out / "numbers" / f"{'quick-' if quick else ''}seed-{seed}")
+    try:
+        if study.open():
+            _say(f"{study.folder} held numbers of another version; they are computed anew")
+        with _watched(chosen) as ears:
+            results = make(chosen, replace(study, told=ears.table), out, ears.figure)
+    except KeyboardInterrupt:
+        return _refuse(f"stopped; run the same command again to go on from {_finished(chosen, study)}", 130)
+    except OSError as problem:
+        return _refuse(_obstacle(problem, out, _finished(chosen, study)), 1)
+    _sum_up(results, study, out)
+    return 0
+
+
+def _check(seed: int) -> None:
+    if seed not in SEEDS:
+        raise ValueError(f"seed = {seed} is not allowed; give a whole number from 0 to {SEEDS[-1]}")
+
+
+@contextmanager
+def _watched(chosen: Sequence[Figure]) -> Iterator[Ears]:
+    """A bar over all tables on a terminal, elsewhere a line per figure."""
+    if not sys.stderr.isatty():
+        yield Ears(lambda figure: _say(f"{figure.label}: {figure.title}"), lambda _: None)
+        return
+    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed} of {task.total} tables")
+    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=sum(len(figure.tables) for figure in chosen))
+        yield Ears(lambda figure: bar.update(task, description=figure.label), lambda _: bar.advance(task))
+
+
+def _sum_up(results: Sequence[Result], study: Study, out: Path) -> None:
+    """The verdicts in short, and where to read more."""
+    console = Console(markup=False, highlight=False, soft_wrap=True)
+    claims = [claim for result in results for claim in result.claims]
+    console.print(count(claims), style="bold")
+    for claim in claims:
+        if claim.verdict != HOLDS:
+            console.print(f"- {claim.verdict}", style="red" if claim.verdict == FAILS else "yellow", end="")
+            console.print(f": {claim.says} ({claim.where})")
+    if study.quick:
+        console.print(QUICK, style="yellow")
+    console.print(f"Report: {out / 'report.html'}")
+
+
+def _finished(chosen: Sequence[Figure], study: Study) -> str:
+    """How many tables need not be computed again."""
+    tables = {table for figure in chosen for table in figure.tables}
+    number = sum(study.has(table) for table in tables)
+    return f"{number} finished table{'' if number == 1 else 's'}"
+
+
+def _obstacle(problem: OSError, out: Path, finished: str) -> str:
+    """What is in our way, and what would work."""
+    path = Path(problem.filename2 or problem.filename or out)
+    if problem.errno is None:  # a sentence of our own
+        return str(problem)
+    if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+        return (
+            f"no space is left for {out}; free some and run the same command again, which goes on from {finished}, "
+            "or give a folder on another disk with --out"
+        )
+    if problem.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"{out} may not be written; give a folder of your own with --out"
+    if problem.errno in (errno.EEXIST, errno.ENOTDIR):
+        file = next((place for place in (path, *path.parents) if place.is_file()), path)
+        return f"{file} is a file where a folder is needed; give another folder with --out"
+    return f"{path} could not be written ({problem.strerror}); give another folder with --out"
+
+
+def _refuse(sentence: str, code: int) -> int:
+    _say(f"astonish: {sentence}")
+    return code
+
+
+def _say(sentence: str) -> None:
+    print(sentence, file=sys.stderr)
