@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 import astonish
+import figure8
 import gaussian
 import growth
 import imports
@@ -26,7 +27,7 @@ def main() -> None:
     start = time.perf_counter()
     introduce(core)
     targets: list[Target] = []
-    for question in (maze, online_em, gaussian, streaming, growth, imports):
+    for question in (maze, online_em, figure8, gaussian, streaming, growth, imports):
         targets += question.report()
     rows = [[t.name, t.wanted, t.measured, "yes" if t.met else "NO"] for t in targets]
     show("Targets", ["target", "wanted", "measured", "met"], rows)

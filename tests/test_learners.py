@@ -19,7 +19,9 @@ from astonish import (
     Gaussian,
     History,
     Leaky,
+    Nassar2010,
     NormalGamma,
+    OnlineEM,
     PerContext,
     Poisson,
     Regression,
@@ -147,6 +149,11 @@ FITTED = [
     ("leaky_exponential", "keep"),
     ("delta", "rate"),
     ("delta", "start"),
+    ("nassar_2010", "hazard"),
+    ("nassar_2010", "likelihood_weight"),
+    ("nassar_2010", "noise"),
+    ("online_em", "rate"),
+    ("online_em", "switch"),
 ]
 
 
@@ -211,6 +218,16 @@ def test_a_million_numbers() -> None:
 def test_a_million_outcomes() -> None:
     rng = np.random.default_rng(12)
     _million(Smile(Dirichlet(3)), rng.choice(3, size=1_000_000, p=[0.9, 0.09, 0.01]))
+
+
+def test_a_million_numbers_for_nassar() -> None:
+    rng = np.random.default_rng(14)
+    _million(Nassar2010(noise=1.0), rng.normal(size=1_000_000) + 10 * (np.arange(1_000_000) // 1000 % 2))
+
+
+def test_a_million_moves() -> None:
+    rooms = np.random.default_rng(15).integers(0, 3, 1_000_001)
+    _million(OnlineEM(3, rate=0.01), (rooms[:-1], rooms[1:]))
 
 
 def test_a_million_counts() -> None:

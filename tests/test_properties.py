@@ -19,7 +19,9 @@ from astonish import (
     Grid,
     Leaky,
     Modulated,
+    Nassar2010,
     NormalGamma,
+    OnlineEM,
     Poisson,
     Smile,
     Trace,
@@ -80,6 +82,7 @@ ON_NUMBERS: dict[str, Make] = {
     "leaky_normal_gamma": lambda m: Leaky(NormalGamma(), m / (1 + m)),
     "leaky_grid": lambda m: Leaky(Grid(POINTS, normal_at), m / (1 + m)),
     "delta": lambda m: Delta(m / (1 + m)),
+    "nassar": lambda m: Nassar2010(1.0, 0.5 * (m + 1e-3) / (1 + m), likelihood_weight=m),
 }
 ON_COUNTS: dict[str, Make] = {
     "smile": lambda m: Smile(Poisson(), m),
@@ -131,6 +134,27 @@ def test_any_waits(name: str, xs: list[float], m: float) -> None:
 @thorough
 def test_any_outcomes(name: str, xs: list[int], m: float) -> None:
     _check(ON_OUTCOMES[name], xs, m)
+
+
+MOVES = _series(st.tuples(st.integers(0, 2), st.integers(0, 2)))
+
+
+def _moves(xs: list[tuple[int, int]], m: float, real: Any) -> None:
+    learner = OnlineEM(3, 2, rate=real(m / (1 + m)), switch=real(0.5 * (m + 1e-3) / (1 + m)), frozen=2)
+    _sane(_scan(learner, tuple(np.array(xs, np.int32).T)))
+
+
+@given(xs=MOVES, m=READINESS)
+@thorough
+def test_any_moves(xs: list[tuple[int, int]], m: float) -> None:
+    _moves(xs, m, np.float64)
+
+
+@pytest.mark.single
+@given(xs=MOVES, m=READINESS32)
+@thorough
+def test_any_moves_in_single_precision(xs: list[tuple[int, int]], m: float) -> None:
+    _moves(xs, m, np.float32)
 
 
 @given(xs=_series(st.integers(0, 2999)), m=READINESS)

@@ -104,6 +104,6 @@ class OnlineEM:
 
     def _learned(self, state: Environments, counts: Array, first: Array) -> Array:
         """Counts as chances; the first ones as long as they are frozen, or there is nothing to count."""
-        total = counts.sum(-1, keepdims=True)
+        total = (counts @ jnp.ones(counts.shape[-1], counts.dtype))[..., None]  # the compiler adds up one by one
         learned = (state.steps >= self.frozen) & (total > limits(total).tiny)
         return jnp.where(learned, counts * (1 / jnp.where(learned, total, 1.0)), first)

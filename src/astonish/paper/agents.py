@@ -16,6 +16,7 @@ from astonish.beliefs import Dirichlet
 from astonish.expfam import entropy
 from astonish.learner import PerContext, PerContextState, scan
 from astonish.learners import Bayes, Evidence, OnlineEM, Smile
+from astonish.learners.online_em import Environments
 from astonish.paper.study import Study
 from astonish.precision import double
 from astonish.run import OPTIONS
@@ -33,10 +34,10 @@ class Signals(NamedTuple):
     errors: in each environment (third axis). uncertainty: the learner's own.
     """
 
-    surprise: Floats
-    rate: Floats
-    errors: Floats
-    uncertainty: Floats
+    surprise: Any
+    rate: Any
+    errors: Any
+    uncertainty: Any
 
 
 class Setting(NamedTuple):
@@ -100,15 +101,9 @@ def watch_em(setting: Setting, rate: float = EM_RATE, seed: int = 0, frozen: int
 
     Its environments have no names. Here A is called the one that is, at the end, more like A, so that both fit best.
     """
-    walk, truth = setting
-    seeds = seed + np.arange(len(walk.environment))
+    seeds = seed + np.arange(len(setting.truth))
     with double():
-        errors, at_end, surprise, where = jax.device_get(_watch_em(seeds, rate, frozen, walk.transitions, truth))
-    swapped = at_end[:, [0, 1], [1, 0]].sum(-1) < at_end[:, [0, 1], [0, 1]].sum(-1)
-    named = np.where(swapped[:, None, None, None], errors[..., ::-1], errors)
-    in_a = np.where(swapped[:, None], where[..., 1], where[..., 0])
-    found = np.stack([named[..., k, k] for k in range(named.shape[-2])], axis=-1)
-    return Signals(surprise, np.full(surprise.shape, rate), found, in_a)
+        return jax.device_get(_watch_em(seeds, rate, frozen, setting.walk.transitions, setting.truth))
 
 
 def current(environment: Any, per_environment: Floats) -> Floats:
@@ -142,14 +137,18 @@ def _chances_of_one(learner: PerContext, samples: Any) -> Any:
     return scan(learner, samples, read=lambda state: _beliefs(state).mode).estimate  # section 4.11
 
 
-def _watch_em_one(seed: Array, rate: Array, frozen: Array, samples: Any, truth: Array) -> Any:
+def _watch_em_one(seed: Array, rate: Array, frozen: Array, samples: Any, truth: Array) -> Signals:
     learner = OnlineEM(ROOMS, rate=rate, frozen=frozen, seed=seed)
 
-    def read(state: Any) -> tuple[Array, Array]:
+    def read(state: Environments) -> tuple[Array, Array]:
         return _distance(learner.moves(state), truth[:, None]), state.where
 
     trace = scan(learner, samples, read=read)
-    return trace.estimate[0], trace.estimate[0][-1], trace.surprise, trace.estimate[1]
+    errors, where = trace.estimate  # [step, true environment, learner's environment], [step, learner's environment]
+    (aa, ab), (ba, bb) = errors[-1]
+    swapped = ab + ba < aa + bb
+    named = jnp.diagonal(jnp.where(swapped, errors[..., ::-1], errors), axis1=1, axis2=2)
+    return Signals(trace.surprise, trace.rate, named, jnp.where(swapped, where[:, 1], where[:, 0]))
 
 
 _watch = jax.jit(jax.vmap(_watch_one, in_axes=(None, 0, 0)), compiler_options=OPTIONS)

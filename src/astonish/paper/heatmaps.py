@@ -77,13 +77,17 @@ class Cell(NamedTuple):
 
 def simulate(seed: int, cells: list[Cell], steps: int) -> DataFrame:
     """The errors after switches of all learners, on the same walks."""
-    seeds = [[seed, cell.tau, round(100 * cell.psi), cell.episode] for cell in cells]
-    mazes = [rearranged(s) for s in seeds]
-    leave = [chances_of_leaving(cell.tau, cell.psi) for cell in cells]
-    walks = walk(Maze(np.stack([m.doors for m in mazes])), steps, [[*s, 1] for s in seeds], leave)
-    where = Setting(walks, np.stack([m.transitions for m in mazes]))
-    read = _after_switches(walks)
+    where = scenes(seed, cells, steps)
+    read = _after_switches(where.walk)
     return concat(_summed(cells, name, read, errors(where)[..., 0]) for name, errors in LEARNERS.items())
+
+
+def scenes(seed: int, cells: list[Cell], steps: int) -> Setting:
+    """The walks, each in a maze of its own."""
+    seeds = [[seed, cell.tau, round(100 * cell.psi), cell.episode] for cell in cells]
+    mazes = Maze(np.stack([rearranged(s).doors for s in seeds]))
+    leave = [chances_of_leaving(cell.tau, cell.psi) for cell in cells]
+    return Setting(walk(mazes, steps, [[*s, 1] for s in seeds], leave), mazes.transitions)
 
 
 def _after_switches(walks: Walk) -> Any:

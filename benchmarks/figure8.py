@@ -1,0 +1,70 @@
+"""What does the largest simulation of the paper cost? 2000 walks of 20000 steps, three learners each.
+
+By itself (`python benchmarks/figure8.py`) it prints what it finds on whatever JAX computes with: all cores of a
+processor, or an accelerator.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from astonish.paper.heatmaps import FIGURE_8, LEARNERS, PSIS, TAUS, Cell, scenes
+from astonish.paper.study import Study
+from timing import Target, at_most, show
+
+WALKS, STEPS = 20, 20_000
+
+
+def report() -> list[Target]:
+    """In a process of its own, on all cores, while this one stays on one."""
+    code = Path(__file__)
+    answer = subprocess.run([sys.executable, code, "--json"], stdout=subprocess.PIPE, check=True, cwd=code.parent)
+    return tell(json.loads(answer.stdout))
+
+
+def measure() -> dict[str, Any]:
+    """Seconds for all numbers of Figure 8, with compilation; on an accelerator also of each learner without it."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    start = time.perf_counter()
+    FIGURE_8.compute(Study())
+    found: dict[str, Any] = {"device": _device(), "all": time.perf_counter() - start}
+    if jax.default_backend() != "cpu":
+        cells = [Cell(tau, psi, episode) for tau in TAUS for psi in PSIS for episode in range(WALKS)]
+        where = scenes(1, cells, STEPS)
+        found["learners"] = {name: _seconds(lambda run=run: run(where)) for name, run in LEARNERS.items()}
+    return found
+
+
+def _seconds(work: Any) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _device() -> str:
+    device = jax.devices()[0]
+    return f"{os.cpu_count()} cores" if device.platform == "cpu" else str(device.device_kind)
+
+
+def tell(found: dict[str, Any]) -> list[Target]:
+    """A table, and how it compares with what was hoped for."""
+    steps = len(TAUS) * len(PSIS) * WALKS * STEPS * len(LEARNERS)
+    rows = [["all, compilation, worlds and summaries included", f"{found['all']:.1f}"]]
+    rows += [[f"{name}, compiled, with the way back from the device", f"{seconds:.1f}"]
+             for name, seconds in found.get("learners", {}).items()]  # fmt: skip
+    show(f"Figure 8: {steps / 1e6:.0f} million learner-steps on {found['device']}; seconds", ["", "seconds"], rows)
+    return [at_most(f"Figure 8 on {found['device']}", 90, found["all"], "s")]
+
+
+if __name__ == "__main__":
+    if "--json" in sys.argv:
+        print(json.dumps(measure()))
+    else:
+        tell(measure())
