@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 OPTIONS = {"xla_cpu_prefer_vector_width": "512"}  # wide vector units are used in full
 _one = jax.jit(scan, compiler_options=OPTIONS)
-_many = jax.jit(jax.vmap(scan, in_axes=(None, 0, None, 0)), compiler_options=OPTIONS)
+_STEPS_FIRST = Trace(1, 1, 1, 0)  # type: ignore[arg-type] # as the loop leaves them: another order would be a copy
+_many = jax.jit(jax.vmap(scan, in_axes=(None, 0, None, 0), out_axes=_STEPS_FIRST), compiler_options=OPTIONS)
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def run_many(learner: Learner, many: Sequence[Any]) -> list[History]:
 
 def _cut(learner: Learner, read: tuple[Any, Mask], trace: Trace, i: int) -> History:
     samples, observed = read
-    estimate, surprise, rate = (part[i, : len(observed)] for part in trace[:3])
+    estimate, surprise, rate = (part[: len(observed), i] for part in trace[:3])
     state = jax.tree.map(lambda leaf: leaf[i], trace.state)
     return _history(learner, samples, observed, Trace(estimate, surprise, rate, state))
 
