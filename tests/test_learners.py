@@ -57,7 +57,7 @@ def _history(name: str) -> History:
 
 
 def _answers(history: Any) -> tuple[Any, ...]:
-    return history.estimate, history.surprise, history.rate, history.state
+    return history.estimate, history.surprise, history.rate, history.state, history.change
 
 
 def _agree(a: Any, b: Any, rtol: float = 1e-9, atol: float = 1e-12) -> None:

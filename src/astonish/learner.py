@@ -20,10 +20,13 @@ class Info(NamedTuple):
 
     surprise: how surprising the sample was, in the learner's own measure.
     rate: the weight of the new sample in what the learner now thinks (gamma, or a learning rate), from 0 to 1.
+    change: how probable it is, now that the sample is known, that the world changed just before it; None for learners
+    that do not ask.
     """
 
     surprise: Array
     rate: Array
+    change: Array | None = None
 
 
 class Learner(Protocol):
@@ -44,12 +47,13 @@ class Learner(Protocol):
 
 
 class Trace(NamedTuple):
-    """A learner's way through a series: after each sample its estimate, surprise and rate, and the last state."""
+    """A learner's way through a series: its estimate and `Info` after each sample, and the last state."""
 
     estimate: Any
     surprise: Array
     rate: Array
     state: State
+    change: Array | None = None
 
 
 def scan(
@@ -74,7 +78,7 @@ def scan(
 
     start = learner.init() if state is None else state
     last, (estimate, info) = jax.lax.scan(through, start, (xs, observed))
-    return Trace(estimate, info.surprise, info.rate, last)
+    return Trace(estimate, info.surprise, info.rate, last, info.change)
 
 
 class PerContextState(NamedTuple):
@@ -136,4 +140,5 @@ def advance(learner: Learner, state: State, x: Any, seen: Array | None = None) -
     filled = jax.tree.map(lambda d, leaf: jnp.where(seen, leaf, d.inside).astype(leaf.dtype), learner.samples, x)
     new, info = learner.step(state, filled)
     chosen = jax.tree.map(lambda new, old: jnp.where(seen, new, old), new, state)
-    return chosen, Info(jnp.where(seen, info.surprise, jnp.nan), jnp.where(seen, info.rate, 0.0))
+    told = jax.tree.map(lambda number: jnp.where(seen, number, jnp.nan), info)
+    return chosen, told._replace(rate=jnp.where(seen, info.rate, 0.0))

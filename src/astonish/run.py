@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 OPTIONS = {"xla_cpu_prefer_vector_width": "512"}  # wide vector units are used in full
 _one = jax.jit(scan, compiler_options=OPTIONS)
-_STEPS_FIRST = Trace(1, 1, 1, 0)  # type: ignore[arg-type] # as the loop leaves them: another order would be a copy
+_STEPS_FIRST = Trace(1, 1, 1, 0, 1)  # type: ignore[arg-type] # as the loop leaves them: another order would be a copy
 _many = jax.jit(jax.vmap(scan, in_axes=(None, 0, None, 0), out_axes=_STEPS_FIRST), compiler_options=OPTIONS)
 
 
@@ -28,6 +28,7 @@ class History:
 
     samples: the series as it was read, a missing sample as NaN (in integer parts: as its stand-in).
     state: the state at the end, from which `run` and `Stream` go on.
+    change: how probable a change just before each sample is, once it is known; None if the learner does not ask.
     """
 
     learner: Learner
@@ -37,6 +38,7 @@ class History:
     surprise: Numbers
     rate: Numbers
     state: State
+    change: Numbers | None = None
 
     def __len__(self) -> int:
         return len(self.surprise)
@@ -96,9 +98,11 @@ def run_many(learner: Learner, many: Sequence[Any]) -> list[History]:
 
 def _cut(learner: Learner, read: tuple[Any, Mask], trace: Trace, i: int) -> History:
     samples, observed = read
-    estimate, surprise, rate = (part[: len(observed), i] for part in trace[:3])
+    estimate, surprise, rate, change = jax.tree.map(
+        lambda part: part[: len(observed), i], (trace.estimate, trace.surprise, trace.rate, trace.change)
+    )
     state = jax.tree.map(lambda leaf: leaf[i], trace.state)
-    return _history(learner, samples, observed, Trace(estimate, surprise, rate, state))
+    return _history(learner, samples, observed, Trace(estimate, surprise, rate, state, change))
 
 
 def _padded(part: Any, length: int) -> Any:
@@ -112,8 +116,7 @@ def _history(learner: Learner, samples: Any, observed: Mask, trace: Trace) -> Hi
         where = observed.reshape(-1, *[1] * (part.ndim - 1))
         return np.where(where, part, np.nan) if part.dtype.kind == "f" else part
 
-    estimate, surprise, rate = (np.asarray(part) for part in trace[:3])
-    return History(learner, jax.tree.map(gapped, samples), observed, estimate, surprise, rate, trace.state)
+    return History(learner, jax.tree.map(gapped, samples), observed, *jax.tree.map(np.asarray, tuple(trace)))
 
 
 def _table(history: History) -> dict[str, Any]:
@@ -124,4 +127,5 @@ def _table(history: History) -> dict[str, Any]:
     for name, values in columns.items():
         wide = values.reshape(len(values), -1)
         flat |= {name: wide[:, 0]} if values.ndim == 1 else {f"{name}_{k}": wide[:, k] for k in range(wide.shape[1])}
-    return flat | {"surprise": history.surprise, "rate": history.rate}
+    flat |= {"surprise": history.surprise, "rate": history.rate}
+    return flat if history.change is None else flat | {"change": history.change}

@@ -20,11 +20,15 @@ from astonish.samples import read_one
 
 
 class Step(NamedTuple):
-    """What a stream answers to a sample: plain numbers (an estimate of several numbers is a NumPy array)."""
+    """What a stream answers to a sample: plain numbers (an estimate of several numbers is a NumPy array).
+
+    change: the probability of a change just before the sample; NaN if the learner does not ask.
+    """
 
     estimate: Any
     surprise: float
     rate: float
+    change: float = math.nan
 
 
 class Stream:
@@ -50,7 +54,7 @@ class Stream:
             estimate = jnp.asarray(learner.estimate(start))
             self._shape = estimate.shape
             small, large = self._packing.pack(start)
-            self._small = jnp.concatenate([small, jnp.zeros(2), jnp.ravel(estimate)])  # laid out as `_stepper` does
+            self._small = jnp.concatenate([small, jnp.zeros(3), jnp.ravel(estimate)])  # laid out as `_stepper` does
             self._large = [jnp.array(leaf, copy=True) for leaf in large]
 
     def __repr__(self) -> str:
@@ -70,7 +74,7 @@ class Stream:
         """Learn from one sample. One that is missing (None, NaN) changes nothing; one that is not allowed neither."""
         sample = read_one(self._samples, x)
         if sample is None:
-            return self._answer()._replace(surprise=math.nan, rate=0.0)
+            return self._answer()._replace(surprise=math.nan, rate=0.0, change=math.nan)
         with double():
             self._small, self._large = self._step(self._learner, self._small, self._large, sample)
         return self._answer()
@@ -78,8 +82,8 @@ class Stream:
     def _answer(self) -> Step:
         """What the last step said, from behind the state in its vector."""
         numbers, at = np.asarray(self._small), self._packing.size
-        estimate = numbers[at + 2 :].reshape(self._shape) if self._shape else numbers.item(at + 2)
-        return Step(estimate, numbers.item(at), numbers.item(at + 1))
+        estimate = numbers[at + 3 :].reshape(self._shape) if self._shape else numbers.item(at + 3)
+        return Step(estimate, numbers.item(at), numbers.item(at + 1), numbers.item(at + 2))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file; `Stream.load` goes on exactly where this left off."""
@@ -97,10 +101,11 @@ def _stepper(packing: Packing) -> Callable[..., tuple[Array, list[Array]]]:
 
     @jax.jit(donate_argnums=2)
     def step(learner: Learner, small: Array, large: list[Array], x: Any) -> tuple[Array, list[Array]]:
-        """The new state, packed, with surprise, rate and estimate behind it in the same vector."""
+        """The new state, packed, with surprise, rate, change and estimate behind it in the same vector."""
         new, info = advance(learner, packing.unpack(small, large), x)
         small, large = packing.pack(new)
-        answers = (info.surprise, info.rate, learner.estimate(new))
+        change = jnp.nan if info.change is None else info.change
+        answers = (info.surprise, info.rate, change, learner.estimate(new))
         return jnp.concatenate([small, *(jnp.ravel(answer).astype(small.dtype) for answer in answers)]), large
 
     return step

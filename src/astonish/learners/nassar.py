@@ -51,7 +51,7 @@ class Nassar2010:
         rate = (1 + jumped * state.length) / (state.length + 1)
         mean = (1 - rate) * state.mean + rate * x
         surprise = -jnp.logaddexp(stay + jnp.log1p(-jnp.asarray(self.hazard)), jump + jnp.log(self.hazard))
-        return Run(mean, (1 - jumped) * (state.length + 1) + jumped), Info(surprise, rate)
+        return Run(mean, (1 - jumped) * (state.length + 1) + jumped), Info(surprise, rate, jumped)
 
     def estimate(self, state: Run) -> Array:
         return state.mean
