@@ -157,7 +157,8 @@ def test_stream_takes_vectors_and_pairs() -> None:
 
 def test_stream_answers_in_plain_numbers() -> None:
     step = Stream(GAUSSIAN).update(0.5)
-    assert [type(v) for v in step] == [float, float, float]
+    assert [type(v) for v in step] == [float, float, float, float]
+    assert np.isnan(step.change)
     assert isinstance(Stream(OUTCOME).update(1).estimate, np.ndarray)
 
 
