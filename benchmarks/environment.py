@@ -17,8 +17,8 @@ HERE = Path(__file__).parent
 FOLDER = HERE / ".rivals"
 
 
-def ask(question: str, **what: Any) -> dict[str, float]:
-    """What `rivals.py` answers to a question: seconds per sample by name; nothing where there are no rivals."""
+def ask(question: str, **what: Any) -> dict[str, Any]:
+    """What `rivals.py` answers to a question, by name; nothing where there are no rivals."""
     python = interpreter()
     if python is None:
         return {}
@@ -27,7 +27,7 @@ def ask(question: str, **what: Any) -> dict[str, float]:
     if done.returncode:
         print(f"\nThe rivals failed, so they are left out here: {_last_line(done.stderr)}")
         return {}
-    answer: dict[str, float] = json.loads(done.stdout)
+    answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 
 

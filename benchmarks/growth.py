@@ -21,7 +21,7 @@ Draw = Callable[[np.random.Generator, int], Any]  # that many samples
 
 
 def report() -> list[Target]:
-    return [*outcomes(), *contexts(), *lengths(), *memory()]
+    return [*outcomes(), *contexts(), *lengths(), *memory("smile")]
 
 
 def outcomes() -> list[Target]:
@@ -67,18 +67,20 @@ def lengths() -> list[Target]:
     return [at_most("growth: a step in a series of 1e5, not 1e4", 1.25, costs[2] / costs[1], "x")]
 
 
-def memory() -> list[Target]:
+def memory(learner: str) -> list[Target]:
     """Flat: a stream remembers its state only. Measured where the system tells."""
     if sys.platform != "linux":
         return []
-    command = [sys.executable, str(Path(__file__).parent / "memory.py"), *map(str, UPDATES)]
+    command = [sys.executable, str(Path(__file__).parent / "memory.py"), learner, *map(str, UPDATES)]
     sizes = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     show(
-        "Growth of a stream's memory: what the whole process holds",
+        f"Growth of a stream's memory: what the whole process holds with {learner}",
         ["updates", "MB"],
         [[f"{n:_}", f"{mb:.1f}"] for n, mb in zip(UPDATES, sizes, strict=True)],
     )
-    return [at_most("growth: a stream's memory after 1e5 updates, not 1e4", 1, sizes[1] - sizes[0], "MB more")]
+    return [
+        at_most(f"growth: memory of a {learner} stream after 1e5 updates, not 1e4", 1, sizes[1] - sizes[0], "MB more")
+    ]
 
 
 def marginal(learners: list[Any], samples: list[Draw], short: int = SHORT, long: int = LONG) -> list[float]:

@@ -1,13 +1,20 @@
 """How much memory does a process hold after ever more updates of a stream? A program of its own, on Linux.
 
-Writes the megabytes after each of the numbers of updates named as arguments.
+Arguments: which learner, and some numbers of updates. Writes the megabytes after each of these.
 """
 
 import json
 import sys
 from pathlib import Path
 
-from astonish import Gaussian, Smile, Stream
+from astonish import Gaussian, MessagePassing, ParticleFilter, Smile, Stream
+from astonish.learner import Learner
+
+LEARNERS: dict[str, Learner] = {
+    "smile": Smile(Gaussian(noise=1.0)),
+    "message_passing": MessagePassing(Gaussian(noise=1.0)),
+    "particles": ParticleFilter(Gaussian(noise=1.0)),
+}
 
 
 def held() -> float:
@@ -16,9 +23,9 @@ def held() -> float:
     return int(status["VmRSS"].split()[0]) / 1024
 
 
-def after(counts: list[int]) -> list[float]:
+def after(name: str, counts: list[int]) -> list[float]:
     """What is held after that many updates of one stream."""
-    stream, done, sizes = Stream(Smile(Gaussian(noise=1.0))), 0, []
+    stream, done, sizes = Stream(LEARNERS[name]), 0, []
     for count in counts:
         for i in range(done, count):
             stream.update(i % 10)
@@ -28,4 +35,4 @@ def after(counts: list[int]) -> list[float]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(after([int(count) for count in sys.argv[1:]])))
+    print(json.dumps(after(sys.argv[1], [int(count) for count in sys.argv[2:]])))

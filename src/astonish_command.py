@@ -26,11 +26,18 @@ def astonish() -> None:
 def reproduce(
     figure: Annotated[
         list[str] | None,
-        typer.Argument(help="Which figures: 1 to 8, ceiling, sweeps; all when none is named.", show_default=False),
+        typer.Argument(
+            help="Which figures: 1 to 8, ceiling, sweeps; all of these when none is named. "
+            "Or liakoni2021, a comparison with published errors.",
+            show_default=False,
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for pictures, numbers and the report.")] = Path("figures"),
     seed: Annotated[int, typer.Option(help="Seed of all chance; the same seed gives the same files.")] = 1,
     quick: Annotated[bool, typer.Option("--quick", help="Small versions, to see that it works.")] = False,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder with the published numbers, for liakoni2021.", show_default=False)
+    ] = None,
 ) -> None:
     """Compute the paper's figures, and check what it claims.
 
@@ -45,7 +52,7 @@ def reproduce(
         if (missing.name or "astonish").startswith("astonish"):
             raise
         sys.exit(f"astonish: figures need {missing.name}, which is not installed; pip install 'astonish[all]'")
-    raise typer.Exit(command(figure or [], out, seed, quick))
+    raise typer.Exit(command(figure or [], out, seed, quick, data))
 
 
 def main() -> None:

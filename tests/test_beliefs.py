@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from astonish import expfam, rule, surprise
+from astonish import Regression, expfam, rule, surprise
 from families import FAMILIES, FamilyCase
 
 Case = FamilyCase
@@ -310,3 +310,9 @@ def test_a_belief_has_a_mean_a_mode_and_a_spread(case: Case) -> None:
         assert np.shape(belief.mean) == np.shape(belief.mode)
         assert (np.asarray(belief.std) > 0).all()
         assert np.isfinite(belief.mean).all()
+
+
+def test_a_regression_without_features_predicts_noise_alone() -> None:
+    family = Regression(2, noise=0.7)
+    found = expfam.log_evidence(family, family.prior(), (np.zeros(2), 1.3))
+    assert float(found) == pytest.approx(stats.norm(0, 0.7).logpdf(1.3), rel=1e-12)

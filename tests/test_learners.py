@@ -19,14 +19,17 @@ from astonish import (
     Gaussian,
     History,
     Leaky,
+    MessagePassing,
     Nassar2010,
     NormalGamma,
     OnlineEM,
+    ParticleFilter,
     PerContext,
     Poisson,
     Regression,
     Smile,
     Stream,
+    VarSmile,
     finite,
     rule,
     run,
@@ -43,6 +46,9 @@ KINDS = (
     "bayes_regression",
     "leaky_normal_gamma",
     "leaky_grid",
+    "varsmile_gaussian",
+    "message_passing_gaussian",
+    "particles_gaussian",
     "delta",
     "per_context",
 )
@@ -142,16 +148,45 @@ def test_a_stream_of_missing_samples_stays_where_it_is(case: Case) -> None:
     assert step.rate == 0
 
 
-FITTED = [
+FITTED = [  # without particles, which jump: who goes on is drawn, so an estimate has no slope in their parameters
     ("smile_gaussian", "m"),
     ("smile_dirichlet", "m"),
     ("leaky_gaussian", "keep"),
     ("leaky_exponential", "keep"),
+    ("varsmile_gaussian", "m"),
+    ("varsmile_dirichlet", "m"),
+    ("varsmile_regression", "m"),
+    ("message_passing_gaussian", "hazard"),
+    ("message_passing_normal_gamma", "hazard"),
+    ("message_passing_grid", "hazard"),
     ("delta", "rate"),
     ("delta", "start"),
     ("nassar_2010", "hazard"),
     ("nassar_2010", "likelihood_weight"),
     ("nassar_2010", "noise"),
+    ("nassar_2012", "noise"),
+    ("nassar_2012", "hazard"),
+    ("nassar_2012", "low"),
+    ("nassar_2012", "start"),
+    ("nassar_2012", "uncertainty"),
+    ("nassar_2012", "surprise_sensitivity"),
+    ("nassar_2012", "uncertainty_underestimation"),
+    ("nassar_2012_from_the_middle", "high"),
+    ("nassar_gaussian_2010", "noise"),
+    ("nassar_gaussian_2010", "hazard"),
+    ("nassar_gaussian_2012", "noise"),
+    ("nassar_gaussian_2012", "hazard"),
+    ("nassar_gaussian_2012", "mean"),
+    ("nassar_gaussian_2012", "std"),
+    ("pearce_hall", "salience"),
+    ("pearce_hall", "renewal"),
+    ("pearce_hall", "start"),
+    ("pearce_hall", "associability"),
+    ("pearce_hall", "scale"),
+    ("kalman", "noise"),
+    ("kalman", "drift"),
+    ("kalman", "mean"),
+    ("kalman", "std"),
     ("online_em", "rate"),
     ("online_em", "switch"),
 ]
@@ -175,7 +210,16 @@ def test_gradient_in_a_parameter_agrees_with_finite_differences(which: str, name
     np.testing.assert_allclose(_slope_of(at, *rest), difference, rtol=2e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize(("which", "name"), [("smile_gaussian", "m"), ("leaky_gaussian", "keep"), ("delta", "rate")])
+NAN_PROOF = [
+    ("smile_gaussian", "m"),
+    ("leaky_gaussian", "keep"),
+    ("varsmile_gaussian", "m"),
+    ("message_passing_gaussian", "hazard"),
+    ("delta", "rate"),
+]
+
+
+@pytest.mark.parametrize(("which", "name"), NAN_PROOF)
 def test_a_nan_at_a_missing_sample_does_not_poison_gradients(which: str, name: str) -> None:
     learner, xs = LEARNER[which].learner, np.array(NUMBERS)
     observed = np.arange(len(xs)) != 4
@@ -185,7 +229,17 @@ def test_a_nan_at_a_missing_sample_does_not_poison_gradients(which: str, name: s
     assert clean == poisoned
 
 
-@pytest.mark.parametrize(("which", "name"), [("smile_dirichlet", "m"), ("leaky_gaussian", "keep"), ("delta", "rate")])
+MAPPED = [
+    ("smile_dirichlet", "m"),
+    ("leaky_gaussian", "keep"),
+    ("varsmile_exponential", "m"),
+    ("message_passing_normal_gamma", "hazard"),
+    ("particles_poisson", "hazard"),
+    ("delta", "rate"),
+]
+
+
+@pytest.mark.parametrize(("which", "name"), MAPPED)
 def test_many_parameter_values_are_traced_once_and_mapped_at_will(which: str, name: str) -> None:
     learner, xs = LEARNER[which].learner, columns(LEARNER[which].samples)
     loop = jax.jit(lambda value: scan(replace(learner, **{name: value}), xs).estimate)
@@ -223,6 +277,20 @@ def test_a_million_outcomes() -> None:
 def test_a_million_numbers_for_nassar() -> None:
     rng = np.random.default_rng(14)
     _million(Nassar2010(noise=1.0), rng.normal(size=1_000_000) + 10 * (np.arange(1_000_000) // 1000 % 2))
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        VarSmile(Gaussian(1.0)),
+        MessagePassing(Gaussian(1.0), 0.001, hypotheses=10),
+        ParticleFilter(Gaussian(1.0), 0.001, particles=10),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_a_million_numbers_in_a_world_that_changes(learner: Any) -> None:
+    rng = np.random.default_rng(16)
+    _million(learner, rng.normal(size=1_000_000) + 10 * (np.arange(1_000_000) // 1000 % 7))
 
 
 def test_a_million_moves() -> None:

@@ -17,14 +17,22 @@ from astonish import (
     Exponential,
     Gaussian,
     Grid,
+    Kalman,
     Leaky,
+    MessagePassing,
     Modulated,
     Nassar2010,
+    Nassar2012,
+    NassarGaussian2010,
+    NassarGaussian2012,
     NormalGamma,
     OnlineEM,
+    ParticleFilter,
+    PearceHall,
     Poisson,
     Smile,
     Trace,
+    VarSmile,
     finite,
     scan,
 )
@@ -66,8 +74,14 @@ def _sane(trace: Trace, finite_surprise: bool = True) -> None:
     assert not np.isnan(trace.surprise).any()
     assert not np.isnan(trace.rate).any()
     assert ((trace.rate >= 0) & (trace.rate <= 1)).all()
+    assert trace.change is None or ((trace.change >= 0) & (trace.change <= 1)).all()
     if finite_surprise:
         assert np.isfinite(trace.surprise).all()
+
+
+def _chance(m: float) -> float:
+    """A probability that may be almost, but not quite, 0 or 1."""
+    return float(np.clip(m / (1 + m), 1e-300, 1 - 1e-16))
 
 
 Make = Callable[[float], Any]
@@ -81,18 +95,41 @@ ON_NUMBERS: dict[str, Make] = {
     "leaky_gaussian": lambda m: Leaky(Gaussian(1.0), m / (1 + m)),
     "leaky_normal_gamma": lambda m: Leaky(NormalGamma(), m / (1 + m)),
     "leaky_grid": lambda m: Leaky(Grid(POINTS, normal_at), m / (1 + m)),
+    "varsmile_gaussian": lambda m: VarSmile(Gaussian(1.0), m),
+    "varsmile_normal_gamma": lambda m: VarSmile(NormalGamma(), m),
+    "varsmile_grid": lambda m: VarSmile(Grid(POINTS, normal_at), m),
+    "message_passing_gaussian": lambda m: MessagePassing(Gaussian(1.0), _chance(m), hypotheses=4),
+    "message_passing_normal_gamma": lambda m: MessagePassing(NormalGamma(), _chance(m), hypotheses=8),
+    "message_passing_grid": lambda m: MessagePassing(Grid(POINTS, normal_at), _chance(m), hypotheses=3),
+    "message_passing_of_one": lambda m: MessagePassing(Gaussian(1e-3), _chance(m), hypotheses=1),
+    "particles_gaussian": lambda m: ParticleFilter(Gaussian(1.0), _chance(m), particles=5),
+    "particles_normal_gamma": lambda m: ParticleFilter(NormalGamma(), _chance(m), particles=5),
+    "particles_grid": lambda m: ParticleFilter(Grid(POINTS, normal_at), _chance(m), particles=3),
     "delta": lambda m: Delta(m / (1 + m)),
     "nassar": lambda m: Nassar2010(1.0, 0.5 * (m + 1e-3) / (1 + m), likelihood_weight=m),
+    "nassar_2012": lambda m: Nassar2012(1.0, 0.5 * (m + 1e-3) / (1 + m), surprise_sensitivity=m),
+    "nassar_2012_timid": lambda m: Nassar2012(1e-3, start=0.3, uncertainty_underestimation=m),
+    "nassar_2012_bold": lambda m: Nassar2012(1e3, uncertainty=0.9, uncertainty_underestimation=-m),
+    "nassar_gaussian_2010": lambda m: NassarGaussian2010(1.0, 0.5 * (m + 1e-3) / (1 + m), std=3.0),
+    "nassar_gaussian_2012": lambda m: NassarGaussian2012(0.1, 0.5 * (m + 1e-3) / (1 + m)),
+    "pearce_hall": lambda m: PearceHall(m / (1 + m), 1 / (1 + m), scale=m + 1e-3),
+    "kalman": lambda m: Kalman(1.0, drift=m / (1 + m)),
 }
 ON_COUNTS: dict[str, Make] = {
     "smile": lambda m: Smile(Poisson(), m),
     "bayes": lambda _: Bayes(Poisson()),
     "leaky": lambda m: Leaky(Poisson(), m / (1 + m)),
+    "varsmile": lambda m: VarSmile(Poisson(), m),
+    "message_passing": lambda m: MessagePassing(Poisson(), _chance(m), hypotheses=4),
+    "particles": lambda m: ParticleFilter(Poisson(), _chance(m), particles=5),
 }
 ON_WAITS: dict[str, Make] = {
     "smile": lambda m: Smile(Exponential(), m),
     "bayes": lambda _: Bayes(Exponential()),
     "leaky": lambda m: Leaky(Exponential(), m / (1 + m)),
+    "varsmile": lambda m: VarSmile(Exponential(), m),
+    "message_passing": lambda m: MessagePassing(Exponential(), _chance(m), hypotheses=4),
+    "particles": lambda m: ParticleFilter(Exponential(), _chance(m), particles=5),
 }
 ON_OUTCOMES: dict[str, Make] = {
     "smile_dirichlet": lambda m: Smile(Dirichlet(3), m),
@@ -101,6 +138,13 @@ ON_OUTCOMES: dict[str, Make] = {
     "leaky_dirichlet": lambda m: Leaky(Dirichlet(3), m / (1 + m)),
     "leaky_finite": lambda m: Leaky(finite(MODELS), m / (1 + m)),
     "bayes_finite": lambda _: Bayes(finite(MODELS)),
+    "varsmile_dirichlet": lambda m: VarSmile(Dirichlet(3), m),
+    "varsmile_finite": lambda m: VarSmile(finite(MODELS), m),
+    "varsmile_firm": lambda m: VarSmile(Dirichlet(3), m, DirichletBelief(np.array([1e12, 1e-3, 1e6]))),
+    "message_passing_dirichlet": lambda m: MessagePassing(Dirichlet(3), _chance(m), hypotheses=4),
+    "message_passing_finite": lambda m: MessagePassing(finite(MODELS), _chance(m), hypotheses=4),
+    "particles_dirichlet": lambda m: ParticleFilter(Dirichlet(3), _chance(m), particles=5),
+    "particles_finite": lambda m: ParticleFilter(finite(MODELS), _chance(m), particles=5),
 }
 
 

@@ -17,16 +17,77 @@ from astonish.beliefs import (
     Regression,
     finite,
 )
+from astonish.compare import Comparison, compare
+from astonish.detector import Detector
 from astonish.learner import Info, PerContext, Trace, scan
-from astonish.learners import Bayes, Delta, Leaky, Modulated, Nassar2010, OnlineEM, Smile
+from astonish.learners import (
+    Bayes,
+    Delta,
+    Kalman,
+    Leaky,
+    MessagePassing,
+    Modulated,
+    Nassar2010,
+    Nassar2012,
+    NassarGaussian2010,
+    NassarGaussian2012,
+    OnlineEM,
+    ParticleFilter,
+    PearceHall,
+    Smile,
+    VarSmile,
+)
 from astonish.memory import load_state, save_state
 from astonish.run import History, run, run_many
+from astonish.segments import change_points, run_lengths
 from astonish.stream import Step, Stream
+from astonish.surprises import surprises
 
 __version__ = "0.1.0"
 __all__ = [
-    "Bayes", "Beta", "Delta", "Dirichlet", "Exponential", "Gaussian", "GaussianVector", "Grid", "History", "Info",
-    "Leaky", "Modulated", "Nassar2010", "NormalGamma", "OnlineEM", "PerContext", "Poisson", "Regression", "Smile",
-    "Step", "Stream", "Trace", "expfam", "finite", "load_state", "rule", "run", "run_many", "save_state", "scan",
+    "Bayes",
+    "Beta",
+    "Comparison",
+    "Delta",
+    "Detector",
+    "Dirichlet",
+    "Exponential",
+    "Gaussian",
+    "GaussianVector",
+    "Grid",
+    "History",
+    "Info",
+    "Kalman",
+    "Leaky",
+    "MessagePassing",
+    "Modulated",
+    "Nassar2010",
+    "Nassar2012",
+    "NassarGaussian2010",
+    "NassarGaussian2012",
+    "NormalGamma",
+    "OnlineEM",
+    "ParticleFilter",
+    "PearceHall",
+    "PerContext",
+    "Poisson",
+    "Regression",
+    "Smile",
+    "Step",
+    "Stream",
+    "Trace",
+    "VarSmile",
+    "change_points",
+    "compare",
+    "expfam",
+    "finite",
+    "load_state",
+    "rule",
+    "run",
+    "run_lengths",
+    "run_many",
+    "save_state",
+    "scan",
     "surprise",
-]  # fmt: skip
+    "surprises",
+]

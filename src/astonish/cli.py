@@ -12,7 +12,7 @@ import matplotlib as mpl
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from astonish.paper import figures
+from astonish.paper import figures, liakoni2021
 from astonish.paper.claims import FAILS, HOLDS
 from astonish.paper.figure import Figure
 from astonish.paper.report import QUICK, Result, count
@@ -29,10 +29,13 @@ class Ears(NamedTuple):
     table: Callable[[str], Any]
 
 
-def reproduce(names: Sequence[str], out: Path, seed: int, quick: bool) -> int:
-    """Make the figures of these names, all when there are none; the answer is the exit code."""
+def reproduce(names: Sequence[str], out: Path, seed: int, quick: bool, data: Path | None = None) -> int:
+    """Make the figures of these names, all when there are none; the answer is the exit code.
+
+    data: the folder of published numbers that `liakoni2021` is compared with.
+    """
     try:
-        chosen = figures.chosen(names)
+        chosen = _chosen(names, data)
         _check(seed)
     except ValueError as problem:
         return _refuse(str(problem), 2)
@@ -44,12 +47,25 @@ def reproduce(names: Sequence[str], out: Path, seed: int, quick: bool) -> int:
             _say(f"{study.folder} held numbers of another version; they are computed anew")
         with _watched(chosen) as ears:
             results = make(chosen, replace(study, told=ears.table), out, ears.figure)
+        for comparison in (figure for figure in chosen if figure.name == liakoni2021.NAME):
+            print(liakoni2021.told(comparison.compute(study)), end="\n\n")
     except KeyboardInterrupt:
         return _refuse(f"stopped; run the same command again to go on from {_finished(chosen, study)}", 130)
     except OSError as problem:
         return _refuse(_obstacle(problem, out, _finished(chosen, study)), 1)
     _sum_up(results, study, out)
     return 0
+
+
+def _chosen(names: Sequence[str], data: Path | None) -> list[Figure]:
+    """The paper's figures of these names, and the comparison that needs data, if it is named."""
+    ours = [name for name in names if name.strip().lower() != liakoni2021.NAME]
+    found = figures.chosen(ours) if ours or not names else []
+    if len(ours) < len(names):
+        return [*found, liakoni2021.against(data)]
+    if data is not None:
+        raise ValueError(f"--data {data} is read by {liakoni2021.NAME} alone; name it, or leave --data out")
+    return found
 
 
 def _check(seed: int) -> None:

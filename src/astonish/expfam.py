@@ -52,6 +52,15 @@ class Family(Protocol):
     def log_base(self, x: Any) -> Array:
         """Logarithm of the factors of p(x | theta) that the likelihood kernel leaves out."""
 
+    def error(self, belief: Belief, x: Any) -> Array | None:
+        """The sample minus what the belief expected it to be; None where samples are names, or nothing is expected."""
+
+    def predictive_divergence(self, a: Belief, b: Belief, x: Any) -> Array | None:
+        """D between the distributions of samples that two beliefs predict; None where that cannot be computed.
+
+        Only what is known of a sample beforehand (the features of a regression) is taken from `x`.
+        """
+
 
 class Curve(NamedTuple):
     """A function of one number, with its first two derivatives, at one place."""

@@ -8,11 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from astonish import predictive
 from astonish.config import config
 from astonish.domain import Domain
-from astonish.expfam import linear
+from astonish.expfam import dtype_of, linear
 from astonish.precision import Number, limits, number
-from astonish.special import log_gamma
+from astonish.special import log, log_gamma
 
 _SEEN = Domain(-1.0, open=True)
 
@@ -67,11 +68,17 @@ class Dirichlet:
         return linear(self.flat(), a, u, b, v)
 
     def log_partition(self, belief: DirichletBelief) -> Array:
-        signs = jnp.append(jnp.ones(self.size), -1).astype(belief.alpha.dtype)
+        signs = jnp.append(jnp.ones(self.size), -1).astype(dtype_of(belief))
         return log_gamma(jnp.append(belief.alpha, belief.alpha.sum())) @ signs
 
     def log_base(self, x: Number) -> Array:
         return jnp.zeros(())
+
+    def error(self, belief: DirichletBelief, x: Number) -> None:
+        return None
+
+    def predictive_divergence(self, a: DirichletBelief, b: DirichletBelief, x: Number) -> Array:
+        return predictive.outcomes(log(a.mean), log(b.mean))
 
 
 class BetaBelief(NamedTuple):
@@ -122,3 +129,10 @@ class Beta:
 
     def log_base(self, x: Number) -> Array:
         return jnp.zeros(())
+
+    def error(self, belief: BetaBelief, x: Number) -> Array:
+        return x - belief.mean
+
+    def predictive_divergence(self, a: BetaBelief, b: BetaBelief, x: Number) -> Array:
+        chances = (jnp.stack([belief.ones, belief.zeros]) / (belief.ones + belief.zeros) for belief in (a, b))
+        return predictive.outcomes(*map(log, chances))

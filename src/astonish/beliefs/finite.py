@@ -5,6 +5,7 @@ grid of models of categorical outcomes. A weight of exactly zero stays zero unde
 log-weight so low that its exponential vanishes: a divergence that is infinite comes out astronomically large, not NaN.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import field
 from typing import Any, ClassVar, NamedTuple
@@ -14,8 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from astonish import predictive
 from astonish.config import config
 from astonish.domain import POSITIVE, Domain
+from astonish.expfam import log_evidence
 from astonish.precision import Number, limits, namespace, number
 from astonish.special import log
 
@@ -91,6 +94,18 @@ class Grid:
 
     def log_base(self, x: Any) -> Array:
         return jnp.zeros(())
+
+    def error(self, belief: GridBelief, x: Any) -> None:
+        """None: a likelihood says how probable a given sample is, not which one to expect."""
+
+    def predictive_divergence(self, a: GridBelief, b: GridBelief, x: Any) -> Array | None:
+        """Known where the samples are whole numbers between two ends, so that one can go through all of them."""
+        domain = self.domain
+        if not isinstance(domain, Domain) or domain.shape or not domain.is_index or not math.isfinite(domain.low):
+            return None
+        all_samples = jnp.arange(int(domain.low), int(domain.high) + 1)
+        log_chances = jax.vmap(log_evidence, in_axes=(None, None, 0))
+        return predictive.outcomes(log_chances(self, a, all_samples), log_chances(self, b, all_samples))
 
     def _belief(self, log_density: Array) -> GridBelief:
         lowest = _lowest(log_density)

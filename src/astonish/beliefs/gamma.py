@@ -5,6 +5,7 @@ from typing import ClassVar, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
+from astonish import predictive
 from astonish.config import config
 from astonish.domain import POSITIVE, Domain
 from astonish.expfam import linear
@@ -61,6 +62,12 @@ class Poisson:
     def log_base(self, x: Number) -> Array:
         return -log_gamma(1 + number(x))
 
+    def error(self, belief: GammaBelief, x: Number) -> Array:
+        return x - belief.mean
+
+    def predictive_divergence(self, a: GammaBelief, b: GammaBelief, x: Number) -> Array:
+        return predictive.negative_binomial(a, b)
+
 
 @config
 class Exponential:
@@ -91,6 +98,14 @@ class Exponential:
 
     def log_base(self, x: Number) -> Array:
         return jnp.zeros(())
+
+    def error(self, belief: GammaBelief, x: Number) -> Array:
+        """Minus infinity as long as no event has been seen, for the wait that is then expected is infinite."""
+        seen = belief.shape - 1
+        return x - jnp.where(seen > 0, belief.time / jnp.where(seen > 0, seen, 1.0), jnp.inf)
+
+    def predictive_divergence(self, a: GammaBelief, b: GammaBelief, x: Number) -> Array:
+        return predictive.lomax(a, b)
 
 
 def _log_partition(belief: GammaBelief) -> Array:

@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
+from astonish import predictive
 from astonish.config import config
 from astonish.domain import POSITIVE, Domain, parameter
 from astonish.precision import Number, limits, number
@@ -73,3 +74,10 @@ class Gaussian:
 
     def log_base(self, x: Number) -> Array:
         return -0.5 * _LOG_TWO_PI - log(self.noise)
+
+    def error(self, belief: GaussianBelief, x: Number) -> Array:
+        return x - belief.mean
+
+    def predictive_divergence(self, a: GaussianBelief, b: GaussianBelief, x: Number) -> Array:
+        noise = jnp.square(self.noise)
+        return predictive.normal(b.mean - a.mean, noise + 1 / a.precision, noise + 1 / b.precision)

@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
+from astonish import predictive
 from astonish.config import config
 from astonish.domain import POSITIVE, Domain
 from astonish.precision import Number, limits, number
@@ -83,3 +84,14 @@ class NormalGamma:
 
     def log_base(self, x: Number) -> Array:
         return jnp.full((), -0.5 * math.log(2 * math.pi))
+
+    def error(self, belief: NormalGammaBelief, x: Number) -> Array:
+        return x - belief.mean
+
+    def predictive_divergence(self, a: NormalGammaBelief, b: NormalGammaBelief, x: Number) -> Array:
+        return predictive.student(b.mean - a.mean, _predicted(a), _predicted(b))
+
+
+def _predicted(belief: NormalGammaBelief) -> tuple[Array, Array]:
+    """Degrees of freedom and scale of the t distribution of the next sample."""
+    return 2 * belief.shape, belief.noise * jnp.sqrt(1 + 1 / belief.weight)

@@ -12,6 +12,7 @@ import numpy as np
 from jax import Array
 from jax.scipy.linalg import cho_solve
 
+from astonish import predictive
 from astonish.config import config
 from astonish.domain import POSITIVE, Domain, parameter
 from astonish.precision import Number, limits, namespace, number
@@ -74,6 +75,13 @@ class GaussianVector:
     def log_base(self, x: Number) -> Array:
         return -_log_partition(self.prior())
 
+    def error(self, belief: VectorBelief, x: Number) -> Array:
+        return x - belief.mean
+
+    def predictive_divergence(self, a: VectorBelief, b: VectorBelief, x: Number) -> Array:
+        before, after = (number(self.noise) + jnp.linalg.inv(belief.precision) for belief in (a, b))
+        return predictive.normal_vector(b.mean - a.mean, before, after)
+
 
 @config
 class Regression:
@@ -114,7 +122,20 @@ class Regression:
         return _log_partition(belief)
 
     def log_base(self, x: tuple[Number, Number]) -> Array:
-        return -0.5 * _LOG_TWO_PI - log(self.noise)
+        features = jnp.asarray(x[0])
+        left = jnp.where(features @ features > 0, 0.0, x[1] / jnp.asarray(self.noise))  # what no weights can explain
+        return -0.5 * (_LOG_TWO_PI + left * left) - log(self.noise)
+
+    def error(self, belief: VectorBelief, x: tuple[Number, Number]) -> Array:
+        return x[1] - jnp.asarray(x[0]) @ belief.mean
+
+    def predictive_divergence(self, a: VectorBelief, b: VectorBelief, x: tuple[Number, Number]) -> Array:
+        features = jnp.asarray(x[0]) * 1.0
+
+        def variance(belief: VectorBelief) -> Array:
+            return jnp.square(self.noise) + features @ cho_solve((_factor(belief.precision), True), features)
+
+        return predictive.normal(features @ (b.mean - a.mean), variance(a), variance(b))
 
 
 def _blend(a: VectorBelief, u: Number, b: VectorBelief, v: Number) -> tuple[VectorBelief, Array]:

@@ -1,0 +1,567 @@
+"""Checks learners of a world that changes against brute force over every history of changes, with SciPy's densities."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import logsumexp
+
+from astonish import (
+    Bayes,
+    Beta,
+    Dirichlet,
+    Gaussian,
+    MessagePassing,
+    NormalGamma,
+    ParticleFilter,
+    PerContext,
+    Poisson,
+    Smile,
+    Stream,
+    VarSmile,
+    change_points,
+    load_state,
+    run,
+    run_lengths,
+    run_many,
+    save_state,
+    scan,
+)
+from families import COVARIANCE, FAMILIES, MODELS, NUMBERS, POINTS, SERIES, FamilyCase, columns
+
+HAZARD = 0.15
+STEPS = 7
+FEW = [c for c in FAMILIES if c.name in ("gaussian", "gaussian_vector", "poisson", "finite", "normal_gamma")]
+every_family = pytest.mark.parametrize("case", FAMILIES, ids=[c.name for c in FAMILIES])
+a_few_families = pytest.mark.parametrize("case", FEW, ids=[c.name for c in FEW])  # a crowd takes long to compile
+
+
+class Oracle(NamedTuple):
+    """Conjugate inference written out, with SciPy's densities: of a belief and a sample, and of a belief."""
+
+    update: Callable[[Any, Any], Any]
+    log_predictive: Callable[[Any, Any], float]
+    mean: Callable[[Any], Any]
+
+
+def _gaussian(noise: float) -> Oracle:
+    def update(belief: Any, x: float) -> Any:
+        mean, precision = belief
+        total = precision + noise**-2
+        return (mean * precision + x * noise**-2) / total, total
+
+    def log_predictive(belief: Any, x: float) -> float:
+        return stats.norm.logpdf(x, belief[0], np.sqrt(1 / belief[1] + noise**2))
+
+    return Oracle(update, log_predictive, lambda belief: belief[0])
+
+
+def _vector(noise: Any) -> Oracle:
+    def update(belief: Any, x: Any) -> Any:
+        mean, precision = belief
+        total = precision + np.linalg.inv(noise)
+        return np.linalg.solve(total, precision @ mean + np.linalg.solve(noise, x)), total
+
+    def log_predictive(belief: Any, x: Any) -> float:
+        return stats.multivariate_normal.logpdf(x, belief[0], np.linalg.inv(belief[1]) + noise)
+
+    return Oracle(update, log_predictive, lambda belief: belief[0])
+
+
+def _regression(noise: float) -> Oracle:
+    def update(belief: Any, x: Any) -> Any:
+        (mean, precision), (features, y) = belief, x
+        total = precision + np.outer(features, features) / noise**2
+        return np.linalg.solve(total, precision @ mean + features * y / noise**2), total
+
+    def log_predictive(belief: Any, x: Any) -> float:
+        (mean, precision), (features, y) = belief, x
+        variance = noise**2 + features @ np.linalg.solve(precision, features)
+        return stats.norm.logpdf(y, features @ mean, np.sqrt(variance))
+
+    return Oracle(update, log_predictive, lambda belief: belief[0])
+
+
+def _weighted(likelihood: Callable[[Any], Any], points: Any) -> Oracle:
+    """Separate models: weights that are multiplied by likelihoods."""
+
+    def weights(belief: Any) -> Any:
+        cells = belief[0] + belief[2]
+        return np.exp(cells - logsumexp(cells))
+
+    def update(belief: Any, x: Any) -> Any:
+        return belief[0] + likelihood(x), belief[1], belief[2]
+
+    def log_predictive(belief: Any, x: Any) -> float:
+        cells = belief[0] + belief[2]
+        return logsumexp(cells + likelihood(x)) - logsumexp(cells)
+
+    return Oracle(update, log_predictive, lambda belief: weights(belief) @ points)
+
+
+def _normal_gamma_update(belief: Any, x: float) -> Any:
+    mean, weight, shape, scale = belief
+    moved = scale + 0.5 * weight / (weight + 1) * (x - mean) ** 2
+    return (weight * mean + x) / (weight + 1), weight + 1, shape + 0.5, moved
+
+
+def _student(belief: Any, x: float) -> float:
+    mean, weight, shape, scale = belief
+    return stats.t.logpdf(x, 2 * shape, mean, np.sqrt(scale * (weight + 1) / (shape * weight)))
+
+
+def _ratio(belief: Any) -> Any:
+    return belief[0] / belief[1]
+
+
+ORACLES = {
+    "gaussian": _gaussian(1.5),
+    "gaussian_vector": _vector(COVARIANCE),
+    "dirichlet": Oracle(
+        lambda belief, x: (belief[0] + np.eye(5)[x],),
+        lambda belief, x: np.log(belief[0][x] / belief[0].sum()),
+        lambda belief: belief[0] / belief[0].sum(),
+    ),
+    "beta": Oracle(
+        lambda belief, x: (belief[0] + x, belief[1] + 1 - x),
+        lambda belief, x: stats.betabinom.logpmf(x, 1, *belief),
+        lambda belief: belief[0] / (belief[0] + belief[1]),
+    ),
+    "poisson": Oracle(
+        lambda belief, x: (belief[0] + x, belief[1] + 1),
+        lambda belief, x: stats.nbinom.logpmf(x, belief[0], belief[1] / (belief[1] + 1)),
+        _ratio,
+    ),
+    "exponential": Oracle(
+        lambda belief, x: (belief[0] + 1, belief[1] + x),
+        lambda belief, x: stats.lomax.logpdf(x, belief[0], scale=belief[1]),
+        _ratio,
+    ),
+    "finite": _weighted(lambda x: np.log(np.array(MODELS)[:, x]), np.array(MODELS)),
+    "grid": _weighted(lambda x: stats.norm.logpdf(x, POINTS, 0.8), POINTS),
+    "normal_gamma": Oracle(_normal_gamma_update, _student, lambda belief: belief[0]),
+    "regression": _regression(0.7),
+}
+
+
+class Truth(NamedTuple):
+    """What brute force finds after each sample; `best` is the most probable history after the last one."""
+
+    estimate: Any
+    surprise: Any
+    change: Any
+    rate: Any
+    lengths: Any
+    best: list[int]
+
+
+def _segments(oracle: Oracle, prior: Any, xs: list[Any]) -> tuple[Any, dict[tuple[int, int], Any]]:
+    """For samples i .. j - 1: their log-evidence from the prior, and what is expected after them."""
+    evidence, means = np.zeros((len(xs), len(xs) + 1)), {}
+    for i in range(len(xs)):
+        belief = prior
+        for j in range(i, len(xs)):
+            evidence[i, j + 1] = evidence[i, j] + oracle.log_predictive(belief, xs[j])
+            belief = oracle.update(belief, xs[j])
+            means[i, j + 1] = oracle.mean(belief)
+    return evidence, means
+
+
+def _brute(oracle: Oracle, prior: Any, xs: list[Any], hazard: float) -> Truth:
+    """Every history of changes there can be, after each sample anew."""
+    prior = tuple(np.asarray(part, float) for part in prior)
+    evidence, means = _segments(oracle, prior, xs)
+    rows, totals, best = [], [0.0], []
+    for now in range(1, len(xs) + 1):
+        histories = list(product([0, 1], repeat=now))
+        starts = [sorted({0, *np.flatnonzero(history).tolist()}) for history in histories]
+        logs = [
+            sum(evidence[i, j] for i, j in zip(s, [*s[1:], now], strict=True))
+            + sum(np.log(hazard if changed else 1 - hazard) for changed in history)
+            for history, s in zip(histories, starts, strict=True)
+        ]
+        totals.append(logsumexp(logs))
+        chances, ages = np.exp(np.array(logs) - totals[-1]), np.array([now - s[-1] for s in starts])
+        estimate = sum(chance * means[s[-1], now] for chance, s in zip(chances, starts, strict=True))
+        change = chances @ np.array(histories)[:, -1]
+        rows.append((estimate, totals[-2] - totals[-1], change, chances @ (1 / ages), np.bincount(ages, chances)[1:]))
+        best = starts[int(np.argmax(chances))][1:]
+    estimate, surprise, change, rate, lengths = zip(*rows, strict=True)
+    return Truth(np.array(estimate), np.array(surprise), np.array(change), np.array(rate), lengths, best)
+
+
+def _short(case: FamilyCase) -> list[Any]:
+    """Some samples, an outlier among them."""
+    return SERIES[case.name][3 : 3 + STEPS]
+
+
+def _exact(case: FamilyCase, hazard: float = HAZARD, prior: Any = None) -> MessagePassing:
+    return MessagePassing(case.family, hazard, case.family.prior() if prior is None else prior, STEPS + 1)
+
+
+def _side_by_side(learner: ParticleFilter, seeds: Any, xs: Any) -> Any:
+    return jax.vmap(lambda seed: scan(replace(learner, seed=seed), xs))(seeds)
+
+
+_crowds = jax.jit(_side_by_side)
+
+
+def _near(ours: Any, theirs: Any, tolerance: float = 1e-9) -> None:
+    np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+
+
+@every_family
+def test_with_more_hypotheses_than_samples_message_passing_is_exact(case: FamilyCase) -> None:
+    for prior in (case.family.prior(), case.belief):
+        exact = _brute(ORACLES[case.name], prior, _short(case), HAZARD)
+        learner = _exact(case, prior=prior)
+        history = run(learner, _short(case))
+        _near(history.estimate, exact.estimate)
+        _near(history.surprise, exact.surprise)
+        _near(history.change, exact.change)
+        _near(history.rate, exact.rate)
+        for row, expected in zip(run_lengths(learner, _short(case), STEPS), exact.lengths, strict=True):
+            _near(row, np.pad(expected, (0, STEPS - len(expected))))
+
+
+@pytest.mark.parametrize("hazard", [1e-6, 0.5, 0.9, 1 - 1e-6])
+def test_message_passing_is_exact_at_any_hazard(hazard: float) -> None:
+    family, xs = Gaussian(1.5), NUMBERS[:8]
+    exact = _brute(ORACLES["gaussian"], family.prior(), xs, hazard)
+    history = run(MessagePassing(family, hazard, hypotheses=9), xs)
+    _near(history.estimate, exact.estimate)
+    _near(history.surprise, exact.surprise)
+    _near(history.change, exact.change)
+
+
+def test_the_sum_of_surprises_is_that_of_the_whole_series() -> None:
+    """However the samples come, all of them together are as probable as brute force says."""
+    family, xs = NormalGamma(), NUMBERS[2:8]
+    exact = _brute(ORACLES["normal_gamma"], family.prior(), xs, 0.3)
+    assert run(MessagePassing(family, 0.3, hypotheses=7), xs).surprise.sum() == pytest.approx(exact.surprise.sum())
+
+
+def test_no_hypothesis_is_lost_for_being_improbable_for_a_while() -> None:
+    """One number speaks against no change by thousands of nats, those after it even more for it."""
+    family, xs = Gaussian(1.5), [400.0, 400.0, 100.0, 400.0, 400.0, 400.0]
+    exact = _brute(ORACLES["gaussian"], family.prior(), xs, 0.01)
+    assert exact.lengths[2][2] < 1e-300
+    assert exact.lengths[5][5] > 0.99
+    history = run(MessagePassing(family, 0.01, hypotheses=7), xs)
+    _near(history.estimate, exact.estimate)
+    _near(history.surprise, exact.surprise)
+
+
+def _most_probable_hypotheses(oracle: Oracle, prior: Any, xs: Any, hazard: float, most: int) -> Any:
+    """MPN as it is published: estimate, surprise, change and rate after each sample."""
+    kept, rows = [(1.0, prior, 0)], []
+    for x in xs:
+        every = [((1 - hazard) * weight, belief, age) for weight, belief, age in kept] + [(hazard, prior, 0)]
+        joint = [weight * np.exp(oracle.log_predictive(belief, x)) for weight, belief, _ in every]
+        after = [
+            (chance / sum(joint), oracle.update(belief, x), age + 1)
+            for chance, (_, belief, age) in zip(joint, every, strict=True)
+        ]
+        kept = sorted(after, key=lambda hypothesis: -hypothesis[0])[:most]
+        total = sum(weight for weight, _, _ in kept)
+        kept = [(weight / total, belief, age) for weight, belief, age in kept]
+        estimate = sum(weight * oracle.mean(belief) for weight, belief, _ in kept)
+        rows.append((estimate, -np.log(sum(joint)), after[-1][0], sum(weight / age for weight, _, age in kept)))
+    return np.array(rows).T
+
+
+@pytest.mark.parametrize("some", [1, 2, 3, 7])
+def test_the_most_probable_hypotheses_are_kept(some: int) -> None:
+    family, xs = Gaussian(1.5), _jumps(60, 2)
+    learner = MessagePassing(family, HAZARD, hypotheses=some)
+    expected = _most_probable_hypotheses(ORACLES["gaussian"], tuple(family.prior()), xs, HAZARD, some)
+    history = run(learner, xs)
+    _near([history.estimate, history.surprise, history.change, history.rate], expected)
+
+
+def _jumps(length: int, seed: int) -> Any:
+    """Numbers with noise 1 around a mean that jumps now and then."""
+    rng = np.random.default_rng(seed)
+    means = rng.normal(scale=4.0, size=length)
+    last = np.maximum.accumulate(np.where(rng.random(length) < 0.1, np.arange(length), 0))
+    return means[last] + rng.normal(size=length)
+
+
+def test_fewer_hypotheses_come_ever_closer_to_exact_inference() -> None:
+    family, many = Gaussian(1.0), [_jumps(60, seed) for seed in range(20)]
+    learner = MessagePassing(family, 0.1, family.prior(std=4.0), hypotheses=61)
+    exact = run_many(learner, many)
+    errors = []
+    for some in (1, 3, 9, 27):
+        pairs = list(zip(run_many(replace(learner, hypotheses=some), many), exact, strict=True))
+        errors.append([np.mean([abs(a.estimate - e.estimate) for a, e in pairs]),
+                       np.mean([abs(a.change - e.change) for a, e in pairs])])  # fmt: skip
+    assert (np.diff(errors, axis=0) < 0).all()
+    assert min(errors[0]) > 1e-2
+    assert max(errors[-1]) < 1e-3
+
+
+def _luck(seed: int, particles: int, steps: int) -> Any:
+    """The random numbers that a crowd draws: at each step two for each particle."""
+    key = jax.random.key(seed)
+    for _ in range(steps):
+        key, now = jax.random.split(key)
+        yield np.asarray(jax.random.uniform(now, (2, particles)))
+
+
+def test_a_crowd_does_what_is_published() -> None:
+    """Particle by particle, with the same luck: resets, weights, and drawing anew, which happens now and then."""
+    oracle, prior, m, some = ORACLES["gaussian"], tuple(Gaussian(1.5).prior()), 0.1 / 0.9, 20
+    xs, drawn_anew, rows = _jumps(150, 5), 0, []
+    crowd = [(1 / some, prior)] * some
+    for x, (for_changes, for_drawing) in zip(xs, _luck(3, some, len(xs)), strict=True):
+        fresh = np.exp(oracle.log_predictive(prior, x))
+        weights, each = np.array([w for w, _ in crowd]), [np.exp(oracle.log_predictive(b, x)) for _, b in crowd]
+        factor = 1 / sum(w * p / fresh for w, p in zip(weights, each, strict=True))
+        gamma = m * factor / (1 + m * factor)
+        weights = (1 - gamma) * weights * each / (weights @ each) + gamma * weights
+        resets = [luck < (m * fresh / p) / (1 + m * fresh / p) for luck, p in zip(for_changes, each, strict=True)]
+        places = list(range(some))
+        if 1 / (weights**2).sum() <= some / 2:
+            places = [int(np.argmax(np.cumsum(weights) > luck)) for luck in for_drawing]
+            weights, drawn_anew = np.full(some, 1 / some), drawn_anew + 1
+        crowd = [(weights[i], oracle.update(prior if resets[k] else crowd[k][1], x)) for i, k in enumerate(places)]
+        rows.append((sum(w * oracle.mean(b) for w, b in crowd), gamma, -np.log(0.9 * fresh / factor + 0.1 * fresh)))
+    history = run(ParticleFilter(Gaussian(1.5), 0.1, particles=some, seed=3), xs)
+    _near(np.stack([history.estimate, history.change, history.surprise], 1), rows)
+    _near(history.state.weights, [w for w, _ in crowd])
+    assert 3 < drawn_anew < 75
+
+
+def test_particles_come_ever_closer_to_exact_inference() -> None:
+    """The error falls as the square root of their number; what is left beyond chance is too small to be seen."""
+    xs, seeds, prior = _jumps(30, 3), 60, Gaussian(1.0).prior(std=4.0)
+    exact = run(MessagePassing(Gaussian(1.0), 0.1, prior, hypotheses=31), xs)
+    errors = []
+    for particles in (16, 512):
+        trace = _crowds(ParticleFilter(Gaussian(1.0), 0.1, prior, particles), np.arange(seeds), xs)
+        for ours, theirs in ((trace.estimate, exact.estimate), (trace.change, exact.change)):
+            bias, spread = np.abs(np.mean(ours, axis=0) - theirs), np.std(ours, axis=0, ddof=1)
+            assert (bias <= 4.5 * spread / np.sqrt(seeds) + 2 / particles).all()
+        errors.append(np.sqrt(np.mean((trace.estimate - exact.estimate) ** 2)))
+    assert errors[0] / errors[1] == pytest.approx(np.sqrt(512 / 16), rel=0.3)
+    assert errors[1] < 0.1
+
+
+@a_few_families
+def test_particles_agree_with_brute_force(case: FamilyCase) -> None:
+    exact = _brute(ORACLES[case.name], case.family.prior(), _short(case), HAZARD)
+    trace = _crowds(ParticleFilter(case.family, HAZARD, particles=200), np.arange(40), columns(_short(case)))
+    for ours, theirs in ((trace.estimate, exact.estimate), (trace.change, exact.change)):
+        error = 5 * np.std(ours, axis=0, ddof=1) / np.sqrt(40)
+        assert (np.abs(np.mean(ours, axis=0) - theirs) <= error + 0.01 * np.abs(theirs)).all()
+
+
+@every_family
+def test_the_first_two_gammas_of_varsmile_are_chances_of_a_change(case: FamilyCase) -> None:
+    """So far its belief is exact; from then on it is one belief in place of a mixture."""
+    oracle, xs, prior = ORACLES[case.name], _short(case), tuple(map(np.asarray, case.family.prior()))
+    exact, after = _brute(oracle, prior, xs, HAZARD), oracle.update(prior, xs[0])
+    history = run(VarSmile(case.family, HAZARD / (1 - HAZARD)), xs)
+    assert history.change[0] == pytest.approx(HAZARD)
+    _near(history.change[:2], exact.change[:2])
+    _near(history.estimate[0], exact.estimate[0])
+    _near(history.surprise[:2], [0.0, oracle.log_predictive(prior, xs[1]) - oracle.log_predictive(after, xs[1])])
+    assert np.abs(history.change[2:] - exact.change[2:]).max() > 1e-4
+    np.testing.assert_array_equal(history.change, history.rate)
+
+
+def test_the_slope_of_varsmile_in_its_readiness_is_a_number_even_where_it_has_none() -> None:
+    def last(m: Any) -> Any:
+        return scan(VarSmile(Gaussian(1.5), m), np.array(NUMBERS[:4])).estimate[-1]
+
+    assert float(jax.grad(last)(0.0)) == pytest.approx(float(last(1e-7) - last(0.0)) / 1e-7, rel=1e-5)
+    far = jax.grad(lambda m: scan(VarSmile(Gaussian(1.5), m), np.array([0.0, 1e150, -1e150])).rate.sum())
+    assert np.isfinite(far(0.0))
+    assert np.isfinite(far(0.3))
+
+
+def test_varsmile_on_outcomes_is_the_published_rule() -> None:
+    alpha, m, outcomes = np.ones(3), 0.4, SERIES["dirichlet"]
+    history = run(VarSmile(Dirichlet(3), m), outcomes)
+    for x, estimate in zip(outcomes, history.estimate, strict=True):
+        odds = m * (1 / 3) / (alpha[x] / alpha.sum())
+        gamma = odds / (1 + odds)
+        alpha = (1 - gamma) * alpha + gamma * np.ones(3) + np.eye(3)[x]
+        _near(estimate, alpha / alpha.sum())
+
+
+def _without_outlier(case: FamilyCase) -> list[Any]:
+    """Samples for which something else than a change would do."""
+    return [*SERIES[case.name][:6], SERIES[case.name][0]]
+
+
+@every_family
+def test_in_a_world_that_never_changes_both_are_bayes(case: FamilyCase) -> None:
+    """VarSMiLe may be told that a change is impossible; to message passing it is next to impossible."""
+    xs = _without_outlier(case)
+    bayes, still = run(Bayes(case.family), xs), run(VarSmile(case.family, 0.0), xs)
+    assert (still.rate == 0).all()
+    _near(still.estimate, bayes.estimate, 1e-12)
+    _near(run(VarSmile(case.family, 1e-14), xs).estimate, bayes.estimate, 1e-8)
+    _near(run(_exact(case, 1e-14), xs).estimate, bayes.estimate, 1e-8)
+    _near(run(_exact(case, 1e-14), xs).surprise, bayes.surprise, 1e-8)
+
+
+@a_few_families
+def test_in_a_world_that_never_changes_all_particles_are_bayes(case: FamilyCase) -> None:
+    xs = _without_outlier(case)
+    crowds = _crowds(ParticleFilter(case.family, 1e-14, particles=200), np.arange(40), columns(xs))
+    _near(crowds.estimate, np.stack([run(Bayes(case.family), xs).estimate] * 40), 1e-8)
+
+
+def _adams_mackay(oracle: Oracle, prior: Any, xs: list[Any], hazard: float) -> list[Any]:
+    """P(run length = 0, 1, ...) after each sample by their recursion, in which changes fall after samples."""
+    beliefs, chances, rows = [prior], np.ones(1), []
+    for x in xs:
+        joint = chances * np.exp([oracle.log_predictive(belief, x) for belief in beliefs])
+        chances = np.append(hazard * joint.sum(), (1 - hazard) * joint) / joint.sum()
+        beliefs = [prior, *(oracle.update(belief, x) for belief in beliefs)]
+        rows.append(chances)
+    return rows
+
+
+@pytest.mark.parametrize("case", [FAMILIES[0], FAMILIES[4]], ids=["gaussian", "poisson"])
+def test_run_length_zero_says_nothing_but_run_length_one_does(case: FamilyCase) -> None:
+    """In the convention of Adams & MacKay P(r = 0) is the hazard whatever the data; `change` is P(r = 1 | r > 0)."""
+    xs = SERIES[case.name]
+    theirs = _adams_mackay(ORACLES[case.name], tuple(case.family.prior()), xs, HAZARD)
+    learner = MessagePassing(case.family, HAZARD, hypotheses=13)
+    change, lengths = run(learner, xs).change, run_lengths(learner, xs, 12)
+    _near([row[0] for row in theirs], np.full(12, HAZARD))
+    _near(change[1:], [row[1] / (1 - HAZARD) for row in theirs[1:]])
+    _near(lengths[1:, 0], change[1:])
+    assert change[6] > 0.9 > change[5]  # the outlier
+    for row, expected in zip(lengths, theirs, strict=True):
+        _near(row[: len(expected) - 1], expected[1:] / (1 - HAZARD))
+
+
+def _crowd(seed: int) -> ParticleFilter:
+    return ParticleFilter(Gaussian(1.0), seed=seed)
+
+
+def test_the_same_seed_gives_the_same_answers_and_another_one_others() -> None:
+    once, again, other = run(_crowd(4), NUMBERS), run(_crowd(4), NUMBERS), run(_crowd(5), NUMBERS)
+    np.testing.assert_array_equal(once.estimate, again.estimate)
+    assert (once.estimate[1:] != other.estimate[1:]).any()
+    assert (once.state.key != other.state.key).any()
+
+
+def test_randomness_moves_on_with_every_sample_and_only_then() -> None:
+    keys = [run(_crowd(4), NUMBERS[:n]).state.key.tolist() for n in (1, 2, 3)]
+    assert keys[0] != keys[1] != keys[2]
+    assert run(_crowd(4), [NUMBERS[0], None, None]).state.key.tolist() == keys[0]
+
+
+def test_a_saved_crowd_goes_on_with_the_same_luck(tmp_path: Path) -> None:
+    whole, first = run(_crowd(4), NUMBERS), run(_crowd(4), NUMBERS[:5])
+    save_state(tmp_path / "crowd", first.state)
+    state = load_state(tmp_path / "crowd", _crowd(9))  # whose own seed no longer matters
+    assert state.key.dtype == np.uint32
+    _near(run(_crowd(9), NUMBERS[5:], state).estimate, whole.estimate[5:])
+    stream = Stream(_crowd(4))
+    steps = [stream.update(x) for x in NUMBERS[:5]]
+    stream.save(tmp_path / "stream")
+    steps += [Stream.load(tmp_path / "stream", _crowd(9)).update(NUMBERS[5])]
+    _near([step.estimate for step in steps], whole.estimate[:6])
+    _near([step.change for step in steps], whole.change[:6])
+
+
+def test_the_weights_of_a_crowd_and_of_hypotheses_are_probabilities() -> None:
+    for learner in (_crowd(1), MessagePassing(Gaussian(1.0), hypotheses=5)):
+        states = jax.device_get(scan(learner, np.array(NUMBERS), read=lambda state: state).estimate)
+        _near(states.weights.sum(axis=1), np.ones(12))
+        assert (states.weights >= 0).all()
+        assert (states.ages[-1] <= 12).all()
+        assert (states.ages >= 1).all()
+
+
+@every_family
+def test_the_change_points_found_are_the_most_probable_ones(case: FamilyCase) -> None:
+    rng = np.random.default_rng(21)
+    for hazard in (0.1, 0.4):
+        for _ in range(3):
+            xs = [SERIES[case.name][i] for i in rng.permutation(12)[:STEPS]]
+            exact = _brute(ORACLES[case.name], case.family.prior(), xs, hazard)
+            assert change_points(_exact(case, hazard), xs).tolist() == exact.best
+
+
+def test_the_most_probable_history_is_not_a_row_of_the_most_probable_changes() -> None:
+    """Going back greedily from the most probable last change would miss the best history as a whole."""
+    rng, family, missed = np.random.default_rng(22), Gaussian(1.5), 0
+    learner = MessagePassing(family, 0.3, hypotheses=9)
+    for _ in range(40):
+        xs = rng.normal(scale=3.0, size=8).tolist()
+        exact = _brute(ORACLES["gaussian"], family.prior(), xs, 0.3)
+        greedy, now = [], 8
+        while now > 0:
+            now -= 1 + int(np.argmax(exact.lengths[now - 1]))
+            greedy.append(now)
+        missed += greedy[-2::-1] != exact.best
+        assert change_points(learner, xs).tolist() == exact.best
+    assert missed > 0
+
+
+def test_clear_changes_are_found_where_they_are() -> None:
+    rng = np.random.default_rng(23)
+    numbers = np.concatenate([rng.normal(mean, 1.0, 100) for mean in (0.0, 10.0, -5.0, 3.0)])
+    gaussian = MessagePassing(Gaussian(1.0), 0.01, Gaussian(1.0).prior(std=10.0))
+    assert change_points(gaussian, numbers).tolist() == [100, 200, 300]
+    counts = np.concatenate([rng.poisson(rate, 80) for rate in (2, 60, 5)])
+    assert change_points(MessagePassing(Poisson(), 0.01), counts).tolist() == [80, 160]
+    assert change_points(gaussian, numbers[:100]).tolist() == []
+    assert change_points(gaussian, numbers[:1]).tolist() == []
+
+
+def test_missing_samples_are_counted_but_say_nothing() -> None:
+    learner = MessagePassing(Gaussian(1.0), 0.01, hypotheses=8)
+    gapped = [None, 0.1, None, -0.2, 0.3, None, 9.1, None, 8.8, 9.0]
+    assert change_points(learner, gapped).tolist() == [6]
+    assert change_points(learner, [None, None]).tolist() == []
+    lengths = run_lengths(learner, gapped, 6)
+    seen = [i for i, x in enumerate(gapped) if x is not None]
+    _near(lengths[seen], run_lengths(learner, [gapped[i] for i in seen], 6))
+    np.testing.assert_array_equal(lengths[5], lengths[4])
+    assert (lengths[0] == 0).all()
+
+
+def test_run_lengths_beyond_the_longest_are_left_out() -> None:
+    learner = MessagePassing(Beta(), 0.05, hypotheses=13)
+    whole, cut = run_lengths(learner, SERIES["beta"], 12), run_lengths(learner, SERIES["beta"], 4)
+    assert cut.shape == (12, 4)
+    np.testing.assert_array_equal(cut, whole[:, :4])
+    _near(whole.sum(axis=1), np.ones(12))
+    assert cut[-1].sum() < 0.9
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [Smile(Gaussian()), ParticleFilter(Gaussian()), PerContext(MessagePassing(Gaussian()), 2)],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_only_message_passing_knows_when_the_world_changed(learner: Any) -> None:
+    for ask in (lambda: change_points(learner, [1.0]), lambda: run_lengths(learner, [1.0], 3)):
+        with pytest.raises(ValueError, match=f"{type(learner).__name__} keeps no hypotheses.*give a MessagePassing"):
+            ask()
+
+
+def test_segments_refuse_what_run_refuses() -> None:
+    learner = MessagePassing(Poisson())
+    for bad in ([1, -2], [], "12"):
+        with pytest.raises(ValueError, match=r"not allowed|empty|give a series"):
+            change_points(learner, bad)
+    with pytest.raises(ValueError, match="longest = 0 is not allowed"):
+        run_lengths(learner, [1, 2], 0)
+    with pytest.raises(ValueError, match="hazard = 1 is not allowed"):
+        change_points(MessagePassing(Poisson(), 1.0), [1, 2])

@@ -1,0 +1,416 @@
+"""Checks that detectors keep to the rate of false alarms that was asked for, and notice changes."""
+
+import copy
+import itertools
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from scipy import stats
+
+from astonish import (
+    Bayes,
+    Beta,
+    Delta,
+    Detector,
+    Dirichlet,
+    Exponential,
+    Gaussian,
+    GaussianVector,
+    MessagePassing,
+    Nassar2010,
+    NormalGamma,
+    ParticleFilter,
+    PerContext,
+    Poisson,
+    Regression,
+    Smile,
+    VarSmile,
+)
+from astonish.alarms import (
+    Waits,
+    false_alarm_rate,
+    quiet_samples,
+    since_change,
+    spaced,
+    threshold_at,
+    waits,
+)
+from astonish.draws import quiet_series
+from astonish.learner import scan
+from astonish.signals import Lately
+from astonish.tasks.gaussian_jumps import many_gaussian_jumps
+
+HAZARD, NOISE, RATE, BURN_IN, WINDOW = 0.066, 4.0, 0.01, 50, 10
+FAMILY = Gaussian(NOISE)
+PRIOR = FAMILY.prior(mean=0.0, std=40 / 12**0.5)
+EXACT = MessagePassing(FAMILY, HAZARD, PRIOR)
+DETECTORS: dict[str, tuple[Any, dict[str, Any]]] = {  # a learner, and settings
+    "message passing": (EXACT, {}),
+    "message passing, lately": (EXACT, {"within": 10}),
+    "message passing, no cool-down": (EXACT, {"cooldown": 0}),
+    "varsmile": (VarSmile(FAMILY, HAZARD / (1 - HAZARD), PRIOR), {}),
+    "nassar": (Nassar2010(NOISE, HAZARD), {"cooldown": 5}),
+    "smile": (Smile(FAMILY), {}),
+    "delta, by its surprise": (Delta(0.3), {}),
+}
+SIMULATED = [name for name in DETECTORS if not name.startswith("delta")]
+
+
+def _still(count: int, steps: int, seed: int) -> Any:
+    """Series about means from all over the range of the task, which never change."""
+    rng = np.random.default_rng(seed)
+    return rng.uniform(-20, 20, (count, 1)) + NOISE * rng.standard_normal((count, steps))
+
+
+@cache
+def _detector(name: str, how: str) -> Detector:
+    learner, settings = DETECTORS[name]
+    if how == "simulated":
+        return Detector.simulated(learner, RATE, seed=1, **settings)
+    quiet = _still(100, 1000, seed=2)
+    return Detector.calibrated(learner, quiet, RATE, changed=np.zeros(quiet.shape, bool), **settings)
+
+
+def _alarms(detector: Detector, many: Any) -> Any:
+    return np.stack([detector.alarms(xs) for xs in many])
+
+
+def _off(alarms: Any, quiet: Any) -> tuple[float, float]:
+    """How far the rate of false alarms is off what was asked, as a part of it, and one standard error of that.
+
+    Both the count of alarms here and that of about a thousand from which the threshold was found are binomial.
+    """
+    expected = RATE * quiet.sum()
+    return false_alarm_rate(alarms, quiet) / RATE - 1, float(np.sqrt(1 / expected + 1 / 950))
+
+
+ways = pytest.mark.parametrize(
+    ("name", "how"),
+    [*((n, "simulated") for n in SIMULATED), ("delta, by its surprise", "calibrated"), ("smile", "calibrated")],
+)
+
+
+@ways
+def test_false_alarms_are_as_many_as_asked_where_nothing_changes(name: str, how: str) -> None:
+    detector, still = _detector(name, how), _still(100, 1000, seed=3)
+    off, error = _off(_alarms(detector, still), quiet_samples(np.zeros(still.shape, bool), 1, BURN_IN))
+    assert abs(off) < 0.2
+    assert abs(off) < 0.05 + 4 * error  # 5 % since the means are uniform here, and normal where simulated
+
+
+@ways
+def test_false_alarms_are_as_many_as_asked_on_the_task_of_the_paper(name: str, how: str) -> None:
+    task = many_gaussian_jumps(1000, range(100), HAZARD, NOISE)
+    off, error = _off(_alarms(_detector(name, how), task.samples), quiet_samples(task.changed, WINDOW, BURN_IN))
+    assert abs(off) < 0.2
+    assert error < 0.06  # so that 20 % would be noticed
+
+
+def test_a_labelled_series_calibrates_a_detector_where_a_quiet_stretch_would_not() -> None:
+    slow = Delta(0.1)  # still far off ten samples after a change
+    task, more = (many_gaussian_jumps(1000, [[i, k] for k in range(60)], HAZARD, NOISE) for i in (1, 2))
+    labelled = Detector.calibrated(slow, task.samples, RATE, changed=task.changed, window=WINDOW)
+    still = _still(60, 1000, seed=4)
+    quiet = Detector.calibrated(slow, still, RATE, changed=np.zeros(still.shape, bool))
+    at = quiet_samples(more.changed, WINDOW, BURN_IN)
+    assert abs(false_alarm_rate(_alarms(labelled, more.samples), at) / RATE - 1) < 0.2
+    assert false_alarm_rate(_alarms(quiet, more.samples), at) > 1.6 * RATE
+
+
+@pytest.mark.parametrize("cooldown", [0, 7, 40])
+def test_the_threshold_counts_the_cooldown_in(cooldown: int) -> None:
+    """Of independent signals, a part q above the threshold gives alarms at the rate q / (1 + q cooldown)."""
+    signals = np.random.default_rng(5).random((100, 2000))
+    part = RATE / (1 - RATE * cooldown)
+    found = threshold_at(signals, np.ones(signals.shape, bool), RATE, cooldown)
+    assert 1 - found == pytest.approx(part, rel=4 / np.sqrt(RATE * signals.size))
+
+
+def test_a_threshold_lets_no_more_alarms_through_than_asked_and_hardly_fewer() -> None:
+    rng = np.random.default_rng(6)
+    signals = np.repeat(rng.random((40, 250)), 4, axis=1)  # in clumps
+    quiet = rng.random(signals.shape) < 0.7
+    signals[rng.random(signals.shape) < 0.1] = np.nan
+    alarms = spaced(signals > threshold_at(signals, quiet, RATE, 3), 3)
+    seen = quiet & ~np.isnan(signals)
+    assert 0.95 * RATE < false_alarm_rate(alarms, seen) <= RATE
+
+
+def test_outcomes_keep_to_the_rate_from_below() -> None:
+    learner = VarSmile(Dirichlet(4), 0.01)
+    detector = Detector.simulated(learner, RATE)
+    rng = np.random.default_rng(7)
+    many = [quiet_series(learner, 1000, rng) for _ in range(60)]
+    rate = false_alarm_rate(_alarms(detector, many), quiet_samples(np.zeros((60, 1000), bool), 1, BURN_IN))
+    assert detector.quiet_rate <= RATE
+    assert 0.3 * RATE < rate < 1.3 * RATE
+
+
+@pytest.mark.parametrize("name", ["message passing", "message passing, lately", "smile"])
+def test_larger_changes_are_noticed_sooner_and_more_often(name: str) -> None:
+    rng = np.random.default_rng(8)
+    noticed = []
+    for size in (1.0, 2.0, 4.0):
+        changed = np.zeros((300, 130), bool)
+        changed[:, 100] = True
+        xs = NOISE * (rng.standard_normal(changed.shape) + size * np.cumsum(changed, axis=1))
+        noticed.append(waits(_alarms(_detector(name, "simulated"), xs), changed, 30))
+    shares = [some.share(30) for some in noticed]
+    soon = [some.share(2) for some in noticed]
+    assert shares[0] < shares[1] < shares[2]
+    assert soon[0] < soon[1] < soon[2]
+    assert noticed[2].median() <= 2
+
+
+def test_small_changes_are_noticed_by_asking_for_one_lately() -> None:
+    rng = np.random.default_rng(9)
+    changed = np.zeros((200, 130), bool)
+    changed[:, 100] = True
+    xs = NOISE * (rng.standard_normal(changed.shape) + 1.5 * np.cumsum(changed, axis=1))
+    just, lately = (
+        waits(_alarms(_detector(name, "simulated"), xs), changed, 30)
+        for name in ("message passing", "message passing, lately")
+    )
+    assert lately.share(30) > just.share(30) + 0.2
+
+
+def test_the_probability_of_a_change_lately_is_that_of_all_histories_together() -> None:
+    """Summed by brute force over all places where a change may have been; the oracle is SciPy's normal density."""
+    xs, within, hazard = np.array([0.3, -0.5, 0.2, 2.5, 3.1, 2.2]), 3, 0.2
+    learner = MessagePassing(Gaussian(1.0), hazard, Gaussian(1.0).prior(0.0, 2.0), 10)
+    total = lately = 0.0
+    for changes in itertools.product([False, True], repeat=len(xs) - 1):
+        marks = np.array([True, *changes])
+        same = np.cumsum(marks)[:, None] == np.cumsum(marks)
+        weight = hazard ** sum(changes) * (1 - hazard) ** (len(changes) - sum(changes))
+        joint = weight * stats.multivariate_normal(np.zeros(len(xs)), np.eye(len(xs)) + 4.0 * same).pdf(xs)
+        total += joint
+        lately += joint * marks[-within:].any()
+    change = scan(Lately(learner, within), xs).change
+    assert change is not None
+    assert change[-1] == pytest.approx(lately / total, rel=1e-9)
+
+
+def test_lately_is_a_learner_of_particles_too() -> None:
+    xs = [0.1, -0.3, 0.2, 6.0, 6.2]
+    learner = ParticleFilter(Gaussian(1.0), 0.05, Gaussian(1.0).prior(0.0, 5.0), 500)
+    change = scan(Lately(learner, 2), np.array(xs)).change
+    assert change is not None
+    assert change[2] < 0.3
+    assert change[4] > 0.9
+
+
+def _gappy(count: int) -> list[Any]:
+    xs = _still(1, count, seed=10)[0] + 15 * (np.arange(count) > count // 2)
+    return [None if i % 13 == 5 else x for i, x in enumerate(xs.tolist())]
+
+
+@pytest.mark.parametrize(("name", "how"), [("message passing, lately", "simulated"), ("smile", "simulated")])
+def test_one_sample_at_a_time_gives_the_same_alarms(name: str, how: str) -> None:
+    detector, xs = _detector(name, how).clone(), _gappy(300)
+    told = [detector.update(x) for x in xs]
+    assert told == detector.alarms(xs).tolist()
+    assert sum(told) > 0
+
+
+def test_a_missing_sample_gives_no_alarm_and_ends_the_one_before() -> None:
+    detector = Detector(Delta(0.5), threshold=3.0, burn_in=0, cooldown=0)
+    assert [detector.update(x) for x in (0.0, 9.0, None, np.nan, 99.0)] == [False, True, False, False, True]
+    assert not Detector(Delta(0.5), threshold=-1.0, burn_in=0).alarms([None, None]).any()
+
+
+def test_cooldown_and_burn_in_keep_quiet() -> None:
+    detector = Detector(Delta(0.5), threshold=-1.0, cooldown=2, burn_in=3)  # any sample is above
+    assert [detector.update(0.0) for _ in range(8)] == [False] * 3 + [True, False, False, True, False]
+
+
+def test_a_saved_detector_goes_on_exactly(tmp_path: Path) -> None:
+    detector, xs = _detector("message passing, lately", "simulated").clone(), _gappy(400)
+    for x in xs[:205]:
+        detector.update(x)
+    detector.save(tmp_path / "detector")
+    again = Detector.load(tmp_path / "detector", EXACT)
+    assert (again.threshold, again.quiet_rate) == (detector.threshold, detector.quiet_rate)
+    assert (again.drift_detected, again.signal) == (detector.drift_detected, detector.signal)
+    assert [again.update(x) for x in xs[205:]] == [detector.update(x) for x in xs[205:]]
+    with pytest.raises(ValueError, match="give the kind of learner that was saved"):
+        Detector.load(tmp_path / "detector", Smile(FAMILY))
+
+
+def _as_river_does(detector: Any, xs: list[float]) -> list[int]:
+    """Feeds and asks a detector in the way of river's ensembles, which first make copies of it."""
+    mine = detector.clone()
+    places = []
+    for i, x in enumerate(xs):
+        mine.update(x)
+        if mine.drift_detected:
+            places.append(i)
+    return places
+
+
+def test_a_detector_is_fed_and_asked_as_those_of_river_are() -> None:
+    detector = _detector("message passing", "simulated")
+    xs = (_still(1, 200, seed=11)[0] + 25 * (np.arange(200) >= 150)).tolist()
+    places = _as_river_does(detector, xs)
+    assert places == np.flatnonzero(detector.alarms(xs)).tolist()
+    assert 150 in places
+    assert detector.drift_detected is False  # the copy was fed, not the original
+    assert _as_river_does(copy.deepcopy(detector), xs) == places
+
+
+def test_a_detector_serves_in_an_ensemble_of_river() -> None:
+    river = pytest.importorskip("river", reason="river is not installed here; its protocol is imitated above")
+    from river import drift, forest, naive_bayes
+    from river.datasets import synth
+
+    assert issubclass(drift.ADWIN, river.base.DriftDetector)
+    detector = Detector(Delta(0.05), threshold=0.9, burn_in=30)
+    trees = forest.ARFClassifier(n_models=2, seed=1, drift_detector=detector, warning_detector=detector)
+    bayes = drift.DriftRetrainingClassifier(naive_bayes.GaussianNB(), detector.clone(), train_in_background=False)
+    for model in (trees, bayes.clone()):
+        for x, y in synth.ConceptDriftStream(seed=1, position=200, width=10).take(400):
+            model.learn_one(x, y)
+    assert trees.n_drifts_detected() > 0
+
+
+def test_waits_end_with_an_alarm_the_next_change_the_window_or_the_series() -> None:
+    changed = np.array([[1, 0, 0, 1, 0, 0, 0, 0, 1, 0]]) > 0
+    alarms = np.array([[0, 0, 0, 0, 1, 0, 0, 1, 0, 0]]) > 0
+    found = waits(alarms, changed, window=4)
+    assert found.samples.tolist() == [3, 2, 2]
+    assert found.ended.tolist() == [False, True, False]
+    assert waits(alarms, changed, window=4, burn_in=3).samples.tolist() == [2, 2]
+    assert waits(alarms, np.zeros_like(changed), window=4).samples.tolist() == []
+    assert waits(alarms, changed, window=1).ended.tolist() == [False, False, False]
+
+
+def test_shares_and_medians_allow_for_changes_that_cut_waiting_short() -> None:
+    """Waiting for a geometric time, cut short by another one, at random: the share noticed is known."""
+    rng, chance = np.random.default_rng(12), 0.15
+    wait, cut = rng.geometric(chance, 40_000), rng.geometric(0.1, 40_000)
+    found = Waits(np.minimum(wait, cut).astype(float), wait <= cut)
+    for within in (1, 5, 20):
+        assert found.share(within) == pytest.approx(1 - (1 - chance) ** within, abs=0.015)
+    assert found.median() == 5  # ln 0.5 / ln 0.85 = 4.3
+    whole = Waits(wait.astype(float), np.ones(len(wait), bool))
+    assert whole.median() == np.median(wait)
+    assert whole.share(3) == pytest.approx((wait <= 3).mean())
+    assert Waits(np.array([5.0, 5.0]), np.array([True, False])).median() == 5
+    assert np.isnan(Waits(np.array([5.0, 5.0, 5.0]), np.array([True, False, False])).median())
+    assert np.isnan(Waits(np.zeros(0), np.zeros(0, bool)).share(5))
+
+
+def test_samples_are_counted_from_the_last_change() -> None:
+    changed = np.array([[False, True, False, False, True], [False] * 5])
+    assert since_change(changed).tolist() == [[np.inf, 0, 1, 2, 0], [np.inf] * 5]
+    assert quiet_samples(changed, 2, 1).tolist() == [[False, False, False, True, False], [False, *[True] * 4]]
+
+
+PREDICTED = [  # a family, a prior, and the distribution of its first sample
+    (Gaussian(2.0), Gaussian(2.0).prior(1.0, 3.0), stats.norm(1.0, 13**0.5)),
+    (NormalGamma(), NormalGamma().prior(1.0, 2.0, 3.0, 4.0), stats.t(8.0, 1.0, 2.0 * (1 + 1 / 3) ** 0.5)),
+    (Exponential(), Exponential().prior(2.0, 3.0), None),
+    (Poisson(), Poisson().prior(3.0, 2.0), stats.nbinom(6.0, 2 / 3)),
+    (Beta(), Beta().prior(2.0, 5.0), stats.bernoulli(3 / 9)),
+    (Dirichlet(3), Dirichlet(3).prior([0.0, 1.0, 5.0]), stats.rv_discrete(values=([0, 1, 2], [1 / 9, 2 / 9, 6 / 9]))),
+]
+
+
+@pytest.mark.parametrize(("family", "prior", "predicted"), PREDICTED, ids=[type(f).__name__ for f, _, _ in PREDICTED])
+def test_samples_are_drawn_as_the_prior_predicts(family: Any, prior: Any, predicted: Any) -> None:
+    rng = np.random.default_rng(13)
+    series = np.array([quiet_series(Bayes(family, prior), 2, rng) for _ in range(4000)])
+    if predicted is None:
+        predicted = stats.lomax(float(prior.shape), scale=float(prior.time))
+    if np.issubdtype(series.dtype, np.integer):
+        values, counts = np.unique(series[:, 0], return_counts=True)
+        some = counts > 20
+        assert counts[some] / len(series) == pytest.approx(predicted.pmf(values[some]), abs=0.03)
+    else:
+        assert stats.kstest(series[:, 0], predicted.cdf).pvalue > 0.001
+    assert stats.spearmanr(series[:, 0], series[:, 1]).pvalue < 1e-6  # both samples tell of one parameter
+
+
+def test_vectors_are_drawn_as_the_prior_predicts() -> None:
+    noise = np.array([[1.0, 0.3], [0.3, 0.5]])
+    rng = np.random.default_rng(14)
+    family = GaussianVector(noise)
+    series = np.array([quiet_series(Bayes(family, family.prior([1.0, 2.0])), 2, rng) for _ in range(4000)])
+    np.testing.assert_allclose(series[:, 0].mean(axis=0), [1.0, 2.0], atol=0.1)
+    np.testing.assert_allclose(np.cov(series[:, 0].T), 2 * noise, atol=0.15)
+    np.testing.assert_allclose(np.cov((series[:, 0] - series[:, 1]).T), 2 * noise, atol=0.15)
+
+
+@pytest.mark.parametrize(
+    ("learner", "named"),
+    [
+        (Delta(), "Delta"),
+        (Bayes(Regression(2)), "Bayes of Regression"),
+        (PerContext(Smile(Dirichlet(3)), 2), "PerContext"),
+    ],
+)
+def test_a_learner_without_a_model_of_samples_asks_for_a_quiet_stretch(learner: Any, named: str) -> None:
+    with pytest.raises(ValueError, match=f"{named} does not say how samples come about.*Detector.calibrated"):
+        Detector.simulated(learner)
+
+
+def test_the_signal_is_the_probability_of_a_change_where_there_is_one() -> None:
+    assert Detector(EXACT, 0.5).signal == "change"
+    assert Detector(Smile(FAMILY), 0.5).signal == "surprise"
+    assert Detector(EXACT, 0.5, signal="rate").signal == "rate"
+    contexts = Detector(PerContext(VarSmile(Dirichlet(3)), 2), 0.9, burn_in=0)
+    assert contexts.signal == "change"
+    assert [contexts.update((0, 1)), contexts.update((1, 2))] == [False, False]
+
+
+QUIET = np.random.default_rng(15).normal(size=2000)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Detector(Delta(), 1.0, signal="change"), "Delta gives no signal 'change'; give one of surprise, rate"),
+        (lambda: Detector(EXACT, 1.0, signal="joy"), "gives no signal 'joy'; give one of change, surprise, rate"),
+        (lambda: Detector(Delta(), 1.0, within=5), "within = 5 asks Delta since when"),
+        (lambda: Detector(EXACT, 1.0, within=0), "within = 0 is not allowed"),
+        (lambda: Detector(Delta(), 1.0, cooldown=-1), "cooldown = -1 is not allowed"),
+        (lambda: Detector(Delta(), 1.0, burn_in=0.5), "burn_in = 0.5 is not allowed"),
+        (lambda: Detector(Delta(2.0), 1.0), "rate = 2 is not allowed"),
+        (lambda: Detector.calibrated(Delta(), QUIET, 0.0), "rate = 0 is not allowed"),
+        (lambda: Detector.simulated(EXACT, 1.5), "rate = 1.5 is not allowed"),
+        (lambda: Detector.calibrated(Delta(), QUIET, 0.1), "rate = 0.1 cannot be reached with a cool-down of 10"),
+        (lambda: Detector.calibrated(Delta(), QUIET, 0.001), "1950 quiet samples .* too few .*at least 10000"),
+        (lambda: Detector.calibrated(Delta(), QUIET, changed=[True]), "a series has 2000 samples but changed has 1"),
+        (lambda: Detector.calibrated(Delta(), [QUIET], changed=[[0], [1]]), r"\[1\] series but 2 rows"),
+        (lambda: Detector.calibrated(Delta(), QUIET, changed=[0.5]), "changed = 0.5 is not allowed"),
+        (lambda: Detector.calibrated(Delta(), QUIET, changed=[[[0]]]), "changed has 3 dimensions"),
+        (lambda: Detector.calibrated(Delta(), []), "the series is empty"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(make: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        make()
+
+
+def test_a_sample_that_is_not_allowed_is_refused_and_changes_nothing() -> None:
+    detector = Detector(VarSmile(Dirichlet(3)), 0.5, burn_in=0)
+    detector.update(1)
+    with pytest.raises(ValueError, match=re.escape("a whole number from 0 to 2")):
+        detector.update(7)
+    fresh = Detector(VarSmile(Dirichlet(3)), 0.5, burn_in=0)
+    fresh.update(1)
+    jax.tree.map(np.testing.assert_array_equal, detector._stream.state, fresh._stream.state)
+
+
+def test_samples_of_several_parts_are_split_into_series() -> None:
+    rng = np.random.default_rng(16)
+    rooms, nexts = rng.integers(2, size=(20, 200)), rng.integers(3, size=(20, 200))
+    learner = PerContext(VarSmile(Dirichlet(3), 0.05), 2)
+    detector = Detector.calibrated(learner, (rooms, nexts), changed=np.zeros(rooms.shape, bool))
+    assert 0 < detector.quiet_rate <= 0.01
+    assert detector.alarms((rooms[0], nexts[0])).shape == (200,)

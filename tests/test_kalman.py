@@ -1,0 +1,112 @@
+"""Is Kalman the Kalman filter? The oracles are matrices, conditioning a joint normal distribution, and limits."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from astonish import Bayes, Gaussian, Kalman, run
+from astonish.beliefs import GaussianBelief
+
+XS = np.random.default_rng(7).normal(size=12).cumsum()
+
+
+def by_matrices(
+    xs: np.ndarray, transition: np.ndarray, seen: np.ndarray, wander: np.ndarray, noise: np.ndarray, start: np.ndarray
+) -> np.ndarray:
+    """Any linear filter, from its matrices: the first hidden number, its variance and its gain after every sample."""
+    state, covariance, found = start[0], start[1], []
+    for x in xs:
+        state, covariance = transition @ state, transition @ covariance @ transition.T + wander
+        gain = covariance @ seen.T @ np.linalg.inv(seen @ covariance @ seen.T + noise)
+        state = state + gain @ (np.array([x]) - seen @ state)
+        covariance = (np.eye(len(state)) - gain @ seen) @ covariance
+        found.append((state[0], covariance[0, 0], gain[0, 0]))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("drift", [0.0, 0.3, 5.0])
+@pytest.mark.parametrize(("noise", "mean", "std"), [(1.0, 0.0, 1.0), (0.4, -3.0, 6.0), (7.0, 2.0, 0.1)])
+def test_it_is_the_filter_of_matrices(drift: float, noise: float, mean: float, std: float) -> None:
+    """Beside a second hidden number that is neither seen nor heard of by the first."""
+    start = np.array([mean, 4.0]), np.diag([std**2, 2.0])
+    transition, seen = np.diag([1.0, 0.5]), np.array([[1.0, 0.0]])
+    oracle = by_matrices(XS, transition, seen, np.diag([drift**2, 0.3]), np.array([[noise**2]]), start)
+    history = run(Kalman(noise, drift, mean, std), XS)
+    np.testing.assert_allclose(history.estimate, oracle[:, 0], rtol=1e-9)
+    np.testing.assert_allclose(history.rate, oracle[:, 2], rtol=1e-9)
+    assert float(history.state.std) ** 2 == pytest.approx(oracle[-1, 1], rel=1e-9)
+
+
+@pytest.mark.parametrize(("noise", "drift", "mean", "std"), [(1.0, 0.5, 0.0, 1.0), (0.4, 2.0, -3.0, 6.0)])
+def test_it_is_conditioning_on_all_samples_at_once(noise: float, drift: float, mean: float, std: float) -> None:
+    """The joint distribution of means and samples is normal: nothing has to be filtered to know what follows."""
+    history, total = run(Kalman(noise, drift, mean, std), XS), 0.0
+    for t in range(1, len(XS) + 1):
+        when = np.arange(1, t + 1)
+        means = std**2 + drift**2 * np.minimum.outer(when, when)
+        samples = means + noise**2 * np.eye(t)
+        weights = np.linalg.solve(samples, means[-1])
+        assert history.estimate[t - 1] == pytest.approx(mean + weights @ (XS[:t] - mean), rel=1e-9)
+        assert history.rate[t - 1] == pytest.approx(weights[-1], rel=1e-9)
+        together = -scipy.stats.multivariate_normal.logpdf(XS[:t], np.full(t, mean), samples)
+        assert history.surprise[t - 1] == pytest.approx(together - total, rel=1e-7)
+        total = together
+
+
+@pytest.mark.parametrize(("noise", "drift"), [(1.0, 0.1), (2.0, 3.0), (0.5, 0.02)])
+def test_the_gain_settles_at_the_solution_of_riccatis_equation(noise: float, drift: float) -> None:
+    """Before a sample the variance P then solves P = P noise^2 / (P + noise^2) + drift^2."""
+    variance = (drift**2 + math.sqrt(drift**4 + 4 * drift**2 * noise**2)) / 2
+    assert run(Kalman(noise, drift), np.zeros(2000)).rate[-1] == pytest.approx(variance / (variance + noise**2))
+
+
+def test_without_drift_it_is_bayes_rule() -> None:
+    family = Gaussian(1.5)
+    exact = run(Bayes(family, family.prior(0.5, 2.0)), XS)
+    still = run(Kalman(1.5, 0.0, 0.5, 2.0), XS)
+    np.testing.assert_allclose(still.estimate, exact.estimate, rtol=1e-12)
+    np.testing.assert_allclose(still.surprise, exact.surprise, rtol=1e-12)
+    assert float(still.state.std) == pytest.approx(float(exact.state.belief.std), rel=1e-12)
+
+
+def test_with_endless_drift_only_the_last_sample_counts() -> None:
+    np.testing.assert_allclose(run(Kalman(1.0, 1e8), XS).estimate, XS, rtol=1e-12)
+
+
+def test_the_gain_does_not_depend_on_the_samples() -> None:
+    np.testing.assert_array_equal(run(Kalman(), XS).rate, run(Kalman(), XS[::-1] * 1e6).rate)
+
+
+def test_it_says_nothing_about_changes() -> None:
+    assert run(Kalman(), [1.0, 2.0]).change is None
+
+
+@pytest.mark.parametrize("noise", [1e-8, 1.0])
+@pytest.mark.parametrize("extreme", [1e150, -1e150])
+def test_extreme_samples_leave_numbers(noise: float, extreme: float) -> None:
+    history = run(Kalman(noise, 0.5), [1.0, extreme, -extreme, 2.0])
+    assert np.isfinite([history.estimate, history.surprise, history.rate]).all()
+    np.testing.assert_array_equal(history.rate, run(Kalman(noise, 0.5), np.zeros(4)).rate)
+
+
+def test_going_on_from_a_belief_goes_on() -> None:
+    learner = Kalman(1.5, 0.5)
+    belief = run(learner, XS[:5]).state
+    assert isinstance(belief, GaussianBelief)
+    np.testing.assert_allclose(run(learner, XS[5:], belief).estimate, run(learner, XS).estimate[5:], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        (Kalman(noise=0.0), "noise = 0 is not allowed"),
+        (Kalman(drift=-0.1), "drift = -0.1 is not allowed; give a finite number of at least 0"),
+        (Kalman(mean=math.nan), "mean = nan is not allowed"),
+        (Kalman(std=0.0), "std = 0 is not allowed"),
+    ],
+)
+def test_parameters_outside_their_range_are_refused(learner: Kalman, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        run(learner, [1.0])
