@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from astonish import Delta, Detector, Gaussian, MessagePassing, Nassar2010, Smile, VarSmile
-from astonish.alarms import false_alarm_rate, quiet_samples, waits
+from astonish.changes.alarms import false_alarm_rate, quiet_samples, waits
 from astonish.tasks.gaussian_jumps import Episode, many_gaussian_jumps
 from environment import ask
 from timing import Target, at_most, show

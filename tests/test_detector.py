@@ -31,7 +31,7 @@ from astonish import (
     Smile,
     VarSmile,
 )
-from astonish.alarms import (
+from astonish.changes.alarms import (
     Waits,
     false_alarm_rate,
     quiet_samples,
@@ -40,9 +40,9 @@ from astonish.alarms import (
     threshold_at,
     waits,
 )
-from astonish.draws import quiet_series
+from astonish.changes.draws import quiet_series
+from astonish.changes.signals import Lately
 from astonish.learner import scan
-from astonish.signals import Lately
 from astonish.tasks.gaussian_jumps import many_gaussian_jumps
 
 HAZARD, NOISE, RATE, BURN_IN, WINDOW = 0.066, 4.0, 0.01, 50, 10

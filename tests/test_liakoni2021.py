@@ -19,10 +19,10 @@ from pandas import DataFrame
 from typer.testing import CliRunner
 
 import astonish_command
-from astonish import Gaussian, Leaky, cli
+from astonish import Gaussian, Leaky
 from astonish.beliefs import GaussianBelief
 from astonish.learner import scan
-from astonish.paper import liakoni2021, study
+from astonish.paper import figures, liakoni2021, study
 from astonish.paper.claims import FAILS, HOLDS, IN_PART
 from astonish.paper.liakoni2021 import comparison, drawing, julia, numbers, published, series
 from astonish.paper.liakoni2021.julia import Julia
@@ -239,10 +239,10 @@ def test_data_without_its_comparison_is_refused(tmp_path: Path) -> None:
 
 
 def test_it_is_made_only_when_named(tmp_path: Path) -> None:
-    assert liakoni2021.NAME not in [figure.name for figure in cli._chosen([], None)]
+    assert liakoni2021.NAME not in [figure.name for figure in figures.chosen([], None)]
     data = _invent(tmp_path)
-    assert [figure.name for figure in cli._chosen(["LIAKONI2021", "3"], data)] == ["3", "liakoni2021"]
-    assert [figure.name for figure in cli._chosen(["liakoni2021"], data)] == ["liakoni2021"]
+    assert [figure.name for figure in figures.chosen(["LIAKONI2021", "3"], data)] == ["3", "liakoni2021"]
+    assert [figure.name for figure in figures.chosen(["liakoni2021"], data)] == ["liakoni2021"]
 
 
 @pytest.fixture(scope="module")
@@ -280,7 +280,9 @@ def test_the_command_prints_every_number_and_the_shares(quick: tuple[Path, Any])
     assert lines[16].split()[:3] == ["leaky", "0.5", "0.01"]
     assert any(line.startswith("all ") and "of 16" in line for line in lines)
     assert (quick[0] / "liakoni2021.png").is_file()
-    assert "VarSMiLe" in (quick[0] / "report.md").read_text()
+    report = (quick[0] / "report.md").read_text()
+    assert "VarSMiLe" in report
+    assert "liakoni2021 --data " in report
 
 
 @needs_data

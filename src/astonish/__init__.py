@@ -17,8 +17,8 @@ from astonish.beliefs import (
     Regression,
     finite,
 )
+from astonish.changes import Detector, change_points, run_lengths
 from astonish.compare import Comparison, compare
-from astonish.detector import Detector
 from astonish.learner import Info, PerContext, Trace, scan
 from astonish.learners import (
     Bayes,
@@ -39,7 +39,6 @@ from astonish.learners import (
 )
 from astonish.memory import load_state, save_state
 from astonish.run import History, run, run_many
-from astonish.segments import change_points, run_lengths
 from astonish.stream import Step, Stream
 from astonish.surprises import surprises
 

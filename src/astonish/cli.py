@@ -35,7 +35,7 @@ def reproduce(names: Sequence[str], out: Path, seed: int, quick: bool, data: Pat
     data: the folder of published numbers that `liakoni2021` is compared with.
     """
     try:
-        chosen = _chosen(names, data)
+        chosen = figures.chosen(names, data)
         _check(seed)
     except ValueError as problem:
         return _refuse(str(problem), 2)
@@ -55,17 +55,6 @@ def reproduce(names: Sequence[str], out: Path, seed: int, quick: bool, data: Pat
         return _refuse(_obstacle(problem, out, _finished(chosen, study)), 1)
     _sum_up(results, study, out)
     return 0
-
-
-def _chosen(names: Sequence[str], data: Path | None) -> list[Figure]:
-    """The paper's figures of these names, and the comparison that needs data, if it is named."""
-    ours = [name for name in names if name.strip().lower() != liakoni2021.NAME]
-    found = figures.chosen(ours) if ours or not names else []
-    if len(ours) < len(names):
-        return [*found, liakoni2021.against(data)]
-    if data is not None:
-        raise ValueError(f"--data {data} is read by {liakoni2021.NAME} alone; name it, or leave --data out")
-    return found
 
 
 def _check(seed: int) -> None:

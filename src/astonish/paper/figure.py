@@ -15,6 +15,7 @@ class Figure(NamedTuple):
 
     name: as people type it. tables: the names of the tables that `compute` asks the study for, in order.
     caption: what it shows, in our words. draw: takes what `compute` returned, and nothing else; so does `claims`.
+    option: what the command needs besides the name.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Figure(NamedTuple):
     compute: Callable[[Study], Numbers]
     draw: Callable[[Numbers], "Drawing"]
     claims: Callable[[Numbers], list[Claim]]
+    option: str = ""
 
     @property
     def stem(self) -> str:

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
+from pathlib import Path
 
+from astonish.paper import liakoni2021
 from astonish.paper.against_em import FIGURE_7
 from astonish.paper.ceiling import CEILING
 from astonish.paper.commitment import FIGURE_2
@@ -21,18 +23,23 @@ FIGURES: Sequence[Figure] = (
 )  # fmt: skip
 
 
-def chosen(names: Sequence[str]) -> list[Figure]:
-    """The figures of these names, each once and in the paper's order; all when there are no names.
+def chosen(names: Sequence[str], data: Path | None = None) -> list[Figure]:
+    """The figures of these names, each once and in the paper's order; all of the paper's when there are no names.
+
+    data: the folder of published numbers that `liakoni2021` is compared with.
 
     >>> [figure.name for figure in chosen(["ceiling", "fig3", "Figure 1", "3"])]
     ['1', '3', 'ceiling']
     """
     wanted = {_known(name) for name in names}
-    return [figure for figure in FIGURES if not names or figure.name in wanted]
+    if data is not None and liakoni2021.NAME not in wanted:
+        raise ValueError(f"--data {data} is read by {liakoni2021.NAME} alone; name it, or leave --data out")
+    found = [figure for figure in FIGURES if not names or figure.name in wanted]
+    return [*found, liakoni2021.against(data)] if liakoni2021.NAME in wanted else found
 
 
 def _known(name: str) -> str:
-    known = [figure.name for figure in FIGURES]
+    known = [*(figure.name for figure in FIGURES), liakoni2021.NAME]
     bare = re.sub(r"^fig(ure)?[ .]*", "", name.strip().lower())
     if bare in known:
         return bare

@@ -83,8 +83,11 @@ def html(results: Sequence[Result], study: Study) -> str:
 
 def _command(results: Sequence[Result], study: Study) -> str:
     """What to type to get the same files."""
-    names = " ".join(result.figure.name for result in results)
-    return f"astonish reproduce {names} --seed {study.seed}{' --quick' if study.quick else ''}"
+    names = [result.figure.name for result in results]
+    options = [result.figure.option for result in results if result.figure.option]
+    return " ".join(
+        ["astonish reproduce", *names, *options, f"--seed {study.seed}", *(["--quick"] if study.quick else [])]
+    )
 
 
 def _cells(claim: Claim) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ An independent test of eight learners: their errors in the Gaussian task of Liak
 of this library.
 """
 
+import shlex
 from functools import partial
 from pathlib import Path
 
@@ -30,9 +31,8 @@ def against(folder: Path | None) -> Figure:
         raise ValueError(published.NEEDED)
     published.read(folder)
     compute = partial(numbers.compute, folder)
-    return Figure(
-        NAME, "Published errors of eight learners", CAPTION, numbers.TABLES, compute, drawing.draw, comparison.claims
-    )
+    title, option = "Published errors of eight learners", f"--data {shlex.quote(str(folder))}"
+    return Figure(NAME, title, CAPTION, numbers.TABLES, compute, drawing.draw, comparison.claims, option)
 
 
 __all__ = ["NAME", "against", "told"]

@@ -12,7 +12,7 @@ from astonish.plot import STYLE
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from astonish.compare import Comparison
+    from astonish.compare.table import Comparison
 
 _MARKERS = "osD^vP*X"  # so that learners differ in print without colours too
 

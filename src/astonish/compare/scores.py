@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from astonish.alarms import FEWEST, Mask, since_change, spaced, threshold_at, waits
+from astonish.changes.alarms import FEWEST, Mask, since_change, spaced, threshold_at, waits
 from astonish.domain import Numbers
 
 _BINS = 10  # of the probability of a change, in the table of reliability

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from astonish.alarms import (
+from astonish.changes.alarms import (
     Mask,
     check_lengths,
     check_rate,
@@ -16,12 +16,12 @@ from astonish.alarms import (
     spaced,
     threshold_at,
 )
+from astonish.changes.draws import quiet_series
+from astonish.changes.signals import SIGNALS, signal_of, watched
 from astonish.domain import Domain, Numbers
-from astonish.draws import quiet_series
 from astonish.learner import Learner, State
 from astonish.memory import load_state, save_state
 from astonish.run import History, run, run_many
-from astonish.signals import SIGNALS, signal_of, watched
 from astonish.stream import Stream
 
 _STEPS = 500  # samples in each series where a learner's world is simulated

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from astonish import scores
-from astonish.alarms import Mask, check_lengths, check_rate, labelled, quiet_samples
+from astonish.changes.alarms import Mask, check_lengths, check_rate, labelled, quiet_samples
+from astonish.compare import scores
 from astonish.domain import POSITIVE, Domain, Numbers, as_numbers
 from astonish.learner import Learner
 from astonish.run import History, run_many
@@ -41,7 +41,7 @@ class Comparison:
 
     def plot(self) -> "Figure":
         """Error after a change and on the whole, calibration, and cost."""
-        from astonish.compare_plot import comparison
+        from astonish.compare.drawing import comparison
 
         return comparison(self)
 
