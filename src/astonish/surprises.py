@@ -68,7 +68,7 @@ def surprises(learner: Learner, xs: Any, hazard: float | None = None) -> "DataFr
     from pandas import DataFrame
 
     check_parameters(learner)
-    _check_holds_a_belief(learner)
+    check_holds_a_belief(learner)
     if hazard is not None:
         Domain(0.0, 1.0).check("hazard", hazard)
     samples, observed = read_series(learner.samples, xs)
@@ -83,15 +83,16 @@ def _through(learner: Learner, xs: Any, observed: Array | None, hazard: Number |
     def step(state: State, at: tuple[Any, Any]) -> tuple[State, dict[str, Array]]:
         x, seen = at
         new, _ = advance(learner, state, x, seen)
-        return new, _measures(_moment(learner, state, new, x), hazard)
+        return new, all_measures(moment(learner, state, new, x), hazard)
 
     return jax.lax.scan(step, learner.init(), (xs, observed))[1]
 
 
-def _moment(learner: Any, state: State, new: State, x: Any) -> Moment:
+def moment(learner: Any, state: State, new: State, x: Any) -> Moment:
+    """What is needed to measure surprise, of a learner that holds a belief before and after a sample."""
     if isinstance(learner, PerContext):
         before, after = (jax.tree.map(lambda leaf: leaf[x[0]], table) for table in (state.table, new.table))
-        return _moment(learner.learner, before, after, x[1])
+        return moment(learner.learner, before, after, x[1])
     prior, before, after = map(_belief, (learner.init(), state, new))
     given = learner.reference if isinstance(learner, Smile | Modulated) else None
     return Moment(learner.family, prior, prior if given is None else given, before, after, x)
@@ -101,7 +102,8 @@ def _belief(state: State) -> Belief:
     return state.belief if isinstance(state, Evidence) else state
 
 
-def _measures(at: Moment, hazard: Number | None) -> dict[str, Array]:
+def all_measures(at: Moment, hazard: Number | None) -> dict[str, Array]:
+    """All measures that apply, by name."""
     now = at.family, at.before, at.x
     table = {
         "bayes_factor": surprise.bayes_factor(*now, at.prior),
@@ -132,9 +134,15 @@ def _of_the_prediction(at: Moment) -> dict[str, Callable[..., Array]]:
     return measures
 
 
-def _check_holds_a_belief(learner: Learner) -> None:
-    inner = learner.learner if isinstance(learner, PerContext) else learner
-    if not isinstance(inner, _BELIEVERS):
+def holds_a_belief(learner: Learner) -> bool:
+    """Whether there is a single belief of which all measures can be taken."""
+    return isinstance(learner.learner if isinstance(learner, PerContext) else learner, _BELIEVERS)
+
+
+def check_holds_a_belief(learner: Learner) -> None:
+    """Refuse a learner that does not."""
+    if not holds_a_belief(learner):
+        inner = learner.learner if isinstance(learner, PerContext) else learner
         names = ", ".join(kind.__name__ for kind in _BELIEVERS)
         raise ValueError(
             f"{type(inner).__name__} does not hold a single belief, which these measures are taken of; use one of "
