@@ -136,8 +136,8 @@ def _through(
             "change_probability": info.change,
         }
 
-    def one(*series: Any) -> Any:
-        return scan_blocks(learner, *series, read=note)
+    def one(xs: Any, seen: Any, begins: Any, values: Any) -> Any:
+        return scan_blocks(learner, xs, seen, begins, values, note)
 
     return jax.vmap(one)(samples, observed, starts, given)
 

@@ -33,6 +33,13 @@ def open_rows(source: Any, keep_zeros: str | None = None) -> Rows:
     path = Path(source)
     if not path.is_file():
         raise ValueError(f"there is no file {str(path)!r}; {_FILES}")
+    try:
+        return _opened(path, keep_zeros)
+    except OSError as problem:
+        raise ValueError(f"{str(path)!r} could not be read ({problem.strerror or problem}); {_FILES}") from None
+
+
+def _opened(path: Path, keep_zeros: str | None) -> Rows:
     kind = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"][-1:]
     if kind == [".parquet"]:
         frame = _parquet(path)
@@ -67,7 +74,7 @@ def _text(path: Path, separator: str | None, keep_zeros: str | None) -> pd.DataF
         )
     except UnicodeDecodeError:
         raise ValueError(f"{str(path)!r} is not text in UTF-8; save it as such, or give a .parquet") from None
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, gzip.BadGzipFile, EOFError) as problem:
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, EOFError) as problem:
         raise ValueError(f"{str(path)!r} could not be read ({str(problem).strip()}); {_FILES}") from None
     if not isinstance(frame.index, pd.RangeIndex):
         raise ValueError(f"the rows of {str(path)!r} have more cells than its first line has names; give each a name")

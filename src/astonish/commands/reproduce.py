@@ -1,6 +1,5 @@
 """What does `astonish reproduce` say while it works, when it is done, and when something is in its way?"""
 
-import errno
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ import matplotlib as mpl
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from astonish.commands.words import obstacle, refuse, say
 from astonish.paper import figures, liakoni2021
 from astonish.paper.claims import FAILS, HOLDS
 from astonish.paper.figure import Figure
@@ -38,21 +38,21 @@ def reproduce(names: Sequence[str], out: Path, seed: int, quick: bool, data: Pat
         chosen = figures.chosen(names, data)
         _check(seed)
     except ValueError as problem:
-        return _refuse(str(problem), 2)
+        return refuse(str(problem), 2)
     mpl.use("Agg")
     mpl.rcdefaults()  # the same files for everybody, whatever they prefer in matplotlib otherwise
     study = Study(seed, quick, out / "numbers" / f"{'quick-' if quick else ''}seed-{seed}")
     try:
         if study.open():
-            _say(f"{study.folder} held numbers of another version; they are computed anew")
+            say(f"{study.folder} held numbers of another version; they are computed anew")
         with _watched(chosen) as ears:
             results = make(chosen, replace(study, told=ears.table), out, ears.figure)
         for comparison in (figure for figure in chosen if figure.name == liakoni2021.NAME):
             print(liakoni2021.told(comparison.compute(study)), end="\n\n")
     except KeyboardInterrupt:
-        return _refuse(f"stopped; run the same command again to go on from {_finished(chosen, study)}", 130)
+        return refuse(f"stopped; run the same command again to go on from {_finished(chosen, study)}", 130)
     except OSError as problem:
-        return _refuse(_obstacle(problem, out, _finished(chosen, study)), 1)
+        return refuse(obstacle(problem, out, f", which goes on from {_finished(chosen, study)}"), 1)
     _sum_up(results, study, out)
     return 0
 
@@ -66,7 +66,7 @@ def _check(seed: int) -> None:
 def _watched(chosen: Sequence[Figure]) -> Iterator[Ears]:
     """A bar over all tables on a terminal, elsewhere a line per figure."""
     if not sys.stderr.isatty():
-        yield Ears(lambda figure: _say(f"{figure.label}: {figure.title}"), lambda _: None)
+        yield Ears(lambda figure: say(f"{figure.label}: {figure.title}"), lambda _: None)
         return
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed} of {task.total} tables")
     with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as bar:
@@ -93,30 +93,3 @@ def _finished(chosen: Sequence[Figure], study: Study) -> str:
     tables = {table for figure in chosen for table in figure.tables}
     number = sum(study.has(table) for table in tables)
     return f"{number} finished table{'' if number == 1 else 's'}"
-
-
-def _obstacle(problem: OSError, out: Path, finished: str) -> str:
-    """What is in our way, and what would work."""
-    path = Path(problem.filename2 or problem.filename or out)
-    if problem.errno is None:  # a sentence of our own
-        return str(problem)
-    if problem.errno in (errno.ENOSPC, errno.EDQUOT):
-        return (
-            f"no space is left for {out}; free some and run the same command again, which goes on from {finished}, "
-            "or give a folder on another disk with --out"
-        )
-    if problem.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return f"{out} may not be written; give a folder of your own with --out"
-    if problem.errno in (errno.EEXIST, errno.ENOTDIR):
-        file = next((place for place in (path, *path.parents) if place.is_file()), path)
-        return f"{file} is a file where a folder is needed; give another folder with --out"
-    return f"{path} could not be written ({problem.strerror}); give another folder with --out"
-
-
-def _refuse(sentence: str, code: int) -> int:
-    _say(f"astonish: {sentence}")
-    return code
-
-
-def _say(sentence: str) -> None:
-    print(sentence, file=sys.stderr)
