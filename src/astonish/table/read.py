@@ -120,7 +120,7 @@ def _laid_out(
         ignored |= cells.flags(frame[name])
     scored = np.zeros_like(there) if responses is None else np.isfinite(responses) & ~series(ignored)
     return Trials(
-        frame=frame.iloc[kept].reset_index(drop=True),
+        frame=_cleaned(frame.iloc[kept].reset_index(drop=True), columns, understood),
         subjects=tuple(name for name in names if name not in few),
         outcomes=parts[0] if len(parts) == 1 else tuple(parts),
         observed=observed,
@@ -138,6 +138,15 @@ def _laid_out(
         columns=columns,
         guessed=understood.guessed,
     )
+
+
+def _cleaned(frame: pd.DataFrame, columns: Columns, understood: meaning.Meaning) -> pd.DataFrame:
+    """Columns of numbers as such, if it was only for rejected rows that they were read as text."""
+    names = [*columns.given.values()]
+    names += columns.outcomes if understood.kind == "continuous" else ()
+    names += [str(columns.response)] if understood.response_kind == "continuous" else []
+    texts = [name for name in names if not pd.api.types.is_numeric_dtype(frame[name])]
+    return frame.assign(**{name: pd.to_numeric(frame[name], errors="coerce") for name in texts})
 
 
 def _too_few(number: int) -> str:

@@ -30,7 +30,7 @@ class Rejected(NamedTuple):
 class Trials:
     """A table of trials: a row for each participant, a column for each trial, padded to the longest.
 
-    frame: the accepted rows, in the file's order, with all columns as they were read.
+    frame: the accepted rows, in the file's order, with all columns of the file.
     outcomes: numbers (whole ones for outcomes that count), or a pair (contexts, outcomes) for transitions; an allowed
     value stands where there is none. observed: False where an outcome is missing, or there is no trial.
     starts: where a block begins. rows: the position in `frame` of each trial, -1 where there is none.
@@ -58,7 +58,7 @@ class Trials:
     labels: tuple[Any, ...] | None
     rejected: tuple[Rejected, ...]
     excluded: dict[str, str]
-    columns: Columns
+    columns: Columns = Columns("outcome")  # noqa: RUF009 (it is frozen)
     guessed: tuple[str, ...] = ()
 
     def __len__(self) -> int:

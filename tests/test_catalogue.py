@@ -1,0 +1,168 @@
+"""Does a name give the learner that is meant, with what the data suggest where nothing was set?"""
+
+from typing import Any
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+
+from astonish import (
+    Bayes,
+    Beta,
+    Delta,
+    Dirichlet,
+    Gaussian,
+    Kalman,
+    Leaky,
+    MessagePassing,
+    Nassar2010,
+    Nassar2012,
+    NassarGaussian2010,
+    NassarGaussian2012,
+    ParticleFilter,
+    PearceHall,
+    PerContext,
+    Smile,
+    VarSmile,
+    scan,
+)
+from astonish.catalogue import BELIEVERS, FOLLOWERS, NAMES, choose, learner_for
+from astonish.samples import read_series
+from astonish.table import Columns, Trials, read_trials
+
+CLASSES = {
+    "smile": Smile, "varsmile": VarSmile, "bayes": Bayes, "leaky": Leaky, "message-passing": MessagePassing,
+    "particle-filter": ParticleFilter, "delta": Delta, "pearce-hall": PearceHall, "kalman": Kalman,
+    "nassar2010": Nassar2010, "nassar2012": Nassar2012, "reduced-bayes": Nassar2012,
+    "nassar-gaussian2010": NassarGaussian2010, "nassar-gaussian2012": NassarGaussian2012,
+}  # fmt: skip
+TABLE = pd.DataFrame(
+    {
+        "x": [2.0, 4.0, 1.0, None, 12.0, 6.0, 7.0],
+        "run": [1, 1, 1, 1, 1, 2, 2],
+        "coin": [0, 1, 1, 0, 1, 1, 0],
+        "card": list("abcabca"),
+        "next": list("bcabcaa"),
+        "sigma": [1.0, 1, 1, 2, 2, 2, 2],
+        "same": 5.0,
+    }
+)
+
+
+def _trials(outcome: Any = "x", **columns: Any) -> Trials:
+    return read_trials(TABLE, Columns(outcome, **columns))
+
+
+KINDS = {"continuous": _trials(), "binary": _trials("coin"), "categorical": _trials("card")}
+KINDS["transitions"] = _trials(("card", "next"))
+
+
+def test_every_name_has_a_learner() -> None:
+    assert set(CLASSES) == set(NAMES)
+    for name, kind in CLASSES.items():
+        assert type(learner_for(name, KINDS["continuous"])) is kind
+
+
+@pytest.mark.parametrize(("kind", "family"), [("binary", Beta()), ("categorical", Dirichlet(3))])
+def test_beliefs_are_about_the_kind_of_outcome(kind: str, family: Any) -> None:
+    for name in BELIEVERS:
+        learner: Any = learner_for(name, KINDS[kind])
+        assert type(learner) is CLASSES[name]
+        assert learner.family == family
+
+
+def test_transitions_have_a_belief_for_every_context() -> None:
+    learner: Any = learner_for("varsmile", KINDS["transitions"], {"m": 0.3, "seen": 1.0})
+    assert isinstance(learner, PerContext)
+    assert learner.contexts == 3
+    assert (learner.learner.family, learner.learner.m) == (Dirichlet(3), 0.3)
+    assert learner.learner.prior.alpha.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_numbers_are_followed_where_they_make_sense() -> None:
+    assert learner_for("delta", KINDS["binary"]) == Delta(0.1, 0.5)
+    assert learner_for("pearce-hall", KINDS["binary"]) == PearceHall(start=0.5)
+    for kind in ("categorical", "transitions"):
+        for name in set(NAMES) - set(BELIEVERS):
+            with pytest.raises(
+                ValueError, match=f"{name} does not learn from outcomes that are {kind}; give one of sm"
+            ):
+                learner_for(name, KINDS[kind])
+    for name in set(NAMES) - {*BELIEVERS, *FOLLOWERS}:
+        with pytest.raises(ValueError, match=f"{name} does not learn from outcomes that are binary"):
+            learner_for(name, KINDS["binary"])
+
+
+def test_what_is_not_set_is_taken_from_the_data_and_said() -> None:
+    choice = choose("varsmile", _trials())
+    learner: Any = choice.learner
+    assert float(learner.family.noise) == pytest.approx(np.median([2, 3, 6, 1]) / (0.6745 * np.sqrt(2)))  # no gaps
+    assert float(learner.prior.mean) == 6.5
+    assert float(learner.prior.std) == pytest.approx(11 / np.sqrt(12))
+    assert [sentence.split(" = ")[0] for sentence in choice.assumed] == ["noise", "mean", "std"]
+    assert choice.assumed[1] == "mean = 6.5, the middle of the range of outcomes"
+    blocked: Any = learner_for("kalman", _trials(block="run"))
+    assert blocked.noise == pytest.approx(np.median([2, 3, 1]) / (0.6745 * np.sqrt(2)))  # nor between blocks
+    assert blocked.drift == pytest.approx(0.1 * blocked.noise)
+    smile: Any = learner_for("smile", _trials(), {"noise": 3.0})
+    assert (float(smile.prior.mean), float(smile.prior.std)) == (6.5, pytest.approx(3.0))
+
+
+def test_what_is_set_is_heeded() -> None:
+    settings = {"m": 0.4, "noise": 2.0, "mean": 1.0, "std": 5.0}
+    choice = choose("varsmile", _trials(), settings)
+    learner: Any = choice.learner
+    assert choice.assumed == ()
+    assert (learner.m, learner.family) == (0.4, Gaussian(2.0))
+    assert learner.prior == Gaussian(2.0).prior(1.0, 5.0)
+    assert learner_for("nassar2012", _trials(), {"noise": 1, "low": 0, "high": 20, "start": 3}) == Nassar2012(
+        1.0, low=0.0, high=20.0, start=3.0
+    )
+    assert learner_for("message-passing", KINDS["binary"], {"hypotheses": 7.0}).hypotheses == 7  # type: ignore[attr-defined]
+    assert learner_for("leaky", KINDS["binary"], {"ones": 3, "keep": 0.5}).prior.ones == 4  # type: ignore[attr-defined]
+
+
+def test_noise_that_a_column_gives_is_not_estimated() -> None:
+    choice = choose("varsmile", _trials(given={"noise": "sigma"}))
+    learner: Any = choice.learner
+    assert float(learner.family.noise) == 2.0
+    assert choice.assumed[0] == "noise = 2, the median of sigma, which gives it trial by trial"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_learner_takes_the_outcomes_that_it_is_for(kind: str) -> None:
+    trials = KINDS[kind]
+    outcomes = tuple(part[0] for part in trials.outcomes) if kind == "transitions" else trials.outcomes[0]
+    for name in {"continuous": NAMES, "binary": (*BELIEVERS, *FOLLOWERS)}.get(kind, tuple(BELIEVERS)):
+        learner = learner_for(name, trials)
+        read_series(learner.samples, outcomes)
+        trace = jax.eval_shape(scan, learner, outcomes)
+        assert trace.estimate.shape == ((7,) if kind in ("continuous", "binary") else (7, 3))
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome", "settings", "sentence"),
+    [
+        ("smil", "x", {}, r"there is no learner 'smil'; did you mean 'smile'\? Known are smile, varsmile"),
+        ("zebra", "x", {}, r"there is no learner 'zebra'; known are smile, varsmile"),
+        ("smile", "x", {"rate": 0.1}, "smile has no 'rate'; it has m, noise, mean, std"),
+        ("smile", "coin", {"noise": 0.1}, "smile has no 'noise'; .*m, ones, zeros"),
+        (
+            "nassar2012",
+            "x",
+            {"hasard": 0.1},
+            r"nassar2012 has no 'hasard'; did you mean 'hazard'\? It has noise, hazard",
+        ),
+        ("smile", "x", {"m": -1.0}, "Smile's m = -1 is not allowed; give a finite number of at least 0"),
+        ("smile", "x", {"noise": 0.0}, "std = 0 is not allowed; give a finite number above 0"),
+        ("message-passing", "x", {"hypotheses": 2.5}, "hypotheses = 2.5 is not allowed; give a whole number"),
+        ("smile", "same", {}, "noise cannot be told from outcomes that hardly differ from trial to trial; set noise"),
+        ("varsmile", "same", {"noise": 1.0}, "std cannot be told from outcomes that are all 5; set std"),
+        ("pearce-hall", "same", {}, "scale cannot be told from outcomes that are all 5; set scale"),
+        ("nassar2010", "same", {"noise": 1.0}, "low = 5 and high = 5 leave no room"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(name: str, outcome: str, settings: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        learner_for(name, _trials(outcome), settings)
