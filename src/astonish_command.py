@@ -58,7 +58,7 @@ def surprise(
     ],
     subject: Annotated[str | None, typer.Option(help="Column that names the participant.")] = None,
     block: Annotated[
-        str | None, typer.Option(help="Column that numbers blocks, or has 1 on their first trials; all is forgotten.")
+        str | None, typer.Option(help="Column that numbers blocks, or has 1 on first trials; the belief starts anew.")
     ] = None,
     kind: Annotated[
         str | None, typer.Option(help="Of the outcome: continuous, binary, categorical or transitions; else guessed.")

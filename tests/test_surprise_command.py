@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import astonish_command
 from astonish import Delta, run
+from astonish.commands.words import working
 
 VALIDATOR = "bids-validator-deno"
 TABLE = """id,run,onset,length,x,r
@@ -125,6 +126,17 @@ def test_all_options_reach_the_learner(tmp_path: Path) -> None:
     found = pd.read_csv(tmp_path / "o.csv")
     assert found["my_shannon"].tolist()[:3] == pytest.approx([np.log(4)] * 3)
     assert {"my_shannon_with_change", "my_estimate_d", "my_uncertainty_a"} < set(found.columns)
+
+
+def test_a_sign_of_life_on_a_terminal(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    with working("counting"):
+        pass
+    assert capfd.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with working("counting"):
+        pass
+    assert "counting" in capfd.readouterr().err
 
 
 # BIDS

@@ -156,6 +156,33 @@ def test_the_kind_of_outcome_is_guessed(values: list[Any], kind: str, labels: An
     assert trials.outcomes.dtype == (np.float64 if kind == "continuous" else np.int32)
 
 
+@pytest.mark.parametrize(
+    ("values", "kind", "expected"),
+    [
+        (pd.array([1, None, 3, 7], "Int64"), "continuous", [1, 0, 3, 7]),
+        (pd.array([True, None, False, True], "boolean"), "binary", [1, 0, 0, 1]),
+        ([True, None, False, True], "binary", [1, 0, 0, 1]),
+        (pd.array(["b", None, "a", "b"], "string"), "categorical", [1, 0, 0, 1]),
+        (pd.Categorical(["b", None, "a", "b"]), "categorical", [1, 0, 0, 1]),
+        (pd.to_datetime(["2020-01-02", None, "2020-01-01", "2020-01-02"]), "categorical", [1, 0, 0, 1]),
+        ([[2], None, [1], [2]], "categorical", [1, 0, 0, 1]),
+        ([1.5, pd.NA, 2, 3], "continuous", [1.5, 0, 2, 3]),
+    ],
+)
+def test_all_kinds_of_columns_that_pandas_knows(values: Any, kind: str, expected: list[float]) -> None:
+    trials = read_trials(pd.DataFrame({"x": values}), Columns("x"))
+    assert trials.kind == kind
+    _same(trials.outcomes, [expected])
+    _same(trials.observed, [[True, False, True, True]])
+
+
+def test_numbers_beside_text_are_the_same_labels_as_without() -> None:
+    mixed = read_trials(_x("1", "a", 2, "1", "01", "2.0"), Columns("x"), kind="categorical")
+    assert mixed.labels == (1, 2, "01", "a")
+    _same(mixed.outcomes, [[0, 3, 1, 0, 2, 1]])
+    _same(read_trials(_x(1, 2, 1), Columns("x"), labels=("2", "1")).outcomes, [[1, 0, 1]])
+
+
 def test_the_kind_may_be_said() -> None:
     assert read_trials(_x(0, 1, 1), Columns("x"), kind="continuous").labels is None
     trials = read_trials(_x(10, 2.0, None, 10), Columns("x"), kind="categorical")
@@ -276,6 +303,16 @@ def test_some_participants_alone(tmp_path: Path) -> None:
     assert trials.only(["b", "a"]).outcomes.shape == (2, 4)
     with pytest.raises(ValueError, match="there is no participant 'z'; give some of a, b"):
         trials.only(["z"])
+
+
+def test_rows_of_a_data_frame_are_called_rows() -> None:
+    assert (
+        "  row 1: x = 'oops' is not a number" in read_trials(_x(1, "oops", 2, 3), Columns("x")).preview().splitlines()
+    )
+    with pytest.raises(ValueError, match=r"all 2 rows were rejected, the first of them \(row 0\) because x = 'a'"):
+        read_trials(_x("a", "b"), Columns("x"), kind="continuous")
+    with pytest.raises(ValueError, match="no participant has 3 outcomes"):
+        read_trials(pd.DataFrame({"a": list("uvw"), "b": [None] * 3}), Columns(("a", "b")))
 
 
 # What is refused

@@ -1,6 +1,7 @@
 """What do the cells of a column mean: a number, a name, a label, a flag, or something that does not belong there?"""
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import pandas as pd
 
 from astonish.samples import Mask
 
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?")
 _NO = ("", "0", "0.0", "false", "no")
 
 
@@ -30,7 +32,7 @@ def is_text(column: "pd.Series[Any]") -> bool:
 
 def numbers(column: "pd.Series[Any]") -> Cells:
     """Finite numbers."""
-    cells = column if column.dtype.kind not in "mM" else column.astype(str)
+    cells = column if column.dtype.kind not in "cmM" else column.astype(str)
     values = pd.to_numeric(cells, errors="coerce").to_numpy(np.float64, na_value=math.nan)
     problems = {}
     for at in np.flatnonzero(~np.isfinite(values) & present(column)):
@@ -40,8 +42,8 @@ def numbers(column: "pd.Series[Any]") -> Cells:
 
 
 def names(column: "pd.Series[Any]") -> Cells:
-    """What things are called, as text: 1.0 is called 1."""
-    return _objects(column, lambda value: str(label(value)).strip())
+    """What things are called, as text: the number 1.0 is called 1, the text 01 is called 01."""
+    return _objects(column, lambda value: value.strip() if isinstance(value, str) else str(label(value)))
 
 
 def labels(column: "pd.Series[Any]") -> Cells:
@@ -63,12 +65,15 @@ def present(column: "pd.Series[Any]") -> Mask:
 
 
 def label(value: Any) -> Any:
-    """A label as plain Python has it; whole numbers are integers, whether or not the column has gaps."""
+    """A label as plain Python has it: a number, even beside text (if whole an integer, even beside gaps), or text."""
+    if isinstance(value, str):
+        text = value.strip()
+        return label(float(text)) if _NUMBER.fullmatch(text) else text
     if isinstance(value, bool | np.bool_):
         return int(value)
-    if isinstance(value, int | float | np.number):
+    if isinstance(value, int | float | np.integer | np.floating):
         return int(value) if math.isfinite(value) and value == int(value) else float(value)
-    return value.strip() if isinstance(value, str) else value
+    return str(value)
 
 
 def in_order(found: set[Any]) -> tuple[Any, ...]:

@@ -46,7 +46,7 @@ def understand(
     known = told or _labels(kind, outcomes, choices)
     if kind == "binary":
         _check_two(known, outcomes[0].name)
-    contexts = _contexts(outcomes[0], known) if kind == "transitions" and known else None
+    contexts = _contexts(outcomes[0], known) if kind == "transitions" else None
     return Meaning(kind, response_kind, known, contexts, tuple(guessed))
 
 

@@ -82,7 +82,7 @@ def _left_out(trials: Trials) -> list[str]:
     lines = []
     if trials.rejected:
         lines.append(f"rejected rows: {len(trials.rejected)}")
-        lines += [f"  line {line}: {reason}" for line, reason in trials.rejected[:_SHOWN]]
+        lines += [f"  {trials.unit} {line}: {reason}" for line, reason in trials.rejected[:_SHOWN]]
         more = len(trials.rejected) - _SHOWN
         lines += [f"  and {more} more"] * (more > 0)
     if trials.excluded:

@@ -1,6 +1,7 @@
 """How are the rows of a table sorted into participants, blocks and trials?"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -59,8 +60,9 @@ def read_trials(
     rejected = tuple(Rejected(int(rows.lines[at]), reason) for at, reason in sorted(read.problems.items()))
     kept = np.setdiff1d(np.arange(len(rows.frame)), np.array(list(read.problems), np.intp))
     if not len(kept):
-        raise ValueError(_nothing(rejected))
-    return _laid_out(rows.frame, columns, understood, read, kept, bool(before), rejected)
+        raise ValueError(_nothing(rejected, rows.unit))
+    trials = _laid_out(rows.frame, columns, understood, read, kept, bool(before))
+    return replace(trials, rejected=rejected, unit=rows.unit)
 
 
 def _check_request(columns: Columns, before: bool | None, response_range: Any) -> None:
@@ -76,12 +78,12 @@ def _check_request(columns: Columns, before: bool | None, response_range: Any) -
         raise ValueError(f"response_range = {response_range} is not allowed; give the smaller number first")
 
 
-def _nothing(rejected: Sequence[Rejected]) -> str:
+def _nothing(rejected: Sequence[Rejected], unit: str) -> str:
     if not rejected:
         return "the table has no rows; give at least one"
     line, reason = rejected[0]
     return (
-        f"all {len(rejected)} rows were rejected, the first of them (line {line}) because {reason}; "
+        f"all {len(rejected)} rows were rejected, the first of them ({unit} {line}) because {reason}; "
         "give other columns, or another kind"
     )
 
@@ -93,7 +95,6 @@ def _laid_out(
     read: Said,
     kept: NDArray[np.intp],
     before: bool,
-    rejected: tuple[Rejected, ...],
 ) -> Trials:
     """Rows become series, one for each participant."""
     codes, names = pd.factorize(read.subjects[kept])
@@ -133,7 +134,7 @@ def _laid_out(
         kind=understood.kind,
         response_kind=understood.response_kind,
         labels=understood.labels,
-        rejected=rejected,
+        rejected=(),
         excluded=few,
         columns=columns,
         guessed=understood.guessed,
@@ -155,7 +156,10 @@ def _too_few(number: int) -> str:
 
 def _places(codes: NDArray[np.intp], usable: Mask) -> NDArray[np.intp]:
     """Where the trials of each usable participant are among the rows; -1 after the last."""
-    lists = [np.flatnonzero(codes == code) for code in np.flatnonzero(usable)]
+    ends = np.cumsum(np.bincount(codes))
+    lists = [
+        part for part, use in zip(np.split(np.argsort(codes, kind="stable"), ends[:-1]), usable, strict=True) if use
+    ]
     rows = np.full((len(lists), max(map(len, lists))), -1, np.intp)
     for row, places in zip(rows, lists, strict=True):
         row[: len(places)] = places

@@ -15,10 +15,11 @@ _ALL_DIGITS: Any = {"float_precision": "round_trip"} if _OLD else {}
 
 
 class Rows(NamedTuple):
-    """A table, and where its rows are: lines of a text file counted from 1, or positions counted from 0."""
+    """A table, and where its rows are: lines of a text file counted from 1, or else rows counted from 0."""
 
     frame: pd.DataFrame
     lines: NDArray[np.intp]
+    unit: str = "row"
 
 
 def open_rows(source: Any, keep_zeros: str | None = None) -> Rows:
@@ -104,4 +105,4 @@ def _numbered(frame: pd.DataFrame) -> Rows:
     lines = 2 + np.arange(len(frame)) + np.cumsum(breaks) - breaks
     written = np.flatnonzero(frame.notna().any(axis=1).to_numpy())
     length = written[-1] + 1 if len(written) and frame.shape[1] > 1 else len(frame)
-    return Rows(frame.iloc[:length], lines[:length])
+    return Rows(frame.iloc[:length], lines[:length], "line")

@@ -41,6 +41,7 @@ class Trials:
     labels: what the indices of outcomes, or else of choices, stand for.
     excluded: participants who cannot be used, and why. Their rows stay in `frame`.
     guessed: which of kind and response_kind were not said, and have been concluded from the data.
+    unit: what `rejected` counts: "line" or "row".
     """
 
     frame: "DataFrame"
@@ -60,6 +61,7 @@ class Trials:
     excluded: dict[str, str]
     columns: Columns = Columns("outcome")  # noqa: RUF009 (it is frozen)
     guessed: tuple[str, ...] = ()
+    unit: str = "line"
 
     def __len__(self) -> int:
         return len(self.subjects)
