@@ -36,8 +36,8 @@ def numbers(column: "pd.Series[Any]") -> Cells:
     values = pd.to_numeric(cells, errors="coerce").to_numpy(np.float64, na_value=math.nan)
     problems = {}
     for at in np.flatnonzero(~np.isfinite(values) & present(column)):
-        odd = "infinite" if np.isinf(values[at]) else "not a number"
-        problems[int(at)] = f"{column.name} = {_quoted(column.iloc[at])} is {odd}"
+        odd = column.iloc[at]
+        problems[int(at)] = f"{column.name} = {_quoted(odd)} is {'infinite' if _is_infinite(odd) else 'not a number'}"
     return Cells(np.where(np.isfinite(values), values, math.nan), problems)
 
 
@@ -100,3 +100,10 @@ def _objects(column: "pd.Series[Any]", read: Callable[[Any], Any]) -> Cells:
 
 def _quoted(value: Any) -> str:
     return repr(value) if isinstance(value, str) else str(value)
+
+
+def _is_infinite(value: Any) -> bool:
+    try:
+        return math.isinf(float(value))
+    except (TypeError, ValueError):
+        return False
