@@ -55,8 +55,8 @@ def regressors(
     [[1.0, 0.5, 0.0], [nan, nan, nan], [2.0, 1.59, 0.22], [9.0, 32.99, 0.88]]
     """
     check_parameters(learner)
-    wanted = _wanted(learner, measures, hazard)
     samples = _samples(learner, trials)
+    wanted = _wanted(learner, samples, measures, hazard)
     given = {}
     for name, values in trials.given.items():
         path, domain = path_of(learner, name)
@@ -64,9 +64,6 @@ def regressors(
     with double():
         made = _through(as_double(learner), samples, trials.observed, trials.starts, given, hazard, wanted)
         noted = jax.device_get(made)
-    absent = [name for name in wanted if name not in (OWN, ALL, *noted["measures"])]
-    if absent:
-        raise ValueError(f"{absent[0]} does not apply to these outcomes; what does is {', '.join(noted['measures'])}")
     return _beside(trials, _columns(trials, noted, wanted), prefix)
 
 
@@ -80,29 +77,46 @@ def describe(column: str) -> str:
         base = column.removesuffix(_WITH_CHANGE).removesuffix("_reference")
         sentence = (getattr(surprise, base).__doc__ or "").partition("\n")[0]
         return f"{sentence} Reckoning with a change." if column.endswith(_WITH_CHANGE) else sentence
-    for name, meaning in _MEANINGS.items():
-        if column == name:
-            return meaning
+    if column in _MEANINGS:
+        return _MEANINGS[column]
     name, _, label = column.partition("_")
     return f"{_MEANINGS[name]}, of {label}"
 
 
-def _wanted(learner: Learner, measures: Sequence[str] | None, hazard: float | None) -> tuple[str, ...]:
+def _wanted(learner: Learner, samples: Any, measures: Sequence[str] | None, hazard: float | None) -> tuple[str, ...]:
+    """The measures that are asked for, by name, or a refusal."""
     names = (OWN,) if measures is None else (measures,) if isinstance(measures, str) else tuple(measures)
     for name in names:
         if name not in (OWN, ALL, *COLUMNS):
             raise ValueError(f"there is no measure {name!r}; known are {', '.join((ALL, OWN, *COLUMNS))}")
         if name.endswith(_WITH_CHANGE) and hazard is None:
             raise ValueError(f"{name} needs the chance of a change before each trial; give hazard")
-    if any(name in COLUMNS for name in names):
+    _check_hazard(names, hazard)
+    named = [name for name in names if name in COLUMNS]
+    if named:
         check_holds_a_belief(learner)
-    if hazard is not None:
-        Domain(0.0, 1.0).check("hazard", hazard)
-        if not any(name == ALL or name.endswith(_WITH_CHANGE) for name in names):
-            raise ValueError(
-                f"hazard = {hazard:g} is for measures that end in {_WITH_CHANGE}; ask for some, or for all"
-            )
-    return (OWN, *names) if ALL in names else names
+    applicable = _applicable(learner, samples, hazard) if holds_a_belief(learner) and names != (OWN,) else ()
+    for name in named:
+        if name not in applicable:
+            raise ValueError(f"{name} does not apply to these outcomes; what does is {', '.join(applicable)}")
+    return (OWN, *applicable) if ALL in names else names
+
+
+def _check_hazard(names: Sequence[str], hazard: float | None) -> None:
+    if hazard is None:
+        return
+    Domain(0.0, 1.0).check("hazard", hazard)
+    if not any(name == ALL or name.endswith(_WITH_CHANGE) for name in names):
+        raise ValueError(f"hazard = {hazard:g} is for measures that end in {_WITH_CHANGE}; ask for some, or for all")
+
+
+def _applicable(learner: Learner, samples: Any, hazard: float | None) -> tuple[str, ...]:
+    def measured(x: Any) -> Any:
+        state = learner.init()
+        return all_measures(moment(learner, state, state, x), hazard)
+
+    found = jax.eval_shape(measured, jax.tree.map(lambda part: part[0, 0], samples))
+    return tuple(name for name in COLUMNS if name in found)
 
 
 def _samples(learner: Learner, trials: Trials) -> Any:
@@ -124,11 +138,10 @@ def _through(
         inner, held, left = now, before, after
         if isinstance(now, PerContext):
             inner, (held, left) = now.learner, (_row(state.table, x[0]) for state in (before, after))
-        asked = holds_a_belief(now) and wanted != (OWN,)
-        found = all_measures(moment(now, before, after, x), hazard) if asked else {}
+        found = all_measures(moment(now, before, after, x), hazard) if wanted != (OWN,) else {}
         return {
             OWN: info.surprise,
-            "measures": {name: found[name] for name in found if name in wanted or ALL in wanted},
+            "measures": {name: found[name] for name in found if name in wanted},
             "learning_rate": info.rate,
             "prediction": inner.estimate(held),
             "estimate": inner.estimate(left),
@@ -148,8 +161,8 @@ def _row(table: State, context: Any) -> State:
 
 def _columns(trials: Trials, noted: dict[str, Any], wanted: Sequence[str]) -> dict[str, Numbers]:
     """What was noted, as columns of numbers; an estimate of several has one for each label."""
-    measured = {OWN: noted[OWN]} | {name: noted["measures"][name] for name in COLUMNS if name in noted["measures"]}
-    columns = {name: values for name, values in measured.items() if name in wanted or name in noted["measures"]}
+    measured = {OWN: noted[OWN], **noted["measures"]}
+    columns = {name: measured[name] for name in (OWN, *COLUMNS) if name in wanted}
     for name in ("learning_rate", "prediction", "estimate"):
         columns |= _flat(trials, name, noted[name])
     if trials.kind in ("continuous", "binary"):

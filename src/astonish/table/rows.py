@@ -62,16 +62,15 @@ def _choice_labels(understood: meaning.Meaning) -> Any:
 def _blocks(subjects: Any, column: "pd.Series[Any]") -> Numbers:
     """A number for each row, which differs between a participant's successive blocks; NaN where it is not known."""
     found = cells.names(column).values
+    numbers = pd.factorize(found)[0].astype(np.float64)
     known = pd.notna(found) & pd.notna(subjects)
-    if not is_flag(subjects[known], found[known]):
-        numbers = pd.factorize(found)[0].astype(np.float64)
-        return np.where(known | pd.isna(subjects), numbers, np.nan) if known.any() else np.full(len(found), np.nan)
-    begins = pd.Series(np.where(known, found == "1", False).astype(np.float64))
-    counted = begins.groupby(pd.Series(subjects).fillna("")).cumsum().to_numpy()
-    return np.where(known | pd.isna(subjects), counted, np.nan)
+    if _is_flag(subjects[known], found[known]):
+        begins = pd.Series((found == "1").astype(np.float64))
+        numbers = begins.groupby(pd.Series(subjects).fillna("")).cumsum().to_numpy()
+    return np.where(pd.notna(found), numbers, np.nan)
 
 
-def is_flag(subjects: Any, found: Any) -> bool:
+def _is_flag(subjects: Any, found: Any) -> bool:
     """Whether a block column marks first trials: only 0 and 1, 1 at the start of all, and never twice in a row."""
     if not set(found) <= {"0", "1"}:
         return False
