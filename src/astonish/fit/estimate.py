@@ -1,0 +1,152 @@
+"""Which parameters explain each participant's responses best?
+
+Maximum likelihood, or maximum a posteriori if given what to expect. All participants and starts of the search are
+steps of one compiled computation, with exact gradients; where each search goes is up to `search`.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from astonish.domain import Numbers, check_parameters
+from astonish.fit.likelihood import Model, Task, explain, tasks
+from astonish.fit.result import Fit
+from astonish.fit.search import minimise
+from astonish.fit.space import FURTHEST, Space
+from astonish.precision import as_double, double
+from astonish.run import OPTIONS
+from astonish.table import Trials
+
+TOGETHER = 128  # searches in one call
+_SPREAD = 1.5  # of the places where searches start
+_NEARBY = 1e-4  # where slopes are compared to find out how they turn
+_SAME = 0.01  # a difference in log-likelihood that is none
+
+Told = Callable[[int, int], Any]  # how many participants are done, of how many
+
+
+def fit(
+    model: Model,
+    trials: Trials,
+    free: Iterable[str],
+    *,
+    priors: Mapping[str, tuple[float, float]] | None = None,
+    starts: int = 10,
+    seed: int = 0,
+    told: Told | None = None,
+) -> Fit:
+    """Find, for each participant, the values of the free parameters that make the responses most probable.
+
+    model: its values are where the first search starts, and what parameters that are not free have.
+    free: names of parameters, short or in full: "m", "learner.family.noise", "response.noise".
+    priors: to maximise the posterior instead: for some of these, mean and standard deviation of a normal prior on the
+    scale of the search, on which values above a bound are logarithms and values between two are log-odds.
+    starts: how many searches for each participant; the others start at random around the first.
+    """
+    trials, excluded = usable(trials, len(Space.of(model, free)))
+    space, task, expected = prepared(model, trials, free, priors)
+    people = len(trials.subjects)
+    losses = Losses(model, task, space, trials.before, expected, min(TOGETHER, people * starts))
+    begin = np.repeat(space.start(model)[None], people * starts, 0).reshape(people, starts, -1)
+    begin[:, 1:] += _SPREAD * np.random.default_rng(seed).standard_normal((people, starts - 1, len(space)))
+    found = minimise(losses, begin.reshape(people * starts, -1), np.repeat(np.arange(people), starts), FURTHEST, told)
+    ends = found.loss.reshape(people, starts)
+    best = np.arange(people) * starts + np.argmin(ends, 1)
+    places = found.place[best]
+    agreed = (ends <= ends.min(1, keepdims=True) + _SAME).sum(1)
+    curvature = losses.curvature(places)
+    return Fit(model, trials, space, task, places, curvature, found.converged[best], agreed, starts, excluded)
+
+
+def usable(trials: Trials, parameters: int) -> tuple[Trials, dict[str, str]]:
+    """The participants who can be fitted, and why the others cannot."""
+    excluded = dict(trials.excluded)
+    for row, subject in enumerate(trials.subjects):
+        responses = trials.responses[row][trials.scored[row]] if trials.responses is not None else np.zeros(0)
+        if len(responses) <= parameters:
+            excluded[subject] = f"{len(responses)} responses cannot tell {parameters} parameters"
+        elif len(np.unique(responses)) == 1:
+            excluded[subject] = f"all responses are {responses[0]:g}"
+    kept = [subject for subject in trials.subjects if subject not in excluded]
+    if not kept:
+        why = "; ".join(f"{subject}: {reason}" for subject, reason in list(excluded.items())[:3])
+        raise ValueError(f"no participant can be fitted ({why}); give participants with more responses")
+    return trials.only(kept), excluded
+
+
+def prepared(
+    model: Model, trials: Trials, free: Iterable[str], priors: Mapping[str, tuple[float, float]] | None
+) -> tuple[Space, Task, Numbers]:
+    """The space to search, what there is to explain, and the priors: a row for means, a row for precisions."""
+    check_parameters(model)
+    space = Space.of(model, free)
+    if not len(space):
+        raise ValueError("nothing is free; name at least one parameter to be found")
+    expected = np.zeros((2, len(space)))
+    for name, (mean, std) in (priors or {}).items():
+        k = space.names.index(Space.of(model, [name]).names[0])
+        expected[:, k] = mean, std**-2
+    return space, tasks(model, trials), expected
+
+
+class Losses:
+    """The negative log-posterior of participants at given places, and its derivatives, on all cores."""
+
+    def __init__(
+        self, model: Model, task: Task, space: Space, before: bool, expected: Numbers, together: int = TOGETHER
+    ) -> None:
+        with double():
+            self._model, self._task = jax.tree.map(jnp.asarray, as_double((model, task)))
+        self._space, self._before, self._expected = space, before, expected
+        self._size = together  # always, so that nothing is compiled twice
+        self._pool = ThreadPoolExecutor(os.cpu_count())
+
+    def __call__(self, places: Numbers, who: Any) -> tuple[Numbers, Numbers]:
+        """The loss of participant `who` at each place, and its gradient."""
+        count, size = len(places), self._size
+        short = -count % size
+        filled = np.concatenate([places, np.repeat(places[-1:], short, 0)]).reshape(-1, size, places.shape[1])
+        whose = np.concatenate([who, np.repeat(who[-1:], short)]).reshape(-1, size)
+        pieces = list(self._pool.map(self._piece, filled, whose))
+        losses, slopes = (np.concatenate(parts)[:count] for parts in zip(*pieces, strict=True))
+        return losses, slopes
+
+    def curvature(self, places: Numbers) -> Numbers:
+        """The matrix of second derivatives of each participant's loss, from how its slope turns nearby."""
+        people, count = places.shape
+        steps = np.concatenate([_NEARBY * np.eye(count), -_NEARBY * np.eye(count)])
+        around = (places[:, None] + steps).reshape(-1, count)
+        slopes = self(around, np.repeat(np.arange(people), 2 * count))[1].reshape(people, 2, count, count)
+        matrix = (slopes[:, 0] - slopes[:, 1]) / (2 * _NEARBY)
+        return 0.5 * (matrix + matrix.transpose(0, 2, 1))
+
+    def _piece(self, places: Numbers, who: Any) -> Any:
+        with double():
+            return jax.device_get(
+                _loss_and_gradient(self._model, self._task, self._expected, places, who, self._space, self._before)
+            )
+
+
+@partial(jax.jit, static_argnums=(5, 6), compiler_options=OPTIONS)
+def _loss_and_gradient(
+    model: Model, task: Task, expected: Any, places: Any, who: Any, space: Space, before: bool
+) -> tuple[Array, Array]:
+    def each(place: Array, person: Array) -> tuple[Array, Array]:
+        own = jax.tree.map(lambda part: part[person], task)
+
+        def loss(place: Array) -> tuple[Array, Array]:
+            penalty = 0.5 * expected[1] * jnp.square(place - expected[0])
+            total = penalty.sum() - explain(space.put(model, place), own, before).log_likelihood.sum()
+            return total, total
+
+        gradient, value = jax.jacfwd(loss, has_aux=True)(place)  # forward: parameters are few, trials many
+        return value, gradient
+
+    return jax.vmap(each)(places, who)

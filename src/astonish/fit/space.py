@@ -1,0 +1,112 @@
+"""Which numbers are to be found, and on what scale are they searched for?"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from astonish.domain import Domain, Numbers, parameters
+
+FURTHEST = 15.0  # on the scale of a search, beyond which a bounded value is at its bound for all that data can tell
+
+
+@dataclass(frozen=True)
+class Space:
+    """The free parameters of a model, and the values each may take.
+
+    A search moves over all real numbers: over logarithms of what has one bound, over log-odds of what has two.
+    """
+
+    names: tuple[str, ...]
+    domains: tuple[Domain, ...]
+
+    @classmethod
+    def of(cls, model: Any, names: Iterable[str]) -> "Space":
+        """The space of these parameters; a name may be short, as long as only one parameter of the model ends so."""
+        known = {name: domain for name, _, domain in parameters(model)}
+        full = tuple(dict.fromkeys(full_name(model, name) for name in names))
+        whole = next((name for name in full if known[name].whole), None)
+        if whole is not None:
+            raise ValueError(f"{whole} is a whole number and cannot be found by gradients; give it a value instead")
+        return cls(full, tuple(known[name] for name in full))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def values(self, places: Array) -> Array:
+        """What people know these places as; the last axis counts parameters."""
+        return jnp.stack([_value(d, places[..., k]) for k, d in enumerate(self.domains)], -1)
+
+    def places(self, values: Any) -> Numbers:
+        """Where in the search these values are; NumPy's, and within `FURTHEST` of the middle where there are bounds."""
+        numbers = np.asarray(values, np.float64)
+        return np.stack([_place(d, numbers[..., k]) for k, d in enumerate(self.domains)], -1)
+
+    def put(self, model: Any, places: Array) -> Any:
+        """The model with the values of these places."""
+        return with_values(model, self.names, self.values(places))
+
+    def start(self, model: Any) -> Numbers:
+        """The place of the values that the model has."""
+        now = {name: value for name, value, _ in parameters(model)}
+        return self.places([float(now[name]) for name in self.names])
+
+    def slopes(self, places: Array) -> Array:
+        """How fast each value changes with its place."""
+        one = jnp.ones_like(places)
+        return jax.jvp(self.values, (places,), (one,))[1]
+
+    def at_bound(self, places: Numbers) -> Numbers:
+        """-1 where a value is at its lower bound for all that can be told, 1 at its upper, else 0."""
+        bounded = [(math.isfinite(d.low), math.isfinite(d.high)) for d in self.domains]
+        low, high = np.array(bounded).reshape(-1, 2).T
+        edge = FURTHEST - 1
+        return np.where((places < -edge) & low, -1.0, 0.0) + np.where((places > edge) & high, 1.0, 0.0)
+
+
+def full_name(model: Any, name: str) -> str:
+    """The one parameter of the model that is meant."""
+    known = [known for known, _, _ in parameters(model)]
+    if name in known:
+        return name
+    meant = [full for full in known if full.endswith(f".{name}")]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise ValueError(f"{name!r} may be {' or '.join(meant)}; give the whole name")
+    raise ValueError(f"there is no parameter {name!r}; known are {', '.join(known)}")
+
+
+def with_values(model: Any, names: Sequence[str], values: Any) -> Any:
+    """The model with these values of the parameters of these full names."""
+    for k, name in enumerate(names):
+        model = _with_value(model, name.split("."), values[k])
+    return model
+
+
+def _with_value(thing: Any, path: Sequence[str], value: Any) -> Any:
+    inner = _with_value(getattr(thing, path[0]), path[1:], value) if len(path) > 1 else value
+    return replace(thing, **{path[0]: inner})
+
+
+def _value(domain: Domain, place: Array) -> Array:
+    if math.isfinite(domain.low) and math.isfinite(domain.high):
+        return domain.low + (domain.high - domain.low) * jax.nn.sigmoid(place)
+    if math.isfinite(domain.low):
+        return domain.low + jnp.exp(place)
+    return place
+
+
+def _place(domain: Domain, value: Numbers) -> Any:
+    with np.errstate(divide="ignore"):
+        if math.isfinite(domain.low) and math.isfinite(domain.high):
+            odds = np.log(value - domain.low) - np.log(domain.high - value)
+            return np.clip(odds, -FURTHEST, FURTHEST)
+        if math.isfinite(domain.low):
+            return np.maximum(np.log(value - domain.low), -FURTHEST)
+    return value
