@@ -304,7 +304,7 @@ def test_verdicts_are_counted(verdicts: list[str], sentence: str) -> None:
 )
 def test_a_misspelt_name(name: str, guess: str, computed: list[str], tmp_path: Path) -> None:
     line = _refused(_run("3", name, "--out", tmp_path / "out"), 2)
-    assert line == f"astonish: there is no figure '{name}'; {guess} 3 and ceiling"
+    assert line == f"astonish: there is no figure '{name}'; {guess} 3, ceiling and liakoni2021"
     assert computed == list(tmp_path.iterdir()) == []
 
 

@@ -125,7 +125,8 @@ class Beta:
         return linear(self.flat(), a, u, b, v)
 
     def log_partition(self, belief: BetaBelief) -> Array:
-        return log_gamma(belief.ones) + log_gamma(belief.zeros) - log_gamma(belief.ones + belief.zeros)
+        each = log_gamma(jnp.stack([belief.ones, belief.zeros, belief.ones + belief.zeros]))
+        return each[0] + each[1] - each[2]
 
     def log_base(self, x: Number) -> Array:
         return jnp.zeros(())
