@@ -1,0 +1,8 @@
+"""Which parameters, and which learner, explain what people did?"""
+
+from astonish.fit.estimate import fit
+from astonish.fit.likelihood import Model
+from astonish.fit.responses import Estimate, Readout, Softmax, StickyEstimate
+from astonish.fit.result import Fit
+
+__all__ = ["Estimate", "Fit", "Model", "Readout", "Softmax", "StickyEstimate", "fit"]

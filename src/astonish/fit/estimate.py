@@ -5,7 +5,7 @@ steps of one compiled computation, with exact gradients; where each search goes 
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -16,7 +16,8 @@ import numpy as np
 from jax import Array
 
 from astonish.domain import Numbers, check_parameters
-from astonish.fit.likelihood import Model, Task, explain, tasks
+from astonish.fit.gradient import with_slope
+from astonish.fit.likelihood import Model, Task, tasks
 from astonish.fit.result import Fit
 from astonish.fit.search import minimise
 from astonish.fit.space import FURTHEST, Space
@@ -27,7 +28,7 @@ from astonish.table import Trials
 TOGETHER = 128  # searches in one call
 _SPREAD = 1.5  # of the places where searches start
 _NEARBY = 1e-4  # where slopes are compared to find out how they turn
-_SAME = 0.01  # a difference in log-likelihood that is none
+_SAME, _NOTHING = 0.01, 1e-9  # differences in log-likelihood: one that does not matter, and one that is none
 
 Told = Callable[[int, int], Any]  # how many participants are done, of how many
 
@@ -56,13 +57,14 @@ def fit(
     losses = Losses(model, task, space, trials.before, expected, min(TOGETHER, people * starts))
     begin = np.repeat(space.start(model)[None], people * starts, 0).reshape(people, starts, -1)
     begin[:, 1:] += _SPREAD * np.random.default_rng(seed).standard_normal((people, starts - 1, len(space)))
-    found = minimise(losses, begin.reshape(people * starts, -1), np.repeat(np.arange(people), starts), FURTHEST, told)
-    ends = found.loss.reshape(people, starts)
-    best = np.arange(people) * starts + np.argmin(ends, 1)
-    places = found.place[best]
+    everyone, everywhere = np.arange(people), begin.reshape(people * starts, -1)
+    rough = minimise(losses, everywhere, np.repeat(everyone, starts), furthest=FURTHEST, small=0.1 * _SAME, told=told)
+    ends = rough.loss.reshape(people, starts)
     agreed = (ends <= ends.min(1, keepdims=True) + _SAME).sum(1)
-    curvature = losses.curvature(places)
-    return Fit(model, trials, space, task, places, curvature, found.converged[best], agreed, starts, excluded)
+    best = rough.place.reshape(people, starts, -1)[everyone, np.argmin(ends, 1)]
+    found = minimise(losses, best, everyone, furthest=FURTHEST, small=_NOTHING)
+    curvature = losses.curvature(found.place)
+    return Fit(model, trials, space, task, found.place, curvature, found.converged, agreed, starts, excluded)
 
 
 def usable(trials: Trials, parameters: int) -> tuple[Trials, dict[str, str]]:
@@ -140,13 +142,8 @@ def _loss_and_gradient(
 ) -> tuple[Array, Array]:
     def each(place: Array, person: Array) -> tuple[Array, Array]:
         own = jax.tree.map(lambda part: part[person], task)
-
-        def loss(place: Array) -> tuple[Array, Array]:
-            penalty = 0.5 * expected[1] * jnp.square(place - expected[0])
-            total = penalty.sum() - explain(space.put(model, place), own, before).log_likelihood.sum()
-            return total, total
-
-        gradient, value = jax.jacfwd(loss, has_aux=True)(place)  # forward: parameters are few, trials many
-        return value, gradient
+        log_likelihood, slope = with_slope(model, own, space, before, place)
+        off = place - expected[0]
+        return 0.5 * expected[1] @ (off * off) - log_likelihood, expected[1] * off - slope
 
     return jax.vmap(each)(places, who)

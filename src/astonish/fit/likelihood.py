@@ -1,6 +1,7 @@
 """How probable are someone's responses, trial by trial, if they learn and respond in a certain way?"""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -9,10 +10,11 @@ import numpy as np
 from jax import Array
 
 from astonish.beliefs import BetaBelief
+from astonish.blocks import with_parameters
 from astonish.config import config
 from astonish.domain import parameters
-from astonish.fit.responses import Response, Seen
-from astonish.fit.space import full_name, with_values
+from astonish.fit.responses import Answer, Response, Seen
+from astonish.fit.space import full_name
 from astonish.learner import Learner, PerContext, State, advance
 from astonish.samples import Mask
 from astonish.table import Trials
@@ -61,7 +63,7 @@ class Account(NamedTuple):
 def tasks(model: Model, trials: Trials) -> Task:
     """The trials of all participants, stacked, as this model is to explain them."""
     if trials.responses is None:
-        raise ValueError("there are no responses to explain; name their column, as in Columns(..., response='estimate')")
+        raise ValueError("there are no responses to explain; name their column, as in Columns(..., response='b')")
     _check_fits(model, trials)
     given = {f"learner.{name}": trials.given[short] for short, name in _known(model.learner, trials.given).items()}
     scored = trials.scored if trials.before else trials.scored & trials.observed
@@ -87,74 +89,93 @@ def _known(learner: Learner, given: Iterable[str]) -> dict[str, str]:
 
 def explain(model: Model, task: Task, before: bool) -> Account:
     """What the model makes of one participant's responses, each given before (or after) the outcome of its trial."""
-    return _through(model, task, before, None, lambda _, at: at.responses)
+    return jax.lax.scan(partial(given, model, before), begin(model, task), task)[1]
 
 
 def simulate(model: Model, task: Task, before: bool, key: Array) -> Account:
     """What a participant who is as the model says might answer, wherever the real one did."""
+
+    def through(memory: Memory, at: tuple[Task, Array]) -> tuple[Memory, Account]:
+        return trial(model, before, memory, at[0], lambda answer, given: jnp.where(given, answer.draw(at[1]), jnp.nan))
+
     keys = jax.random.split(key, len(task.starts))
-
-    def respond(answer: Any, at: Task, key: Array) -> Array:
-        return jnp.where(jnp.isnan(at.responses), jnp.nan, answer.draw(key))
-
-    return _through(model, task, before, keys, respond)
+    return jax.lax.scan(through, begin(model, task), (task, keys))[1]
 
 
-class _Memory(NamedTuple):
+def given(model: Model, before: bool, memory: "Memory", at: Task) -> tuple["Memory", Account]:
+    """Go through a trial with the response that was given."""
+    return trial(model, before, memory, at, lambda *_: at.responses)
+
+
+class Memory(NamedTuple):
     """What is carried from trial to trial."""
 
     state: State
     seen: Seen
 
 
-def _through(model: Model, task: Task, before: bool, keys: Any, respond: Callable[..., Array]) -> Account:
-    """Go through all trials; `respond` says what the answer is, given the distribution of answers.
+def begin(model: Model, task: Task) -> Memory:
+    """What is there before the first trial."""
+    first = jax.tree.map(lambda part: part[0], task)
+    return _fresh(_here(model, first), first)
 
-    Before an outcome, or after it, the participant answers; where answers are anchors, the learner goes on from there.
+
+def trial(
+    model: Model, before: bool, memory: Memory, at: Task, respond: Callable[[Answer, Array], Any]
+) -> tuple[Memory, Account]:
+    """Go through one trial, answering before its outcome or after it.
+
+    respond: what the answer is, given how answers are distributed and whether there is one.
     """
-
-    def through(memory: _Memory, at: tuple[Task, Any]) -> tuple[_Memory, Account]:
-        trial, key = at
-        here = with_values(model, tuple(trial.given), tuple(trial.given.values()))
-        fresh = _start(here, trial.outcomes)
-        memory = jax.tree.map(lambda new, old: jnp.where(trial.starts, new, old), fresh, memory)
-        steps = (answer, learn) if before else (learn, answer)
-        account: dict[str, Any] = {}
-        for step in steps:
-            memory, told = step(here, memory, trial, key)
-            account |= told
-        return memory, Account(**account)
-
-    def learn(model: Model, memory: _Memory, trial: Task, _: Any) -> tuple[_Memory, dict[str, Any]]:
-        state, info = advance(model.learner, memory.state, trial.outcomes, trial.observed)
-        origin = _asked(model.learner, memory.state, trial.outcomes)
-        surprise = jnp.where(trial.observed, info.surprise, 0.0)
-        seen = Seen(_asked(model.learner, state, trial.outcomes), origin, surprise, info.rate, memory.seen.last)
-        return _Memory(state, seen), {"rate": info.rate, "surprise": info.surprise}
-
-    def answer(model: Model, memory: _Memory, trial: Task, key: Any) -> tuple[_Memory, dict[str, Any]]:
-        seen = memory.seen._replace(estimate=_asked(model.learner, memory.state, trial.outcomes))
-        answer = model.response.answer(seen)
-        response = respond(answer, trial) if key is None else respond(answer, trial, key)
-        there = ~jnp.isnan(response)
-        log_prob = answer.log_prob(jnp.where(trial.scored, response, 0.0))
-        state = memory.state
-        if model.response.anchored:
-            state = moved(state, jnp.where(there, response, seen.estimate))
-        log_likelihood = jnp.where(trial.scored, log_prob, 0.0)
-        told = {"log_likelihood": log_likelihood, "responses": response, "expected": answer.mean}
-        return _Memory(state, seen._replace(last=jnp.where(there, response, seen.last))), told
-
-    first = jax.tree.map(lambda part: part[0], (task.outcomes, task.given))
-    begin = _start(with_values(model, tuple(task.given), tuple(first[1].values())), first[0])
-    return jax.lax.scan(through, begin, (task, keys))[1]
+    here = _here(model, at)
+    memory = jax.tree.map(lambda new, old: jnp.where(at.starts, new, old), _fresh(here, at), memory)
+    if before:
+        memory, told = _answer(here, memory, at, respond)
+        memory, learned = _learn(here, memory, at)
+    else:
+        memory, learned = _learn(here, memory, at)
+        memory, told = _answer(here, memory, at, respond)
+    return memory, Account(**told, **learned)
 
 
-def _start(model: Model, x: Any) -> _Memory:
+def _here(model: Model, at: Task) -> Model:
+    """The model with the values that are given in this trial."""
+    here: Model = with_parameters(model, at.given)
+    return here
+
+
+def _fresh(model: Model, at: Task) -> Memory:
     state = jax.tree.map(jnp.asarray, model.learner.init())
-    estimate = _asked(model.learner, state, x)
+    estimate = _asked(model.learner, state, at.outcomes)
     zero = jnp.zeros((), estimate.dtype)
-    return _Memory(state, Seen(estimate, estimate, zero, zero, jnp.full((), jnp.nan, estimate.dtype)))
+    return Memory(state, Seen(estimate, estimate, zero, zero, jnp.full((), jnp.nan, estimate.dtype)))
+
+
+def _learn(model: Model, memory: Memory, at: Task) -> tuple[Memory, dict[str, Any]]:
+    origin = _asked(model.learner, memory.state, at.outcomes)
+    state, info = advance(model.learner, memory.state, at.outcomes, at.observed)
+    surprise = jnp.where(at.observed, info.surprise, 0.0)
+    seen = Seen(_asked(model.learner, state, at.outcomes), origin, surprise, info.rate, memory.seen.last)
+    return Memory(state, seen), {"rate": info.rate, "surprise": info.surprise}
+
+
+def _answer(
+    model: Model, memory: Memory, at: Task, respond: Callable[[Answer, Array], Any]
+) -> tuple[Memory, dict[str, Any]]:
+    seen = memory.seen._replace(estimate=_asked(model.learner, memory.state, at.outcomes))
+    answer = model.response.answer(seen)
+    there = ~jnp.isnan(at.responses)
+    response = respond(answer, there)
+    log_prob = answer.log_prob(jnp.where(at.scored, response, 0.0))
+    state = memory.state
+    if model.response.anchored:  # the learner goes on from the answer, which then is all that it thinks
+        state = moved(state, jnp.where(there, response, seen.estimate))
+    told = {
+        "log_likelihood": jnp.where(at.scored, log_prob, 0.0),
+        "responses": response,
+        "expected": answer.mean,
+    }
+    return Memory(state, seen._replace(last=jnp.where(there, response, seen.last))), told
 
 
 def _asked(learner: Any, state: State, x: Any) -> Array:

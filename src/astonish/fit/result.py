@@ -11,9 +11,10 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
+from astonish.blocks import with_parameters
 from astonish.domain import Numbers
 from astonish.fit.likelihood import Account, Model, Task, explain
-from astonish.fit.space import Space, with_values
+from astonish.fit.space import Space
 from astonish.precision import as_double, double
 from astonish.run import OPTIONS
 from astonish.table import Trials
@@ -79,9 +80,7 @@ class Fit:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know about each participant's fit; empty where all is well."""
-        return tuple(
-            _note(self.space, *each) for each in zip(self.places, self.spread, self.converged, strict=True)
-        )
+        return tuple(_note(self.space, *each) for each in zip(self.places, self.spread, self.converged, strict=True))
 
     def _known(self, places: Numbers) -> Numbers:
         with double():
@@ -115,7 +114,7 @@ class Fit:
     def model_of(self, subject: str) -> Model:
         """The model with a participant's values."""
         row = self.trials.subjects.index(subject)
-        model: Model = with_values(self.model, self.space.names, self.values[row])
+        model: Model = with_parameters(self.model, dict(zip(self.space.names, self.values[row], strict=True)))
         return model
 
     def table(self) -> "DataFrame":

@@ -16,7 +16,6 @@ Losses = Callable[[Numbers, Any], tuple[Numbers, Numbers]]
 
 ROUNDS = 300
 _ENOUGH = 1e-4  # of the decrease that the slope promises
-_SMALL = 1e-7  # a step that promises less than this, in the loss, is not taken
 _STRIDE = 2.0  # the longest step of any parameter
 
 
@@ -29,12 +28,18 @@ class Found(NamedTuple):
 
 
 def minimise(
-    losses: Losses, places: Numbers, who: NDArray[np.intp], furthest: float, told: Callable[[int, int], Any] | None
+    losses: Losses,
+    places: Numbers,
+    who: NDArray[np.intp],
+    *,
+    furthest: float,
+    small: float,
+    told: Callable[[int, int], Any] | None = None,
 ) -> Found:
     """Go down from each place.
 
     losses: for places, and whose loss each is, the losses and their gradients. furthest: no coordinate goes beyond.
-    told: hears how many searches are done.
+    small: a step that promises less than this is not taken. told: hears how many searches are done, of how many.
     """
     place = np.clip(places, -furthest, furthest)
     loss, slope = losses(place, who)
@@ -49,7 +54,7 @@ def minimise(
             break
         step = _step(inverse[at], slope[at], place[at], furthest)
         promised = -(step * slope[at]).sum(1)
-        done = promised < _SMALL
+        done = promised < small
         converged[at[done]], going[at[done]] = True, False
         at, step, promised = at[~done], step[~done], promised[~done]
         if told is not None:
@@ -92,7 +97,7 @@ def _step(inverse: Numbers, slope: Numbers, place: Numbers, furthest: float) -> 
 def _updated(
     inverse: Numbers, moved: Numbers, turned: Numbers, fresh: NDArray[np.bool_]
 ) -> tuple[Numbers, NDArray[np.bool_]]:
-    """The inverse curvature, now that a step has shown how the slope turns; larger where the slope got steeper still."""
+    """The inverse curvature, now that a step has shown how the slope turns; larger where that got steeper still."""
     along = (moved * turned).sum(1)
     good = along > 1e-12 * np.linalg.norm(moved, axis=1) * np.linalg.norm(turned, axis=1)
     safe = np.where(good, along, 1.0)

@@ -1,8 +1,8 @@
 """Which numbers are to be found, and on what scale are they searched for?"""
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from astonish.blocks import with_parameters
 from astonish.domain import Domain, Numbers, parameters
 
 FURTHEST = 15.0  # on the scale of a search, beyond which a bounded value is at its bound for all that data can tell
@@ -49,7 +50,8 @@ class Space:
 
     def put(self, model: Any, places: Array) -> Any:
         """The model with the values of these places."""
-        return with_values(model, self.names, self.values(places))
+        values = self.values(places)
+        return with_parameters(model, {name: values[k] for k, name in enumerate(self.names)})
 
     def start(self, model: Any) -> Numbers:
         """The place of the values that the model has."""
@@ -80,18 +82,6 @@ def full_name(model: Any, name: str) -> str:
     if meant:
         raise ValueError(f"{name!r} may be {' or '.join(meant)}; give the whole name")
     raise ValueError(f"there is no parameter {name!r}; known are {', '.join(known)}")
-
-
-def with_values(model: Any, names: Sequence[str], values: Any) -> Any:
-    """The model with these values of the parameters of these full names."""
-    for k, name in enumerate(names):
-        model = _with_value(model, name.split("."), values[k])
-    return model
-
-
-def _with_value(thing: Any, path: Sequence[str], value: Any) -> Any:
-    inner = _with_value(getattr(thing, path[0]), path[1:], value) if len(path) > 1 else value
-    return replace(thing, **{path[0]: inner})
 
 
 def _value(domain: Domain, place: Array) -> Array:
