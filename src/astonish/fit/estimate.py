@@ -20,6 +20,7 @@ from astonish.fit.gradient import with_slope
 from astonish.fit.likelihood import Model, Task, tasks
 from astonish.fit.result import Fit
 from astonish.fit.search import minimise
+from astonish.fit.shared import pooled, share
 from astonish.fit.space import FURTHEST, Space
 from astonish.precision import as_double, double
 from astonish.run import OPTIONS
@@ -38,6 +39,7 @@ def fit(
     trials: Trials,
     free: Iterable[str],
     *,
+    shared: Iterable[str] = (),
     priors: Mapping[str, tuple[float, float]] | None = None,
     starts: int = 10,
     seed: int = 0,
@@ -47,11 +49,16 @@ def fit(
 
     model: its values are where the first search starts, and what parameters that are not free have.
     free: names of parameters, short or in full: "m", "learner.family.noise", "response.noise".
+    shared: names of those that have one value for all participants.
     priors: to maximise the posterior instead: for some of these, mean and standard deviation of a normal prior on the
     scale of the search, on which values above a bound are logarithms and values between two are log-odds.
     starts: how many searches for each participant; the others start at random around the first.
     """
-    trials, excluded = usable(trials, len(Space.of(model, free)))
+    if starts < 1:
+        raise ValueError(f"starts = {starts} is no search; give at least 1")
+    same = Space.of(model, shared).names
+    free = tuple(dict.fromkeys((*Space.of(model, free).names, *same)))
+    trials, excluded = usable(model, trials, free)
     space, task, expected = prepared(model, trials, free, priors)
     people = len(trials.subjects)
     losses = Losses(model, task, space, trials.before, expected, min(TOGETHER, people * starts))
@@ -63,15 +70,22 @@ def fit(
     agreed = (ends <= ends.min(1, keepdims=True) + _SAME).sum(1)
     best = rough.place.reshape(people, starts, -1)[everyone, np.argmin(ends, 1)]
     found = minimise(losses, best, everyone, furthest=FURTHEST, small=_NOTHING)
-    curvature = losses.curvature(found.place)
-    return Fit(model, trials, space, task, found.place, curvature, found.converged, agreed, starts, excluded)
+    places, converged = found.place, found.converged
+    alike = np.isin(space.names, same)
+    if alike.any():
+        places, ended = share(losses, places, alike, FURTHEST)
+        converged = np.full(people, ended)
+    curvature = pooled(losses.curvature(places), alike)
+    return Fit(model, trials, space, same, task, places, curvature, converged, agreed, starts, excluded)
 
 
-def usable(trials: Trials, parameters: int) -> tuple[Trials, dict[str, str]]:
+def usable(model: Model, trials: Trials, free: Iterable[str]) -> tuple[Trials, dict[str, str]]:
     """The participants who can be fitted, and why the others cannot."""
-    excluded = dict(trials.excluded)
-    for row, subject in enumerate(trials.subjects):
-        responses = trials.responses[row][trials.scored[row]] if trials.responses is not None else np.zeros(0)
+    check_parameters(model)
+    parameters = len(Space.of(model, free))
+    task, excluded = tasks(model, trials), dict(trials.excluded)
+    for subject, own, scored in zip(trials.subjects, task.responses, task.scored, strict=True):
+        responses = own[scored]
         if len(responses) <= parameters:
             excluded[subject] = f"{len(responses)} responses cannot tell {parameters} parameters"
         elif len(np.unique(responses)) == 1:
@@ -87,7 +101,6 @@ def prepared(
     model: Model, trials: Trials, free: Iterable[str], priors: Mapping[str, tuple[float, float]] | None
 ) -> tuple[Space, Task, Numbers]:
     """The space to search, what there is to explain, and the priors: a row for means, a row for precisions."""
-    check_parameters(model)
     space = Space.of(model, free)
     if not len(space):
         raise ValueError("nothing is free; name at least one parameter to be found")

@@ -30,12 +30,14 @@ class Fit:
     """Parameters of each participant, a row each, and what the model makes of their trials.
 
     places: where the search ended, on its own scale. curvature: the second derivatives of the loss there.
+    shared: full names of parameters that have one value for all participants; it is repeated in each row.
     agreed: how many of the `starts` searches came to the same end. excluded: who could not be fitted, and why.
     """
 
     model: Model
     trials: Trials
     space: Space
+    shared: tuple[str, ...]
     task: Task
     places: Numbers
     curvature: Numbers
@@ -102,14 +104,19 @@ class Fit:
         return np.asarray(self.task.scored.sum(1), np.float64)
 
     @property
+    def parameters(self) -> float:
+        """How many were found for each participant; those that are shared are divided among them."""
+        return len(self.space) - len(self.shared) * (1 - 1 / len(self.places))
+
+    @property
     def aic(self) -> Numbers:
         """Akaike's (1974) criterion; less is better."""
-        return 2 * len(self.space) - 2 * self.log_likelihood
+        return 2 * self.parameters - 2 * self.log_likelihood
 
     @property
     def bic(self) -> Numbers:
         """Schwarz's (1978) criterion; less is better."""
-        return len(self.space) * np.log(self.responses) - 2 * self.log_likelihood
+        return self.parameters * np.log(self.responses) - 2 * self.log_likelihood
 
     def model_of(self, subject: str) -> Model:
         """The model with a participant's values."""
