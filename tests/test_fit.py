@@ -1,6 +1,7 @@
 """Fits: the likelihood against a plain loop, slopes against differences, searches against SciPy and closed forms."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -232,6 +233,29 @@ def test_priors_pull_towards_what_was_expected() -> None:
     plain, pulled = (fit(model, trials, free, starts=2, priors=p) for p in (None, {"m": (math.log(5.0), 0.01)}))
     np.testing.assert_allclose(pulled.values[:, 0], 5.0, rtol=0.05)
     assert (pulled.log_likelihood < plain.log_likelihood).all()
+
+
+def test_an_interrupted_fit_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, trials, free = Model(Delta(), Estimate()), _trials(False), ["rate", "response.noise"]
+    monkeypatch.setattr("astonish.fit.estimate._KEPT", 1)
+    whole = fit(model, trials, free, starts=2)
+    heard: list[float] = []
+
+    def interrupt(share: float) -> None:
+        heard.append(share)
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(model, trials, free, starts=2, keep=tmp_path, told=interrupt)
+    finished = sorted(tmp_path.iterdir())
+    assert 1 <= len(finished) < 3
+    times = [file.stat().st_mtime_ns for file in finished]
+    again = fit(model, trials, free, starts=2, keep=tmp_path)
+    np.testing.assert_array_equal(again.places, whole.places)
+    assert [file.stat().st_mtime_ns for file in finished] == times
+    fit(model, trials, free, starts=3, keep=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 6
 
 
 def test_a_shared_noise_of_delta_rules_is_what_all_leave_over() -> None:
