@@ -64,7 +64,7 @@ def fit(
     best = rough.place.reshape(people, starts, -1)[everyone, np.argmin(ends, 1)]
     found = minimise(losses, best, everyone, furthest=FURTHEST, small=_NOTHING)
     curvature = losses.curvature(found.place)
-    return Fit(model, trials, space, task, found.place, curvature, found.converged, agreed, starts, excluded)
+    return Fit(model, trials, space, task, found.place, curvature, found.converged, agreed, starts, excluded, expected)
 
 
 def usable(trials: Trials, parameters: int) -> tuple[Trials, dict[str, str]]:
