@@ -77,7 +77,7 @@ def fit(
         places, ended = share(losses, found.places, alike, FURTHEST)
         curvature = pooled(losses.curvature(places, np.arange(len(places))), alike)
         found = Found(places, curvature, np.full(len(places), ended), found.agreed)
-    return Fit(model, trials, space, same, task, *found, starts, excluded)
+    return Fit(model, trials, space, same, task, *found, starts, excluded, expected)
 
 
 def _found(

@@ -32,6 +32,7 @@ class Fit:
     places: where the search ended, on its own scale. curvature: the second derivatives of the loss there.
     shared: full names of parameters that have one value for all participants; it is repeated in each row.
     agreed: how many of the `starts` searches came to the same end. excluded: who could not be fitted, and why.
+    expected: means and precisions of the priors on the scale of the search, a row each; a precision of 0 is no prior.
     """
 
     model: Model
@@ -45,6 +46,7 @@ class Fit:
     agreed: NDArray[np.intp]
     starts: int
     excluded: Mapping[str, str]
+    expected: Numbers
 
     @cached_property
     def values(self) -> Numbers:
@@ -118,6 +120,18 @@ class Fit:
         """Schwarz's (1978) criterion; less is better."""
         return self.parameters * np.log(self.responses) - 2 * self.log_likelihood
 
+    @property
+    def log_evidence(self) -> Numbers:
+        """Of the responses, whatever the parameters, as far as the posterior is normal (Laplace's approximation).
+
+        NaN without a prior for each free parameter, and where the posterior has no peak.
+        """
+        mean, precision = self.expected
+        if not precision.all():
+            return np.full(len(self.places), np.nan)
+        prior = 0.5 * (np.log(precision) - precision * (self.places - mean) ** 2).sum(1)
+        return self.log_likelihood + prior - 0.5 * _log_volume(self.curvature)
+
     def model_of(self, subject: str) -> Model:
         """The model with a participant's values."""
         row = self.trials.subjects.index(subject)
@@ -185,6 +199,12 @@ def _spread(curvature: Numbers) -> Numbers:
         if np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] > 1e-8:
             spread[row] = np.sqrt(np.diagonal(np.linalg.inv(matrix)))
     return spread
+
+
+def _log_volume(curvature: Numbers) -> Numbers:
+    """The logarithm of the determinant; NaN where the loss does not rise in all directions."""
+    risen = ~np.isnan(_spread(curvature)[:, 0])
+    return np.where(risen, np.linalg.slogdet(np.where(risen[:, None, None], curvature, 1.0))[1], np.nan)
 
 
 def _note(space: Space, place: Numbers, spread: Numbers, converged: bool) -> str:
