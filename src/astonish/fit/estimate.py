@@ -18,7 +18,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from astonish.domain import Numbers, check_parameters
-from astonish.fit.gradient import with_slope
+from astonish.fit.gradient import with_slopes
 from astonish.fit.likelihood import Model, Task, tasks
 from astonish.fit.pieces import Found, Pieces
 from astonish.fit.result import Fit
@@ -195,10 +195,7 @@ class Losses:
 def _loss_and_gradient(
     model: Model, task: Task, expected: Any, places: Any, who: Any, space: Space, before: bool
 ) -> tuple[Array, Array]:
-    def each(place: Array, person: Array) -> tuple[Array, Array]:
-        own = jax.tree.map(lambda part: part[person], task)
-        log_likelihood, slope = with_slope(model, own, space, before, place)
-        off = place - expected[0]
-        return 0.5 * expected[1] @ (off * off) - log_likelihood, expected[1] * off - slope
-
-    return jax.vmap(each)(places, who)
+    own = jax.tree.map(lambda part: part[who], task)
+    log_likelihood, slope = with_slopes(model, own, space, before, places)
+    off = places - expected[0]
+    return 0.5 * (off * off) @ expected[1] - log_likelihood, expected[1] * off - slope
