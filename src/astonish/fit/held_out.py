@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from astonish.domain import Domain, Numbers
-from astonish.fit.estimate import Told, fit, prepared, usable
+from astonish.fit.estimate import Told, fit, usable
 from astonish.fit.likelihood import Model, tasks
 from astonish.table import Trials
 
@@ -50,8 +50,8 @@ def held_out(
     All else is as in `fit`, whose searches for all participants and blocks go on side by side.
     """
     free = list(free)
-    space, task, _ = prepared(model, trials, free, priors)
-    trials, excluded = usable(replace(trials, scored=task.scored), len(space))
+    trials, excluded = usable(model, trials, free)
+    trials = replace(trials, scored=tasks(model, trials).scored)
     parts = _blocks(trials) if folds is None else _stretches(trials, folds)
     copies = [(row, part) for row, last in enumerate(parts.max(1)) for part in range(last + 1)]
     who, which = np.array(copies).T
