@@ -38,7 +38,7 @@ class Selection:
 
     def plot(self) -> "Figure":
         """A: each participant's difference in BIC to the baseline. B: how many people use each model."""
-        from astonish.fit.drawing import selection
+        from astonish.fit.selection_plot import selection
 
         return selection(self)
 
