@@ -47,8 +47,7 @@ def fitted(model: Candidate, trials: Trials, shared: Sequence[str], starts: int,
     """The fit of a model, with a bar; participants who are finished are kept until all are."""
     keep = out / "unfinished"
     with progress(f"fitting {model.name}") as told:
-        found = fit(model.model, trials, model.free, shared=shared, starts=starts, seed=seed, keep=keep, told=told)
-    return found
+        return fit(model.model, trials, model.free, shared=shared, starts=starts, seed=seed, keep=keep, told=told)
 
 
 def finished(out: Path) -> None:

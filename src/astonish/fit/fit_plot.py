@@ -19,7 +19,7 @@ _BINS = 12
 
 
 def portrait(fit: "Fit") -> "Figure":
-    """Above, each free parameter of all participants with its interval; below, what people did and the model expects."""
+    """Above, each free parameter of all participants, with intervals; below, what people did and the model expects."""
     below = _choices if fit.model.response.kind == "choice" else _numbers
     with mpl.rc_context(STYLE):
         across = max(len(fit.names), 2)
