@@ -4,6 +4,7 @@ This file stands beside the package, not in it, so that help comes at once: impo
 most of a second.
 """
 
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,9 +20,77 @@ except ModuleNotFoundError as missing:
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
+File = Annotated[
+    Path, typer.Argument(help="Table with a row for each trial: .csv, .tsv (also .gz) or .parquet.", show_default=False)
+]
+Outcome = Annotated[
+    list[str],
+    typer.Option(help="Column of the outcome. Twice for transitions: where from, where to.", show_default=False),
+]
+Subject = Annotated[str | None, typer.Option(help="Column that names the participant.", show_default=False)]
+Block = Annotated[
+    str | None,
+    typer.Option(
+        help="Column that numbers blocks, or has 1 on first trials; the belief starts anew.", show_default=False
+    ),
+]
+Kind = Annotated[
+    str | None,
+    typer.Option(
+        help="Of the outcome: continuous, binary, categorical or transitions; else guessed.", show_default=False
+    ),
+]
+Label = Annotated[
+    list[str] | None,
+    typer.Option(help="An outcome that can occur, once for each; else those that do.", show_default=False),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A parameter, such as m=0.1, noise=25 or mean=0.", show_default=False),
+]
+Given = Annotated[
+    list[str] | None,
+    typer.Option(help="A parameter that a column gives trial by trial, such as noise=sigma.", show_default=False),
+]
+LEARNERS = (
+    "smile, varsmile, bayes, leaky, message-passing, particle-filter; for numbers also delta, pearce-hall, kalman, "
+    "nassar2010, nassar2012 (or reduced-bayes), nassar-gaussian2010, nassar-gaussian2012."
+)
+TO_FIND = f"A learner, perhaps with the parameters to be found, as in smile:m or smile:m,noise. {LEARNERS}"
+Answer = Annotated[str, typer.Option(help="Column of the response.", show_default=False)]
+When = Annotated[
+    str,
+    typer.Option(help="Whether it is given before or after the outcome of its trial is seen.", show_default=False),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column that marks trials after whose outcome the response is not explained.", show_default=False
+    ),
+]
+Range = Annotated[
+    tuple[float, float] | None, typer.Option("--range", help="Least and largest response.", show_default=False)
+]
+Respond = Annotated[
+    str | None,
+    typer.Option(help="How: estimate, sticky, softmax or readout; else by the kind of response.", show_default=False),
+]
+FreeRunning = Annotated[
+    bool, typer.Option("--free-running", help="The learner does not go on from the participant's own last answer.")
+]
+Also = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Another parameter of the response to be found: growth, perseveration, lapse.", show_default=False
+    ),
+]
+Starts = Annotated[int, typer.Option(help="Searches for each participant, from different places.")]
+Seed = Annotated[int, typer.Option(help="Seed of all chance; the same seed gives the same numbers.")]
+
+
 @app.callback()
 def astonish() -> None:
-    """Surprise-driven learning: how surprising is each trial, and the paper by Faraji, Preuschoff & Gerstner (2018)."""
+    """Surprise-driven learning: how surprising is each trial, which learner is like people, and the paper behind it."""
 
 
 @app.command()
@@ -52,33 +121,15 @@ def reproduce(
 
 @app.command()
 def surprise(
-    file: Annotated[Path, typer.Argument(help="Table with a row for each trial: .csv, .tsv (also .gz) or .parquet.")],
-    outcome: Annotated[
-        list[str], typer.Option(help="Column of the outcome. Twice for transitions: where from, where to.")
-    ],
-    subject: Annotated[str | None, typer.Option(help="Column that names the participant.")] = None,
-    block: Annotated[
-        str | None, typer.Option(help="Column that numbers blocks, or has 1 on first trials; the belief starts anew.")
-    ] = None,
-    kind: Annotated[
-        str | None, typer.Option(help="Of the outcome: continuous, binary, categorical or transitions; else guessed.")
-    ] = None,
-    label: Annotated[
-        list[str] | None, typer.Option(help="An outcome that can occur, once for each; else those that do.")
-    ] = None,
-    learner: Annotated[
-        str,
-        typer.Option(
-            help="smile, varsmile, bayes, leaky, message-passing, particle-filter; for numbers also delta, "
-            "pearce-hall, kalman, nassar2010, nassar2012 (or reduced-bayes), nassar-gaussian2010, nassar-gaussian2012."
-        ),
-    ] = "smile",
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter, such as m=0.1, noise=25 or mean=0.")
-    ] = None,
-    given: Annotated[
-        list[str] | None, typer.Option(help="A parameter that a column gives trial by trial, such as noise=sigma.")
-    ] = None,
+    file: File,
+    outcome: Outcome,
+    subject: Subject = None,
+    block: Block = None,
+    kind: Kind = None,
+    label: Label = None,
+    learner: Annotated[str, typer.Option(help=LEARNERS)] = "smile",
+    settings: Settings = None,
+    given: Given = None,
     measure: Annotated[
         list[str] | None,
         typer.Option(help="A measure of surprise, such as shannon or bayesian, or all; else the learner's own."),
@@ -122,6 +173,172 @@ def surprise(
         task=task,
     )
     raise typer.Exit(code)
+
+
+@app.command()
+def fit(
+    file: File,
+    outcome: Outcome,
+    response: Answer,
+    response_time: When,
+    subject: Subject = None,
+    block: Block = None,
+    ignore: Ignore = None,
+    given: Given = None,
+    kind: Kind = None,
+    label: Label = None,
+    response_range: Range = None,
+    learner: Annotated[str, typer.Option(help=TO_FIND)] = "smile",
+    settings: Settings = None,
+    respond: Respond = None,
+    free_running: FreeRunning = False,
+    also: Also = None,
+    shared: Annotated[
+        list[str] | None, typer.Option(help="A parameter that is the same for all participants.", show_default=False)
+    ] = None,
+    starts: Starts = 10,
+    seed: Seed = 0,
+    out: Annotated[Path, typer.Option(help="Folder for tables, pictures and the report.")] = Path("fit"),
+) -> None:
+    """Which parameters explain each participant's responses best?
+
+    astonish fit trials.csv --outcome x --response b --response-time before --subject id --learner smile
+    """
+    with _imports("fits need"):
+        from astonish.commands.fit import fit_table
+        from astonish.commands.people import Words
+    said = Words(
+        file,
+        outcome=outcome,
+        response=response,
+        response_time=response_time,
+        subject=subject,
+        block=block,
+        ignore=ignore or [],
+        given=given or [],
+        kind=kind,
+        label=label or [],
+        range=response_range,
+        settings=settings or [],
+        respond=respond,
+        free_running=free_running,
+        also=also or [],
+    )
+    raise typer.Exit(fit_table(said, learner, shared or [], starts, seed, out, _typed()))
+
+
+@app.command()
+def compare(
+    file: File,
+    outcome: Outcome,
+    response: Answer,
+    response_time: When,
+    subject: Subject = None,
+    block: Block = None,
+    ignore: Ignore = None,
+    given: Given = None,
+    kind: Kind = None,
+    label: Label = None,
+    response_range: Range = None,
+    learner: Annotated[
+        list[str] | None, typer.Option(help=f"{TO_FIND} Once for each; the first is the baseline.", show_default=False)
+    ] = None,
+    settings: Settings = None,
+    respond: Respond = None,
+    free_running: FreeRunning = False,
+    also: Also = None,
+    starts: Starts = 10,
+    seed: Seed = 0,
+    blocks: Annotated[bool, typer.Option("--held-out", help="Also leave out blocks, and predict them.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for tables, pictures and the report.")] = Path("comparison"),
+) -> None:
+    """Which learner explains people's responses best?
+
+    astonish compare trials.csv --outcome x --response b --response-time before --subject id --learner delta
+    --learner smile --learner reduced-bayes:hazard,surprise_sensitivity
+    """
+    with _imports("fits need"):
+        from astonish.commands.compare import compare_models
+        from astonish.commands.people import Words
+    said = Words(
+        file,
+        outcome=outcome,
+        response=response,
+        response_time=response_time,
+        subject=subject,
+        block=block,
+        ignore=ignore or [],
+        given=given or [],
+        kind=kind,
+        label=label or [],
+        range=response_range,
+        settings=settings or [],
+        respond=respond,
+        free_running=free_running,
+        also=also or [],
+    )
+    raise typer.Exit(compare_models(said, learner or ["delta", "smile"], starts, seed, blocks, out, _typed()))
+
+
+@app.command()
+def recover(
+    file: File,
+    outcome: Outcome,
+    response: Answer,
+    response_time: When,
+    subject: Subject = None,
+    block: Block = None,
+    ignore: Ignore = None,
+    given: Given = None,
+    kind: Kind = None,
+    label: Label = None,
+    response_range: Range = None,
+    learner: Annotated[
+        list[str] | None,
+        typer.Option(help=f"{TO_FIND} Several: could they be told apart?", show_default=False),
+    ] = None,
+    settings: Settings = None,
+    respond: Respond = None,
+    free_running: FreeRunning = False,
+    also: Also = None,
+    participants: Annotated[int, typer.Option(help="How many to simulate with each learner.")] = 200,
+    trials: Annotated[
+        list[int] | None,
+        typer.Option(help="Also with so many trials, once for each number: how many are needed?", show_default=False),
+    ] = None,
+    seed: Seed = 0,
+    out: Annotated[Path, typer.Option(help="Folder for tables, pictures and the report.")] = Path("recovery"),
+) -> None:
+    """Would the parameters, and the right learner, be found if they were known? Ask before fitting.
+
+    astonish recover trials.csv --outcome x --response b --response-time before --subject id --learner smile
+    """
+    with _imports("fits need"):
+        from astonish.commands.people import Words
+        from astonish.commands.recover import recover as command
+    said = Words(
+        file,
+        outcome=outcome,
+        response=response,
+        response_time=response_time,
+        subject=subject,
+        block=block,
+        ignore=ignore or [],
+        given=given or [],
+        kind=kind,
+        label=label or [],
+        range=response_range,
+        settings=settings or [],
+        respond=respond,
+        free_running=free_running,
+        also=also or [],
+    )
+    raise typer.Exit(command(said, learner or ["smile"], participants, trials or [], seed, out, _typed()))
+
+
+def _typed() -> str:
+    """What was typed, to be typed again."""
+    return shlex.join(["astonish", *sys.argv[1:]])
 
 
 @contextmanager

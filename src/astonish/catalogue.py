@@ -95,10 +95,8 @@ def choose(name: str, trials: Trials, settings: Mapping[str, float] | None = Non
     >>> choice.assumed
     ('low = 1, the smallest outcome', 'high = 9, the largest outcome')
     """
-    kind = _known(name, trials.kind)
-    said = dict(settings or {})
-    family = _FAMILIES[trials.kind] if name in BELIEVERS else None
-    allowed = settable(kind, family)
+    kind, family = _known(name, trials.kind), _family(name, trials)
+    said, allowed = dict(settings or {}), settable(kind, family)
     for word in said:
         if word not in allowed:
             raise ValueError(f"{name} has no {word!r}; {_guess(word, allowed, 'it has')}")
@@ -107,6 +105,11 @@ def choose(name: str, trials: Trials, settings: Mapping[str, float] | None = Non
     learner = _built(kind, family, {word: each.value for word, each in found.items()} | said, trials)
     check_parameters(learner)
     return Choice(learner, tuple(f"{word} = {each.value:.4g}, {each.source}" for word, each in found.items()))
+
+
+def has(name: str, trials: Trials, word: str) -> bool:
+    """Whether the learner of this name has a parameter of that name."""
+    return word in settable(_known(name, trials.kind), _family(name, trials))
 
 
 def settable(kind: Any, family: Any = None) -> tuple[str, ...]:
@@ -125,6 +128,10 @@ def _known(name: str, kind: str) -> Any:
     if name not in fitting:
         raise ValueError(f"{name} does not learn from outcomes that are {kind}; give one of {', '.join(fitting)}")
     return {**BELIEVERS, **FOLLOWERS, **TRACKERS}[name]
+
+
+def _family(name: str, trials: Trials) -> Any:
+    return _FAMILIES[trials.kind] if name in BELIEVERS else None
 
 
 def _guess(word: str, known: tuple[str, ...], start: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from astonish.commands import leave
-from astonish.commands.people import Candidate, Words, candidate, read
+from astonish.commands.people import Candidate, Words, candidates, read
 from astonish.commands.words import guarded, progress, say
 from astonish.fit import Fit, fit
 from astonish.fit.tables import trial_by_trial
@@ -32,7 +32,7 @@ def fit_table(
     """Fit a learner to everybody's responses and write what was found; the answer is the exit code."""
     with guarded(out) as answer:
         trials = read(words)
-        model = candidate(learner, words, trials)
+        (model,) = candidates([learner], words, trials)
         say(f"can such a design tell {', '.join(model.free)} at all? astonish recover, with the same words, says")
         found = fitted(model, trials, shared, starts, seed, out)
         _write(found, model, out, command)

@@ -32,7 +32,7 @@ def drawing(figure: "Figure", stem: Path) -> bytes:
     pictures = {}
     for ending, more in ((".png", {"dpi": 200}), (".pdf", {"metadata": {"CreationDate": None}})):
         buffer = BytesIO()
-        figure.savefig(buffer, format=ending[1:], **more)  # type: ignore[arg-type]
+        figure.savefig(buffer, format=ending[1:], **more)
         pictures[ending] = buffer.getvalue()
         with whole(stem.with_suffix(ending)) as file:
             file.write(pictures[ending])
@@ -44,6 +44,15 @@ def shown(frame: "DataFrame", name: str) -> str:
     """For a page, numbers short."""
     rows = [row(_short(cells[0]), [_short(cell) for cell in cells[1:]]) for cells in frame.itertuples(index=False)]
     return as_html([str(column) for column in frame.columns], rows, "numbers", name)
+
+
+def named(model: str) -> str:
+    """The name of a model as that of a file.
+
+    >>> named("smile:m,noise")
+    'smile-m-noise'
+    """
+    return "".join(letter if letter.isalnum() else "-" for letter in model)
 
 
 def _short(cell: Any) -> str:

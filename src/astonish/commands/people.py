@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from astonish.catalogue import FREE, choose
+from astonish.catalogue import FREE, choose, has
 from astonish.commands.options import numbers, outcome_columns, pairs
 from astonish.commands.words import say
 from astonish.fit import Estimate, Model, Readout, Softmax, StickyEstimate
@@ -79,10 +79,23 @@ def read(words: Words) -> Trials:
     return trials
 
 
-def candidate(learner: str, words: Words, trials: Trials) -> Candidate:
-    """The model that a learner's name means, such as "smile" or, with parameters to be found, "smile:m,noise"."""
+def candidates(learners: Sequence[str], words: Words, trials: Trials) -> list[Candidate]:
+    """The models that learners' names mean, such as "smile" or, with parameters to be found, "smile:m,noise".
+
+    What was set concerns those that have such a parameter.
+    """
+    settings = numbers("--set", words.settings)
+    names = [learner.partition(":")[0].strip() for learner in learners]
+    own = [{word: value for word, value in settings.items() if has(name, trials, word)} for name in names]
+    for word in settings:
+        if not any(word in mine for mine in own):
+            choose(names[0], trials, settings)  # which says what there is
+    return [_candidate(learner, mine, words, trials) for learner, mine in zip(learners, own, strict=True)]
+
+
+def _candidate(learner: str, settings: dict[str, float], words: Words, trials: Trials) -> Candidate:
     name, _, listed = (part.strip() for part in learner.partition(":"))
-    choice = choose(name, trials, numbers("--set", words.settings))
+    choice = choose(name, trials, settings)
     say(f"{learner}: {choice.learner}" + (", where nothing else was set:" if choice.assumed else ""))
     for sentence in choice.assumed:
         say(f"  {sentence}")

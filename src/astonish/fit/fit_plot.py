@@ -24,7 +24,8 @@ def portrait(fit: "Fit") -> "Figure":
     with mpl.rc_context(STYLE):
         across = max(len(fit.names), 2)
         figure = plt.figure(figsize=(7, 5), layout="constrained")
-        upper, lower = np.ravel(figure.subfigures(2, 1))
+        rows: Any = figure.subfigures(2, 1)
+        upper, lower = rows
         panels = upper.subplots(1, across, squeeze=False)[0]
         for k, axis in enumerate(panels):
             axis.set_visible(k < len(fit.names))

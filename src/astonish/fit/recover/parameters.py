@@ -166,7 +166,7 @@ def known_people(
 
 def in_all(told: Told | None, part: int, parts: int) -> Told | None:
     """Who hears how far one of several fits has come, told how far all have."""
-    return None if told is None else lambda done, of: told(part * of + done, parts * of)
+    return None if told is None else lambda share: told((part + share) / parts)
 
 
 def hint(free: Iterable[str]) -> str:
