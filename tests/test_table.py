@@ -57,13 +57,28 @@ def test_rows_become_series_in_the_order_of_each_participants_trials(tmp_path: P
     pd.testing.assert_frame_equal(trials.frame, pd.read_csv(tmp_path / "trials.csv"))
 
 
+def test_what_follows_a_marked_outcome_is_not_to_be_explained() -> None:
+    table = pd.DataFrame({
+        "who": list("aaaaabbbb"),
+        "block": [1, 1, 1, 2, 2, 1, 1, 1, 1],
+        "x": np.arange(9.0),
+        "y": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, NAN, 0.8, 0.9],
+        "catch": [1, 0, 1, 0, 0, 1, 0, 0, 1],
+    })  # fmt: skip
+    columns = Columns("x", "who", "block", "y", ("catch",))
+    after = read_trials(table, columns, before=False)
+    _same(after.scored, [[False, True, False, True, True], [False, False, True, False, False]])
+    before = read_trials(table, columns, before=True)  # the first of a block follows nothing
+    _same(before.scored, [[True, False, True, True, True], [True, False, True, True, False]])
+
+
 def test_the_preview_says_how_everything_was_understood(tmp_path: Path) -> None:
     text = SMALL + "c,1,1,7,0.2,0\nc,1,2,oops,0.2,0\n,1,3,7,0.2,0\n"
-    trials = read_trials(_file(tmp_path, text), ALL, before=True)
+    trials = read_trials(_file(tmp_path, text), ALL, before=False)
     assert trials.preview().splitlines() == [
         "participants: 2 (by who), of 3 to 4 trials in 2 blocks by session",
         "outcome x: continuous (guessed), from 0.5 to 5.5; 1 missing",
-        "response y: continuous (guessed), from 0.1 to 0.7; given before the outcome of its trial; 2 missing, "
+        "response y: continuous (guessed), from 0.1 to 0.7; given after the outcome of its trial; 2 missing, "
         "1 known but not to be explained (odd)",
         "rejected rows: 2",
         "  line 10: x = 'oops' is not a number",
@@ -396,7 +411,8 @@ def test_the_helicopter_task_is_read() -> None:
     assert len(trials) == 129
     assert trials.rejected == ()
     assert trials.starts.sum() == table["new_block"].sum()
-    assert trials.scored.sum() == (table["v_t"] == 0).sum()
+    after_a_catch_trial = (table["v_t"].shift(fill_value=0) == 1) & (table["new_block"] == 0)
+    assert trials.scored.sum() == (~after_a_catch_trial).sum()
     there = trials.rows >= 0
     for part, column in ((trials.outcomes, "x_t"), (trials.responses, "b_t"), (trials.given["noise"], "sigma")):
         _same(part[there], table[column].to_numpy()[trials.rows[there]])

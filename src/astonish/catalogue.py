@@ -48,6 +48,18 @@ TRACKERS: dict[str, Any] = {  # of a mean behind noise
     "nassar-gaussian2012": NassarGaussian2012,
 }
 NAMES = (*BELIEVERS, *FOLLOWERS, *TRACKERS)
+FREE: dict[str, tuple[str, ...]] = {  # what is usually found by fitting
+    "smile": ("m",),
+    "varsmile": ("m",),
+    "bayes": (),
+    "leaky": ("keep",),
+    "message-passing": ("hazard",),
+    "particle-filter": ("hazard",),
+    "delta": ("rate",),
+    "pearce-hall": ("salience", "renewal"),
+    "kalman": ("drift",),
+    **dict.fromkeys(list(TRACKERS)[1:], ("hazard",)),
+}
 _FAMILIES: dict[str, Any] = {"continuous": Gaussian, "binary": Beta, "categorical": Dirichlet, "transitions": Dirichlet}
 _PARTS = ("family", "prior", "reference", "size", "_kind")
 _LEFT_ALONE = (  # what these learners themselves know best

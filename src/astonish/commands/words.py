@@ -2,12 +2,12 @@
 
 import errno
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 
 def say(sentence: str) -> None:
@@ -40,6 +40,39 @@ def obstacle(problem: OSError, out: Path, again: str = "", thing: str = "folder"
         file = next((place for place in (path, *path.parents) if place.is_file()), path)
         return f"{file} is a file where a folder is needed; give another {thing} with --out"
     return f"{path} could not be written ({problem.strerror}); give another {thing} with --out"
+
+
+class Answer:
+    """The exit code of a command."""
+
+    code = 0
+
+
+@contextmanager
+def guarded(out: Path, again: str = "the same command goes on from what is finished") -> Iterator[Answer]:
+    """What is wrong, or in the way, becomes a sentence and an exit code. again: what to do after an interruption."""
+    answer = Answer()
+    try:
+        yield answer
+    except ValueError as problem:
+        answer.code = refuse(str(problem), 2)
+    except KeyboardInterrupt:
+        answer.code = refuse(f"stopped; {again}", 130)
+    except OSError as problem:
+        answer.code = refuse(obstacle(problem, out), 1)
+
+
+@contextmanager
+def progress(on: str) -> Iterator[Callable[[float], None]]:
+    """A bar on a terminal, elsewhere nothing; it hears which share is done."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(on, total=1.0)
+        yield lambda share: bar.update(task, completed=share)
+        bar.update(task, completed=1.0)
 
 
 @contextmanager

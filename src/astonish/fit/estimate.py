@@ -8,29 +8,34 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from numpy.typing import NDArray
 
 from astonish.domain import Numbers, check_parameters
-from astonish.fit.gradient import with_slope
+from astonish.fit.gradient import with_slopes
 from astonish.fit.likelihood import Model, Task, tasks
+from astonish.fit.pieces import Found, Pieces
 from astonish.fit.result import Fit
 from astonish.fit.search import minimise
+from astonish.fit.shared import pooled, share
 from astonish.fit.space import FURTHEST, Space
 from astonish.precision import as_double, double
 from astonish.run import OPTIONS
 from astonish.table import Trials
 
 TOGETHER = 128  # searches in one call
+_KEPT = 32  # participants who are finished, and kept, together
 _SPREAD = 1.5  # of the places where searches start
 _NEARBY = 1e-4  # where slopes are compared to find out how they turn
 _SAME, _NOTHING = 0.01, 1e-9  # differences in log-likelihood: one that does not matter, and one that is none
 
-Told = Callable[[int, int], Any]  # how many participants are done, of how many
+Told = Callable[[float], Any]
 
 
 def fit(
@@ -38,40 +43,91 @@ def fit(
     trials: Trials,
     free: Iterable[str],
     *,
+    shared: Iterable[str] = (),
     priors: Mapping[str, tuple[float, float]] | None = None,
     starts: int = 10,
     seed: int = 0,
+    keep: Path | None = None,
     told: Told | None = None,
 ) -> Fit:
     """Find, for each participant, the values of the free parameters that make the responses most probable.
 
     model: its values are where the first search starts, and what parameters that are not free have.
     free: names of parameters, short or in full: "m", "learner.family.noise", "response.noise".
+    shared: names of those that have one value for all participants.
     priors: to maximise the posterior instead: for some of these, mean and standard deviation of a normal prior on the
     scale of the search, on which values above a bound are logarithms and values between two are log-odds.
     starts: how many searches for each participant; the others start at random around the first.
+    keep: a folder for what is finished; the same fit, begun again after an interruption, goes on from there.
+    told: hears now and then which share of the participants is done.
     """
-    trials, excluded = usable(trials, len(Space.of(model, free)))
+    if starts < 1:
+        raise ValueError(f"starts = {starts} is no search; give at least 1")
+    same = Space.of(model, shared).names
+    free = tuple(dict.fromkeys((*Space.of(model, free).names, *same)))
+    trials, excluded = usable(model, trials, free)
     space, task, expected = prepared(model, trials, free, priors)
     people = len(trials.subjects)
-    losses = Losses(model, task, space, trials.before, expected, min(TOGETHER, people * starts))
-    begin = np.repeat(space.start(model)[None], people * starts, 0).reshape(people, starts, -1)
-    begin[:, 1:] += _SPREAD * np.random.default_rng(seed).standard_normal((people, starts - 1, len(space)))
-    everyone, everywhere = np.arange(people), begin.reshape(people * starts, -1)
-    rough = minimise(losses, everywhere, np.repeat(everyone, starts), furthest=FURTHEST, small=0.1 * _SAME, told=told)
-    ends = rough.loss.reshape(people, starts)
+    losses = Losses(model, task, space, trials.before, expected, min(TOGETHER, -(-people * starts // 8) * 8))
+    pieces = Pieces(keep, (model, task, expected, starts, seed, space.names, trials.before))
+    groups = np.array_split(np.arange(people), 1 if keep is None else -(-people // _KEPT))
+    found = _found(losses, space.start(model), groups, starts, seed, pieces, told)
+    alike = np.isin(space.names, same)
+    if alike.any():
+        places, ended = share(losses, found.places, alike, FURTHEST)
+        curvature = pooled(losses.curvature(places, np.arange(len(places))), alike)
+        found = Found(places, curvature, np.full(len(places), ended), found.agreed)
+    return Fit(model, trials, space, same, task, *found, starts, excluded, expected)
+
+
+def _found(
+    losses: "Losses",
+    first: Numbers,
+    groups: list[NDArray[np.intp]],
+    starts: int,
+    seed: int,
+    pieces: Pieces,
+    told: Told | None,
+) -> Found:
+    """Search for the best place of each participant, group after group."""
+    found, people = [], sum(map(len, groups))
+
+    def tell(before: int, now: int, share: float) -> None:
+        if told is not None:
+            told((before + share * now) / people)
+
+    for k, who in enumerate(groups):
+        piece = pieces.load(k)
+        if piece is None:
+            piece = _searched(losses, first, who, starts, seed, partial(tell, int(who[0]), len(who)))
+            pieces.save(k, piece)
+        found.append(piece)
+    return Found(*map(np.concatenate, zip(*found, strict=True)))
+
+
+def _searched(
+    losses: "Losses", first: Numbers, who: NDArray[np.intp], starts: int, seed: int, told: Callable[[float], Any]
+) -> Found:
+    """The same for some participants: from several starts roughly, and on from the best of their ends."""
+    rngs = (np.random.default_rng([seed, person]) for person in who)
+    begin = np.stack([first + _SPREAD * rng.standard_normal((starts, len(first))) for rng in rngs])
+    begin[:, 0] = first
+    whose = np.repeat(who, starts)
+    rough = minimise(losses, begin.reshape(len(whose), -1), whose, furthest=FURTHEST, small=0.1 * _SAME, told=told)
+    ends = rough.loss.reshape(len(who), starts)
     agreed = (ends <= ends.min(1, keepdims=True) + _SAME).sum(1)
-    best = rough.place.reshape(people, starts, -1)[everyone, np.argmin(ends, 1)]
-    found = minimise(losses, best, everyone, furthest=FURTHEST, small=_NOTHING)
-    curvature = losses.curvature(found.place)
-    return Fit(model, trials, space, task, found.place, curvature, found.converged, agreed, starts, excluded)
+    best = rough.place.reshape(begin.shape)[np.arange(len(who)), np.argmin(ends, 1)]
+    end = minimise(losses, best, who, furthest=FURTHEST, small=_NOTHING)
+    return Found(end.place, losses.curvature(end.place, who), end.converged, agreed)
 
 
-def usable(trials: Trials, parameters: int) -> tuple[Trials, dict[str, str]]:
+def usable(model: Model, trials: Trials, free: Iterable[str]) -> tuple[Trials, dict[str, str]]:
     """The participants who can be fitted, and why the others cannot."""
-    excluded = dict(trials.excluded)
-    for row, subject in enumerate(trials.subjects):
-        responses = trials.responses[row][trials.scored[row]] if trials.responses is not None else np.zeros(0)
+    check_parameters(model)
+    parameters = len(Space.of(model, free))
+    task, excluded = tasks(model, trials), dict(trials.excluded)
+    for subject, own, scored in zip(trials.subjects, task.responses, task.scored, strict=True):
+        responses = own[scored]
         if len(responses) <= parameters:
             excluded[subject] = f"{len(responses)} responses cannot tell {parameters} parameters"
         elif len(np.unique(responses)) == 1:
@@ -87,7 +143,6 @@ def prepared(
     model: Model, trials: Trials, free: Iterable[str], priors: Mapping[str, tuple[float, float]] | None
 ) -> tuple[Space, Task, Numbers]:
     """The space to search, what there is to explain, and the priors: a row for means, a row for precisions."""
-    check_parameters(model)
     space = Space.of(model, free)
     if not len(space):
         raise ValueError("nothing is free; name at least one parameter to be found")
@@ -120,12 +175,12 @@ class Losses:
         losses, slopes = (np.concatenate(parts)[:count] for parts in zip(*pieces, strict=True))
         return losses, slopes
 
-    def curvature(self, places: Numbers) -> Numbers:
+    def curvature(self, places: Numbers, who: NDArray[np.intp]) -> Numbers:
         """The matrix of second derivatives of each participant's loss, from how its slope turns nearby."""
         people, count = places.shape
         steps = np.concatenate([_NEARBY * np.eye(count), -_NEARBY * np.eye(count)])
         around = (places[:, None] + steps).reshape(-1, count)
-        slopes = self(around, np.repeat(np.arange(people), 2 * count))[1].reshape(people, 2, count, count)
+        slopes = self(around, np.repeat(who, 2 * count))[1].reshape(people, 2, count, count)
         matrix = (slopes[:, 0] - slopes[:, 1]) / (2 * _NEARBY)
         return 0.5 * (matrix + matrix.transpose(0, 2, 1))
 
@@ -140,10 +195,7 @@ class Losses:
 def _loss_and_gradient(
     model: Model, task: Task, expected: Any, places: Any, who: Any, space: Space, before: bool
 ) -> tuple[Array, Array]:
-    def each(place: Array, person: Array) -> tuple[Array, Array]:
-        own = jax.tree.map(lambda part: part[person], task)
-        log_likelihood, slope = with_slope(model, own, space, before, place)
-        off = place - expected[0]
-        return 0.5 * expected[1] @ (off * off) - log_likelihood, expected[1] * off - slope
-
-    return jax.vmap(each)(places, who)
+    own = jax.tree.map(lambda part: part[who], task)
+    log_likelihood, slope = with_slopes(model, own, space, before, places)
+    off = places - expected[0]
+    return 0.5 * (off * off) @ expected[1] - log_likelihood, expected[1] * off - slope

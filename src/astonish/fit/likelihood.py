@@ -12,7 +12,7 @@ from jax import Array
 from astonish.beliefs import BetaBelief
 from astonish.blocks import with_parameters
 from astonish.config import config
-from astonish.domain import parameters
+from astonish.domain import Numbers, parameters
 from astonish.fit.responses import Answer, Response, Seen
 from astonish.fit.space import full_name
 from astonish.learner import Learner, PerContext, State, advance
@@ -62,14 +62,12 @@ class Account(NamedTuple):
 
 def tasks(model: Model, trials: Trials) -> Task:
     """The trials of all participants, stacked, as this model is to explain them."""
-    if trials.responses is None:
-        raise ValueError("there are no responses to explain; name their column, as in Columns(..., response='b')")
-    _check_fits(model, trials)
+    responses = _answers(model, trials)
     given = {f"learner.{name}": trials.given[short] for short, name in _known(model.learner, trials.given).items()}
     scored = trials.scored if trials.before else trials.scored & trials.observed
     if model.response.anchored and trials.before:  # a first answer is where one starts from
-        scored &= _answered_before(trials.starts, ~np.isnan(trials.responses))
-    return Task(trials.outcomes, trials.observed, trials.starts, trials.responses, scored, given)
+        scored &= _answered_before(trials.starts, ~np.isnan(responses))
+    return Task(trials.outcomes, trials.observed, trials.starts, responses, scored, given)
 
 
 def _answered_before(starts: Mask, answered: Mask) -> Mask:
@@ -208,8 +206,10 @@ def moved(state: State, estimate: Any) -> State:
     )
 
 
-def _check_fits(model: Model, trials: Trials) -> None:
-    """Refuse a model that cannot have given such responses."""
+def _answers(model: Model, trials: Trials) -> Numbers:
+    """The responses, unless this model cannot have given them."""
+    if trials.responses is None:
+        raise ValueError("there are no responses to explain; name their column, as in Columns(..., response='b')")
     learner = model.learner.learner if isinstance(model.learner, PerContext) else model.learner
     wide = jax.eval_shape(lambda: learner.estimate(learner.init())).shape
     name, kind = type(model.response).__name__, model.response.kind
@@ -222,3 +222,4 @@ def _check_fits(model: Model, trials: Trials) -> None:
         raise ValueError(f"{name} follows the surprise at an outcome, and so comes after it; give before=False")
     if model.response.anchored:
         moved(model.learner.init(), np.zeros(()))
+    return trials.responses

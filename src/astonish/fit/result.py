@@ -30,12 +30,15 @@ class Fit:
     """Parameters of each participant, a row each, and what the model makes of their trials.
 
     places: where the search ended, on its own scale. curvature: the second derivatives of the loss there.
+    shared: full names of parameters that have one value for all participants; it is repeated in each row.
     agreed: how many of the `starts` searches came to the same end. excluded: who could not be fitted, and why.
+    expected: means and precisions of the priors on the scale of the search, a row each; a precision of 0 is no prior.
     """
 
     model: Model
     trials: Trials
     space: Space
+    shared: tuple[str, ...]
     task: Task
     places: Numbers
     curvature: Numbers
@@ -43,6 +46,7 @@ class Fit:
     agreed: NDArray[np.intp]
     starts: int
     excluded: Mapping[str, str]
+    expected: Numbers
 
     @cached_property
     def values(self) -> Numbers:
@@ -102,14 +106,31 @@ class Fit:
         return np.asarray(self.task.scored.sum(1), np.float64)
 
     @property
+    def parameters(self) -> float:
+        """How many were found for each participant; those that are shared are divided among them."""
+        return len(self.space) - len(self.shared) * (1 - 1 / len(self.places))
+
+    @property
     def aic(self) -> Numbers:
         """Akaike's (1974) criterion; less is better."""
-        return 2 * len(self.space) - 2 * self.log_likelihood
+        return 2 * self.parameters - 2 * self.log_likelihood
 
     @property
     def bic(self) -> Numbers:
         """Schwarz's (1978) criterion; less is better."""
-        return len(self.space) * np.log(self.responses) - 2 * self.log_likelihood
+        return self.parameters * np.log(self.responses) - 2 * self.log_likelihood
+
+    @property
+    def log_evidence(self) -> Numbers:
+        """Of the responses, whatever the parameters, as far as the posterior is normal (Laplace's approximation).
+
+        NaN without a prior for each free parameter, and where the posterior has no peak.
+        """
+        mean, precision = self.expected
+        if not precision.all():
+            return np.full(len(self.places), np.nan)
+        prior = 0.5 * (np.log(precision) - precision * (self.places - mean) ** 2).sum(1)
+        return self.log_likelihood + prior - 0.5 * _log_volume(self.curvature)
 
     def model_of(self, subject: str) -> Model:
         """The model with a participant's values."""
@@ -178,6 +199,12 @@ def _spread(curvature: Numbers) -> Numbers:
         if np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] > 1e-8:
             spread[row] = np.sqrt(np.diagonal(np.linalg.inv(matrix)))
     return spread
+
+
+def _log_volume(curvature: Numbers) -> Numbers:
+    """The logarithm of the determinant; NaN where the loss does not rise in all directions."""
+    risen = ~np.isnan(_spread(curvature)[:, 0])
+    return np.where(risen, np.linalg.slogdet(np.where(risen[:, None, None], curvature, 1.0))[1], np.nan)
 
 
 def _note(space: Space, place: Numbers, spread: Numbers, converged: bool) -> str:

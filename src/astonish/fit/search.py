@@ -34,12 +34,12 @@ def minimise(
     *,
     furthest: float,
     small: float,
-    told: Callable[[int, int], Any] | None = None,
+    told: Callable[[float], Any] | None = None,
 ) -> Found:
     """Go down from each place.
 
     losses: for places, and whose loss each is, the losses and their gradients. furthest: no coordinate goes beyond.
-    small: a step that promises less than this is not taken. told: hears how many searches are done, of how many.
+    small: a step that promises less than this is not taken. told: hears which share of the searches is done.
     """
     place = np.clip(places, -furthest, furthest)
     loss, slope = losses(place, who)
@@ -58,7 +58,7 @@ def minimise(
         converged[at[done]], going[at[done]] = True, False
         at, step, promised = at[~done], step[~done], promised[~done]
         if told is not None:
-            told(len(place) - len(at), len(place))
+            told(1 - len(at) / len(place))
         if not len(at):
             continue
         new = np.clip(place[at] + length[at, None] * step, -furthest, furthest)

@@ -1,15 +1,13 @@
 """What does somebody read who wants to know whether the paper holds? One page, as HTML and as Markdown."""
 
 import re
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
-from importlib.resources import files
-from string import Template
 from typing import NamedTuple
 
 from astonish import __version__
+from astonish.page import page, picture, section, table
 from astonish.paper.claims import FAILS, HOLDS, IN_PART, Claim
 from astonish.paper.figure import Figure
 from astonish.paper.study import Study
@@ -67,17 +65,16 @@ def markdown(results: Sequence[Result], study: Study) -> str:
 def html(results: Sequence[Result], study: Study) -> str:
     """The report in one file, pictures included."""
     claims = [claim for result in results for claim in result.claims]
-    page = files("astonish.paper").joinpath("page.html").read_text(encoding="utf-8")
-    return Template(page).substitute(
-        title=escape(TITLE),
-        count=count(claims),
-        warning=f'<p class="quick">{QUICK}</p>' if study.quick else "",
-        about=escape(ABOUT),
-        version=__version__,
-        command=escape(_command(results, study)),
-        columns="".join(f'<th scope="col">{column}</th>' for column in COLUMNS),
-        claims="\n".join(_row(claim) for claim in claims),
-        figures="\n".join(_picture_in_html(result) for result in results),
+    return page(
+        TITLE,
+        count(claims),
+        ABOUT,
+        _command(results, study),
+        [
+            section("Claims", table(COLUMNS, [_row(claim) for claim in claims], "claims", "Claims")),
+            section("Figures", *(_picture_in_html(result) for result in results)),
+        ],
+        QUICK if study.quick else "",
     )
 
 
@@ -114,9 +111,5 @@ def _row(claim: Claim) -> str:
 
 
 def _picture_in_html(result: Result) -> str:
-    figure, caption = result.figure, escape(result.figure.caption)
-    return (
-        f'<h3 id="{escape(figure.stem)}">{escape(figure.label)}: {escape(figure.title)}</h3>\n'
-        f'<figure><img src="data:image/png;base64,{b64encode(result.png).decode()}" alt="{caption}">\n'
-        f"<figcaption>{caption}</figcaption></figure>"
-    )
+    figure = result.figure
+    return picture(result.png, f"{figure.label}: {figure.title}", figure.stem, figure.caption)

@@ -13,7 +13,8 @@ class Columns:
     subject: who took part; without it, all rows are of one participant, named "1".
     block: where it changes the belief starts anew. Either an id of the block, or 1 on first trials and 0 on all others.
     response: what the participant answered.
-    ignore: where any of these is not 0, False or empty, the response is known, but not to be explained.
+    ignore: where any of these is not 0, False or empty, the response that follows the outcome is known, but not to be
+    explained. It is in the same row if responses are given after the outcome, else in the next row of the block.
     given: columns that give a learner's parameter trial by trial, such as {"noise": "sigma"}.
     """
 

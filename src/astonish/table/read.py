@@ -119,7 +119,8 @@ def _laid_out(
     ignored = np.zeros(len(frame), bool)
     for name in columns.ignore:
         ignored |= cells.flags(frame[name])
-    scored = np.zeros_like(there) if responses is None else np.isfinite(responses) & ~series(ignored)
+    unexplained = _following(series(ignored), starts) if before else series(ignored)
+    scored = np.zeros_like(there) if responses is None else np.isfinite(responses) & ~unexplained
     return Trials(
         frame=_cleaned(frame.iloc[kept].reset_index(drop=True), columns, understood),
         subjects=tuple(name for name in names if name not in few),
@@ -139,6 +140,11 @@ def _laid_out(
         columns=columns,
         guessed=understood.guessed,
     )
+
+
+def _following(marked: Mask, starts: Mask) -> Mask:
+    """The trials that come next in the block."""
+    return np.concatenate([np.zeros_like(marked[:, :1]), marked[:, :-1]], axis=1) & ~starts
 
 
 def _cleaned(frame: pd.DataFrame, columns: Columns, understood: meaning.Meaning) -> pd.DataFrame:

@@ -73,17 +73,18 @@ class Trials:
         if unknown or not chosen:
             which = f"there is no participant {unknown[0]!r}" if unknown else "no participant was named"
             raise ValueError(f"{which}; give some of {', '.join(self.subjects)}")
-        places = [self.subjects.index(name) for name in chosen]
+        return self.at([self.subjects.index(name) for name in chosen], chosen)
+
+    def at(self, places: Any, subjects: tuple[str, ...]) -> "Trials":
+        """The participants at these places, by other names where one of them is there more than once."""
         steps = int((self.rows[places] >= 0).sum(axis=1).max())
-
-        def cut(part: Any) -> Any:
-            return part[places, :steps]
-
         arrays = (self.outcomes, self.observed, self.starts, self.rows, self.responses, self.scored, self.given)
-        outcomes, observed, starts, rows, responses, scored, given = jax.tree.map(cut, arrays)
+        outcomes, observed, starts, rows, responses, scored, given = jax.tree.map(
+            lambda part: part[places, :steps], arrays
+        )
         return replace(
             self,
-            subjects=chosen,
+            subjects=subjects,
             outcomes=outcomes,
             observed=observed,
             starts=starts,

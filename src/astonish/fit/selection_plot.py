@@ -1,0 +1,62 @@
+"""What does a comparison of models of people look like?"""
+
+from itertools import cycle, islice
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.special import stdtrit
+
+from astonish.plot import STYLE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from astonish.fit.compare import Selection
+
+_GOLDEN = 0.6180339887498949  # steps of this size spread dots evenly, however many there are
+
+
+def selection(found: "Selection") -> "Figure":
+    """A: differences in BIC to the baseline. B: shares of people, and protected exceedance probabilities."""
+    names = list(found.table.index)
+    looks = list(islice(cycle(entry["color"] for entry in STYLE["axes.prop_cycle"]), len(names)))
+    with mpl.rc_context(STYLE):
+        figure, (left, right) = plt.subplots(
+            1, 2, sharey=True, figsize=(7, 1.4 + 0.45 * len(names)), width_ratios=(3, 2), layout="constrained"
+        )
+        _differences(left, found, looks)
+        _shares(right, found, looks)
+        left.set_yticks(range(len(names)), names)
+        left.set_ylim(len(names) - 0.5, -0.5)
+        for axis, letter in ((left, "A"), (right, "B")):
+            axis.set_title(letter, loc="left", fontweight="bold")
+            axis.grid(axis="x", lw=0.3)
+            axis.set_axisbelow(True)
+    return figure
+
+
+def _differences(axis: Any, found: "Selection", looks: list[str]) -> None:
+    """A dot for each participant, and the mean with a 95 % confidence interval."""
+    axis.axvline(0, color="0.4", lw=0.8)
+    for place, (name, colour) in enumerate(zip(found.table.index, looks, strict=True)):
+        if name == found.baseline:
+            continue
+        apart = found.people.loc[found.people["model"] == name, "difference"].to_numpy()
+        height = place + 0.5 * (np.arange(len(apart)) * _GOLDEN % 1 - 0.5)
+        axis.plot(apart, height, "o", ms=3, mew=0, color=colour, alpha=0.5)
+        mean, error = found.table["difference"][name], found.table["difference_se"][name]
+        wide = error * stdtrit(max(len(apart) - 1, 1), 0.975)
+        axis.errorbar(mean, place, xerr=np.nan_to_num(wide), fmt="D", ms=4, color="black", capsize=3, zorder=3)
+    axis.set_xlabel(f"BIC less that of {found.baseline}\n(less is better)")
+
+
+def _shares(axis: Any, found: "Selection", looks: list[str]) -> None:
+    table = found.table
+    axis.barh(range(len(table)), table["share"], 0.6, color=looks, alpha=0.6, label="share of people, sd")
+    axis.errorbar(table["share"], range(len(table)), xerr=table["share_std"], fmt="none", ecolor="0.2", capsize=2)
+    style = {"marker": "D", "ms": 5, "ls": "", "mfc": "white", "color": "black"}
+    axis.plot(table["protected"], range(len(table)), **style, label="protected exceedance")
+    axis.set(xlabel="probability", xlim=(0, 1.02))
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=7, ncols=2, columnspacing=1, handlelength=1.2)
