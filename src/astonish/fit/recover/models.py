@@ -85,7 +85,7 @@ def recover_models(
     """Simulate participants with each model, fit all models to each of them, and see which would be chosen.
 
     models: by name, each with the names of its free parameters. participants: so many are simulated with each.
-    truth, spread: by the model's name, what `recover_parameters` takes under these names. starts, keep, told: as for `fit`.
+    truth, spread: by the name of the model, what `recover_parameters` takes. starts, keep, told: as for `fit`.
     """
     free = {name: tuple(names) for name, (_, names) in models.items()}
     _check(models, trials, {"truth": truth or {}, "spread": spread or {}})
