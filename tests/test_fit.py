@@ -317,8 +317,18 @@ def test_an_answer_of_a_sticky_participant_is_the_last_one_or_normal() -> None:
     assert float(answer.log_prob(jnp.array(4.0))) == pytest.approx(math.log(0.7) + stats.norm.logpdf(4, 3, 2))
     assert float(answer.log_prob(jnp.array(1.0))) == pytest.approx(math.log(0.3 + 0.7 * stats.norm.pdf(1, 3, 2)))
     draws = np.asarray(jax.vmap(answer.draw)(jax.random.split(jax.random.key(0), 20_000)))
-    assert (draws == 1.0).mean() == pytest.approx(0.3, abs=0.01)
+    by_chance = np.diff(stats.norm.cdf([0.5, 1.5], 3, 2))[0]  # answers come in whole numbers
+    assert (draws == 1.0).mean() == pytest.approx(0.3 + 0.7 * by_chance, abs=0.01)
+    assert (draws == np.round(draws)).all()
     assert draws.mean() == pytest.approx(float(answer.mean), abs=0.05)
+
+
+def test_someone_who_has_not_answered_yet_has_nothing_to_repeat() -> None:
+    seen = Seen(*map(jnp.asarray, (3.0, 3.0, 1.0, 0.5, jnp.nan)))
+    answer = StickyEstimate(noise=2.0, half=5.0).answer(seen)
+    assert float(answer.log_prob(jnp.array(4.0))) == pytest.approx(stats.norm.logpdf(4, 3, 2))
+    assert float(answer.mean) == 3.0
+    assert np.isfinite(np.asarray(jax.vmap(answer.draw)(jax.random.split(jax.random.key(0), 100)))).all()
 
 
 @pytest.mark.parametrize("size", [0.0, 2.0])

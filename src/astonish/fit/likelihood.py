@@ -66,7 +66,7 @@ def tasks(model: Model, trials: Trials) -> Task:
     given = {f"learner.{name}": trials.given[short] for short, name in _known(model.learner, trials.given).items()}
     scored = trials.scored if trials.before else trials.scored & trials.observed
     if model.response.anchored and trials.before:  # a first answer is where one starts from
-        scored &= _answered_before(trials.starts, ~np.isnan(responses))
+        scored = scored & _answered_before(trials.starts, ~np.isnan(responses))
     return Task(trials.outcomes, trials.observed, trials.starts, responses, scored, given)
 
 

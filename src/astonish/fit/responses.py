@@ -101,7 +101,7 @@ class SometimesTheSame(NamedTuple):
     def draw(self, key: Array) -> Array:
         luck, more = jax.random.split(key)
         same = jnp.log(jax.random.uniform(luck)) < self.log_same
-        return jnp.where(same, self.last, self.other.draw(more))
+        return jnp.where(same, self.last, jnp.round(self.other.draw(more)))
 
 
 class Choice(NamedTuple):
@@ -155,7 +155,10 @@ class StickyEstimate:
         size = _size(seen.estimate - seen.origin)
         odds = self.slope * (size - self.half)
         other = Normal(seen.estimate, self.noise + self.growth * size)
-        return SometimesTheSame(other, seen.last, jax.nn.log_sigmoid(odds), jax.nn.log_sigmoid(-odds))
+        first = jnp.isnan(seen.last)  # with nothing to repeat
+        log_same = jnp.where(first, -jnp.inf, jax.nn.log_sigmoid(odds))
+        log_other = jnp.where(first, 0.0, jax.nn.log_sigmoid(-odds))
+        return SometimesTheSame(other, jnp.where(first, seen.estimate, seen.last), log_same, log_other)
 
 
 @config

@@ -5,7 +5,7 @@ What to find out before any model is fitted to people (Wilson & Collins 2019).
 
 from astonish.fit.recover.models import Confusion, recover_models
 from astonish.fit.recover.needed import Needed, trials_needed
-from astonish.fit.recover.parameters import Recovery, hint, recover_parameters
+from astonish.fit.recover.parameters import Recovery, recover_parameters
 from astonish.fit.recover.plan import planned
 from astonish.fit.recover.simulated import simulated
 
@@ -13,7 +13,6 @@ __all__ = [
     "Confusion",
     "Needed",
     "Recovery",
-    "hint",
     "planned",
     "recover_models",
     "recover_parameters",

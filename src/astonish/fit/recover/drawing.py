@@ -89,7 +89,7 @@ def confusion(found: "Confusion", criterion: str) -> "Figure":
 def needed(found: "Needed") -> "Figure":
     """Correlation of true and found, and the median width of the interval, over the number of trials."""
     table = found.table()
-    panels = {"correlation": "correlation of true and found", "width": "width of the 95 % interval (log scale)"}
+    panels = {"correlation": "correlation of true and found", "width": "width of the 95 % interval"}
     with mpl.rc_context(STYLE):
         figure, axes = plt.subplots(1, 2, figsize=(7, 2.8), layout="constrained")
         for axis, (column, label) in zip(axes, panels.items(), strict=True):

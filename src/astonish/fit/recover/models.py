@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,12 +79,13 @@ def recover_models(
     spread: Mapping[str, Mapping[str, float]] | None = None,
     seed: int = 0,
     starts: int = 5,
+    keep: Path | None = None,
     told: Told | None = None,
 ) -> Confusion:
     """Simulate participants with each model, fit all models to each of them, and see which would be chosen.
 
     models: by name, each with the names of its free parameters. participants: so many are simulated with each.
-    truth, spread: by the model's name, what `recover_parameters` takes under these names.
+    truth, spread: by the name of the model, what `recover_parameters` takes. starts, keep, told: as for `fit`.
     """
     free = {name: tuple(names) for name, (_, names) in models.items()}
     _check(models, trials, {"truth": truth or {}, "spread": spread or {}})
@@ -94,7 +96,7 @@ def recover_models(
     together = repeated(groups[0], participants * len(models))
     everyone = answered(together, np.concatenate([group.responses for group in groups]))
     fits = {
-        name: fit(model, everyone, free[name], starts=starts, seed=seed, told=in_all(told, k, len(models)))
+        name: fit(model, everyone, free[name], starts=starts, seed=seed, keep=keep, told=in_all(told, k, len(models)))
         for k, (name, (model, _)) in enumerate(models.items())
     }
     return Confusion(tuple(models), _table(fits, everyone.subjects, participants))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +53,7 @@ def trials_needed(
     spread: Mapping[str, float] | None = None,
     seed: int = 0,
     starts: int = 5,
+    keep: Path | None = None,
     told: Told | None = None,
 ) -> Needed:
     """Simulate participants, and see how well a fit to the first trials of each would find their parameters.
@@ -64,7 +66,7 @@ def trials_needed(
     recoveries = {}
     for k, count in enumerate(counts):
         heard = in_all(told, k, len(counts))
-        found = fit(model, _first(made, count), space.names, starts=starts, seed=seed, told=heard)
+        found = fit(model, _first(made, count), space.names, starts=starts, seed=seed, keep=keep, told=heard)
         recoveries[count] = Recovery(made.subjects, values, found)
     return Needed(recoveries)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -119,6 +120,7 @@ def recover_parameters(
     spread: Mapping[str, float] | None = None,
     seed: int = 0,
     starts: int = 5,
+    keep: Path | None = None,
     told: Told | None = None,
 ) -> Recovery:
     """Simulate participants whose parameters are known, in these very trials, and see whether a fit finds them again.
@@ -129,7 +131,7 @@ def recover_parameters(
     for parameters of the learner and of 0.3 for those of the response, or what `spread` says by name. A `Fit`: those of
     its participants about whom there is nothing to note, at random. Else a table with a column for each parameter, or
     an array with them in the order of `free`, whose rows are taken in turn.
-    starts, told: as for `fit`.
+    starts, keep, told: as for `fit`.
 
     >>> from astonish import Delta
     >>> from astonish.fit import Estimate, Model
@@ -139,11 +141,11 @@ def recover_parameters(
     >>> model = Model(Delta(rate=0.4), Estimate(noise=2.0))
     >>> found = recover_parameters(model, task, ["rate"], participants=20, starts=1)
     >>> found.summary()[["participants", "correlation"]].round(2).to_dict("index")
-    {'rate': {'participants': 20, 'correlation': 0.98}}
+    {'rate': {'participants': 20, 'correlation': 0.97}}
     """
     space = Space.of(model, free)
     made, values = known_people(model, trials, space, participants, truth, spread, seed)
-    found = fit(model, made, space.names, starts=starts, seed=seed, told=told)
+    found = fit(model, made, space.names, starts=starts, seed=seed, keep=keep, told=told)
     return Recovery(made.subjects, values, found)
 
 
@@ -165,19 +167,8 @@ def known_people(
 
 
 def in_all(told: Told | None, part: int, parts: int) -> Told | None:
-    """Who hears how far one of several fits has come, told how far all have."""
+    """What to tell of one of several fits, so that who hears it knows how far all of them are."""
     return None if told is None else lambda share: told((part + share) / parts)
-
-
-def hint(free: Iterable[str]) -> str:
-    """What to say to someone who is about to fit these parameters.
-
-    >>> hint(["m", "response.noise"])
-    'whether these trials can tell m and response.noise is seen by fitting simulated participants first'
-    """
-    names = list(free)
-    listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-    return f"whether these trials can tell {listed} is seen by fitting simulated participants first"
 
 
 def correlation(a: Numbers, b: Numbers) -> float:

@@ -63,27 +63,13 @@ def planned(
 def repeated(trials: Trials, participants: int) -> Trials:
     """As many participants, named 1, 2, ..., who go through the trials of those that there are, in turn."""
     Domain(1, whole=True).check("participants", participants)
-    chosen = np.arange(participants) % len(trials)
-    parts = {name: _rows_of(getattr(trials, name), chosen) for name in _PER_TRIAL}
-    there = parts["rows"] >= 0
     names = tuple(str(k + 1) for k in range(participants))
-    who = trials.columns.subject or _WHO
-    frame = trials.frame.iloc[parts["rows"][there]].reset_index(drop=True)
+    again = trials.at(np.arange(participants) % len(trials), names)
+    there, who = again.rows >= 0, trials.columns.subject or _WHO
+    frame = trials.frame.iloc[again.rows[there]].reset_index(drop=True)
     frame[who] = np.repeat(np.array(names, object), there.sum(axis=1))
     rows = np.where(there, np.cumsum(there).reshape(there.shape) - 1, -1)
-    columns = replace(trials.columns, subject=who)
-    return replace(trials, **parts | {"rows": rows}, frame=frame, subjects=names, excluded={}, columns=columns)
-
-
-_PER_TRIAL = ("outcomes", "observed", "starts", "rows", "responses", "scored", "given")
-
-
-def _rows_of(part: Any, chosen: Any) -> Any:
-    if part is None:
-        return None
-    if isinstance(part, dict):
-        return {name: values[chosen] for name, values in part.items()}
-    return tuple(each[chosen] for each in part) if isinstance(part, tuple) else part[chosen]
+    return replace(again, frame=frame, rows=rows, excluded={}, columns=replace(trials.columns, subject=who))
 
 
 def _parts(samples: Any) -> tuple[Any, ...]:
