@@ -360,7 +360,7 @@ def test_simulated_answers_are_explained_as_they_were_drawn(before: bool) -> Non
 
 
 def test_the_space_of_a_search_covers_what_is_allowed() -> None:
-    space = Space(("a", "b", "c"), (Domain(), Domain(2.0), Domain(-1.0, 3.0)))
+    space = Space(("a", "b", "c"), (Domain(), Domain(2.0), Domain(-1.0, 3.0)), (0.5, 1.0, 1.0))
     values = np.array([[0.3, 2.5, 2.9], [-5.0, 2.0001, -0.999]])
     places = space.places(values)
     np.testing.assert_allclose(space.values(jnp.asarray(places)), values, rtol=1e-12)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -117,12 +118,19 @@ def _kind(words: Words, trials: Trials) -> str:
 def _response(kind: str, words: Words, trials: Trials) -> Response:
     """A response model, its parameters where a search may begin; those at a bound stay there unless they are free."""
     responses = np.zeros(1) if trials.responses is None else trials.responses
-    noise, anchored = 0.3 * float(np.nanstd(responses)) or 1.0, not words.free_running
+    noise = 0.3 * float(np.nanstd(responses)) or 1.0
+    common: dict[str, Any] = {
+        "noise": noise,
+        "lapse": 0.05 if "lapse" in words.also else 0.0,
+        "low": float(np.nanmin(responses)),
+        "high": float(np.nanmax(responses)),
+        "anchored": not words.free_running,
+    }
     match kind:
         case "estimate":
-            return Estimate(noise, 0.1 if "growth" in words.also else 0.0, anchored)
+            return Estimate(**common, growth=0.1 if "growth" in words.also else 0.0)
         case "sticky":
-            return StickyEstimate(noise, 0.1, noise, -1 / noise, anchored)
+            return StickyEstimate(**common, growth=0.1, half=noise, slope=-1 / noise)
         case "softmax":
-            return Softmax(lapse=0.05 if "lapse" in words.also else 0.0)
+            return Softmax(lapse=common["lapse"])
     return Readout(float(np.nanmean(responses)), noise=noise)

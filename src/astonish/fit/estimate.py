@@ -24,7 +24,7 @@ from astonish.fit.pieces import Found, Pieces
 from astonish.fit.result import Fit
 from astonish.fit.search import minimise
 from astonish.fit.shared import pooled, share
-from astonish.fit.space import FURTHEST, Space
+from astonish.fit.space import Space
 from astonish.precision import as_double, double
 from astonish.run import OPTIONS
 from astonish.table import Trials
@@ -45,6 +45,7 @@ def fit(
     *,
     shared: Iterable[str] = (),
     priors: Mapping[str, tuple[float, float]] | None = None,
+    begin: Any = None,
     starts: int = 10,
     seed: int = 0,
     keep: Path | None = None,
@@ -57,6 +58,7 @@ def fit(
     shared: names of those that have one value for all participants.
     priors: to maximise the posterior instead: for some of these, mean and standard deviation of a normal prior on the
     scale of the search, on which values above a bound are logarithms and values between two are log-odds.
+    begin: values where the first search of each participant starts, a row each; the model's own when left out.
     starts: how many searches for each participant; the others start at random around the first.
     keep: a folder for what is finished; the same fit, begun again after an interruption, goes on from there.
     told: hears now and then which share of the participants is done.
@@ -69,12 +71,13 @@ def fit(
     space, task, expected = prepared(model, trials, free, priors)
     people = len(trials.subjects)
     losses = Losses(model, task, space, trials.before, expected, min(TOGETHER, -(-people * starts // 8) * 8))
-    pieces = Pieces(keep, (model, task, expected, starts, seed, space.names, trials.before))
+    first = np.broadcast_to(space.start(model) if begin is None else space.places(begin), (people, len(space)))
+    pieces = Pieces(keep, (model, task, expected, first, starts, seed, space.names, trials.before))
     groups = np.array_split(np.arange(people), 1 if keep is None else -(-people // _KEPT))
-    found = _found(losses, space.start(model), groups, starts, seed, pieces, told)
+    found = _found(losses, first, space.furthest, groups, starts, seed, pieces, told)
     alike = np.isin(space.names, same)
     if alike.any():
-        places, ended = share(losses, found.places, alike, FURTHEST)
+        places, ended = share(losses, found.places, alike, space.furthest)
         curvature = pooled(losses.curvature(places, np.arange(len(places))), alike)
         found = Found(places, curvature, np.full(len(places), ended), found.agreed)
     return Fit(model, trials, space, same, task, *found, starts, excluded, expected)
@@ -83,6 +86,7 @@ def fit(
 def _found(
     losses: "Losses",
     first: Numbers,
+    furthest: Numbers,
     groups: list[NDArray[np.intp]],
     starts: int,
     seed: int,
@@ -99,25 +103,31 @@ def _found(
     for k, who in enumerate(groups):
         piece = pieces.load(k)
         if piece is None:
-            piece = _searched(losses, first, who, starts, seed, partial(tell, int(who[0]), len(who)))
+            piece = _searched(losses, first, furthest, who, starts, seed, partial(tell, int(who[0]), len(who)))
             pieces.save(k, piece)
         found.append(piece)
     return Found(*map(np.concatenate, zip(*found, strict=True)))
 
 
 def _searched(
-    losses: "Losses", first: Numbers, who: NDArray[np.intp], starts: int, seed: int, told: Callable[[float], Any]
+    losses: "Losses",
+    first: Numbers,
+    furthest: Numbers,
+    who: NDArray[np.intp],
+    starts: int,
+    seed: int,
+    told: Callable[[float], Any],
 ) -> Found:
     """The same for some participants: from several starts roughly, and on from the best of their ends."""
     rngs = (np.random.default_rng([seed, person]) for person in who)
-    begin = np.stack([first + _SPREAD * rng.standard_normal((starts, len(first))) for rng in rngs])
-    begin[:, 0] = first
+    begin = np.stack([first[person] + _SPREAD * next(rngs).standard_normal((starts, first.shape[1])) for person in who])
+    begin[:, 0] = first[who]
     whose = np.repeat(who, starts)
-    rough = minimise(losses, begin.reshape(len(whose), -1), whose, furthest=FURTHEST, small=0.1 * _SAME, told=told)
+    rough = minimise(losses, begin.reshape(len(whose), -1), whose, furthest=furthest, small=0.1 * _SAME, told=told)
     ends = rough.loss.reshape(len(who), starts)
     agreed = (ends <= ends.min(1, keepdims=True) + _SAME).sum(1)
     best = rough.place.reshape(begin.shape)[np.arange(len(who)), np.argmin(ends, 1)]
-    end = minimise(losses, best, who, furthest=FURTHEST, small=_NOTHING)
+    end = minimise(losses, best, who, furthest=furthest, small=_NOTHING)
     return Found(end.place, losses.curvature(end.place, who), end.converged, agreed)
 
 

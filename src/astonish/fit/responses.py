@@ -104,6 +104,28 @@ class SometimesTheSame(NamedTuple):
         return jnp.where(same, self.last, jnp.round(self.other.draw(more)))
 
 
+class SometimesAnything(NamedTuple):
+    """What was meant, or else any number from `low` to `high`."""
+
+    meant: Answer
+    lapse: Array
+    low: Array
+    high: Array
+
+    @property
+    def mean(self) -> Array:
+        return (1 - self.lapse) * self.meant.mean + self.lapse * 0.5 * (self.low + self.high)
+
+    def log_prob(self, response: Array) -> Array:
+        anything = jnp.log(self.lapse) - jnp.log(self.high - self.low)
+        return jnp.logaddexp(jnp.log1p(-self.lapse) + self.meant.log_prob(response), anything)
+
+    def draw(self, key: Array) -> Array:
+        luck, where, more = jax.random.split(key, 3)
+        anything = self.low + (self.high - self.low) * jax.random.uniform(where, dtype=self.low.dtype)
+        return jnp.where(jax.random.uniform(luck) < self.lapse, anything, self.meant.draw(more))
+
+
 class Choice(NamedTuple):
     """One of several, by number."""
 
@@ -125,15 +147,20 @@ class Estimate:
     """Says what the learner thinks, a number, with some noise.
 
     noise: its standard deviation. growth: how much larger that is for every unit by which the estimate moves.
+    lapse: how often the answer is any number from `low` to `high` instead.
     """
 
     noise: Number = parameter(default=1.0, domain=POSITIVE)
     growth: Number = parameter(default=0.0, domain=Domain(0.0))
+    lapse: Number = parameter(default=0.0, domain=Domain(0.0, 1.0))
+    low: Number = parameter(default=0.0, domain=Domain())
+    high: Number = parameter(default=1.0, domain=Domain())
     anchored: bool = field(default=True, metadata={"static": True})
     kind: ClassVar[str] = "estimate"
 
-    def answer(self, seen: Seen) -> Normal:
-        return Normal(seen.estimate, self.noise + self.growth * _size(seen.estimate - seen.origin))
+    def answer(self, seen: Seen) -> Answer:
+        meant = Normal(seen.estimate, self.noise + self.growth * _size(seen.estimate - seen.origin))
+        return _lapsing(meant, self.lapse, self.low, self.high)
 
 
 @config
@@ -146,19 +173,23 @@ class StickyEstimate:
 
     noise: Number = parameter(default=1.0, domain=POSITIVE)
     growth: Number = parameter(default=0.0, domain=Domain(0.0))
+    lapse: Number = parameter(default=0.0, domain=Domain(0.0, 1.0))
+    low: Number = parameter(default=0.0, domain=Domain())
+    high: Number = parameter(default=1.0, domain=Domain())
     half: Number = parameter(default=0.0, domain=Domain())
     slope: Number = parameter(default=-1.0, domain=Domain())
     anchored: bool = field(default=True, metadata={"static": True})
     kind: ClassVar[str] = "estimate"
 
-    def answer(self, seen: Seen) -> SometimesTheSame:
+    def answer(self, seen: Seen) -> Answer:
         size = _size(seen.estimate - seen.origin)
         odds = self.slope * (size - self.half)
         other = Normal(seen.estimate, self.noise + self.growth * size)
         first = jnp.isnan(seen.last)  # with nothing to repeat
         log_same = jnp.where(first, -jnp.inf, jax.nn.log_sigmoid(odds))
         log_other = jnp.where(first, 0.0, jax.nn.log_sigmoid(-odds))
-        return SometimesTheSame(other, jnp.where(first, seen.estimate, seen.last), log_same, log_other)
+        meant = SometimesTheSame(other, jnp.where(first, seen.estimate, seen.last), log_same, log_other)
+        return _lapsing(meant, self.lapse, self.low, self.high)
 
 
 @config
@@ -197,6 +228,13 @@ class Readout:
     def answer(self, seen: Seen) -> Normal:
         mean = self.offset + self.slope * seen.surprise
         return Normal(mean, jnp.broadcast_to(jnp.asarray(self.noise, mean.dtype), mean.shape))
+
+
+def _lapsing(meant: Answer, lapse: Number, low: Number, high: Number) -> Answer:
+    """An answer that may be a lapse; as it was meant where lapses are ruled out."""
+    if isinstance(lapse, float | int) and lapse == 0:
+        return meant
+    return SometimesAnything(meant, *(jnp.asarray(part, meant.mean.dtype) for part in (lapse, low, high)))
 
 
 def _size(step: Array) -> Array:

@@ -32,13 +32,14 @@ def minimise(
     places: Numbers,
     who: NDArray[np.intp],
     *,
-    furthest: float,
+    furthest: Numbers | float,
     small: float,
     told: Callable[[float], Any] | None = None,
 ) -> Found:
     """Go down from each place.
 
-    losses: for places, and whose loss each is, the losses and their gradients. furthest: no coordinate goes beyond.
+    losses: for places, and whose loss each is, the losses and their gradients. furthest: no coordinate goes beyond
+    its own.
     small: a step that promises less than this is not taken. told: hears which share of the searches is done.
     """
     place = np.clip(places, -furthest, furthest)
@@ -82,7 +83,7 @@ def _norm(vectors: Numbers) -> Numbers:
     return np.abs(vectors).max(1)
 
 
-def _step(inverse: Numbers, slope: Numbers, place: Numbers, furthest: float) -> Numbers:
+def _step(inverse: Numbers, slope: Numbers, place: Numbers, furthest: Numbers | float) -> Numbers:
     """The step of each search: downhill, not too long, and along the edge for those that are there."""
     outward = (np.abs(place) >= furthest) & (place * slope < 0)
     free = np.where(outward, 0.0, slope)

@@ -12,7 +12,7 @@ from astonish.fit.search import Losses
 Mask = NDArray[np.bool_]
 
 
-def share(losses: Losses, places: Numbers, shared: Mask, furthest: float) -> tuple[Numbers, bool]:
+def share(losses: Losses, places: Numbers, shared: Mask, furthest: Numbers) -> tuple[Numbers, bool]:
     """The best places if those coordinates are the same in all rows, and whether the search came to an end.
 
     places: the best places of each participant alone, from where the search starts.
@@ -30,7 +30,8 @@ def share(losses: Losses, places: Numbers, shared: Mask, furthest: float) -> tup
         return loss.sum(), np.concatenate([slope[:, shared].sum(0), slope[:, ~shared].ravel()])
 
     start = np.concatenate([np.median(places[:, shared], 0), places[:, ~shared].ravel()])
-    bounds = [(-furthest, furthest)] * len(start)
+    ends = np.concatenate([furthest[shared], np.tile(furthest[~shared], len(places))])
+    bounds = list(zip(-ends, ends, strict=True))
     options = {"maxiter": 2000, "maxfun": 5000, "ftol": 1e-13, "gtol": 1e-6}
     found = minimize(joint, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return assembled(np.asarray(found.x)), bool(found.success)

@@ -42,7 +42,7 @@ def recovery(found: "Recovery") -> "Figure":
 def _found_again(axis: Any, found: "Recovery", k: int, row: Any) -> None:
     table = found.table()
     own = table[table["parameter"] == found.names[k]]
-    space, inside = _alone(found.fit.space, k), found.inside()[:, k]
+    space, inside = found.fit.space.only(k), found.inside()[:, k]
     columns = (own[name].to_numpy()[inside] for name in ("true", "found", "low", "high"))
     true, value, low, high = (space.places(values[:, None])[:, 0] for values in columns)
     bars = np.nan_to_num(np.stack([value - low, high - value]))
@@ -120,8 +120,3 @@ def _marks(space: Space, ends: tuple[float, float]) -> list[tuple[float, str]]:
     with double():
         values = np.asarray(space.values(jnp.asarray(places[:, None])))[:, 0]
     return [(float(place), f"{value:.2g}") for place, value in zip(places, values, strict=True)]
-
-
-def _alone(space: Space, k: int) -> Space:
-    """The space of one of its parameters."""
-    return Space(space.names[k : k + 1], space.domains[k : k + 1])
