@@ -137,7 +137,7 @@ def _refused(*words: str | Path) -> str:
         (("--learner", "delta:speed"), "there is no parameter 'speed'; known are rate, start"),
         (("--set", "speed=3"), "has no 'speed'"),
         (("--respond", "shout"), "--respond shout is not known; give one of estimate, sticky, softmax, readout"),
-        (("--respond", "softmax"), "choice"),
+        (("--respond", "softmax"), "a choice is among outcomes, but these are numbers"),
         (("--also", "laps"), "there is no parameter 'laps'; known are noise, growth, lapse"),
         (("--learner", "message-passing"), "cannot go on from someone's answers; give a response that is not anchored"),
         (("--starts", "0"), "starts = 0 is no search; give at least 1"),

@@ -3,10 +3,9 @@
 from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
+from importlib.metadata import version
 from importlib.resources import files
 from string import Template
-
-from astonish import __version__
 
 
 def page(title: str, lead: str, about: str, command: str, sections: Sequence[str], warning: str = "") -> str:
@@ -17,7 +16,7 @@ def page(title: str, lead: str, about: str, command: str, sections: Sequence[str
         lead=escape(lead),
         warning=f'<p class="quick">{escape(warning)}</p>' if warning else "",
         about=escape(about),
-        version=__version__,
+        version=version("astonish"),
         command=escape(command),
         body="\n".join(sections),
     )

@@ -1,6 +1,7 @@
 """What does a comparison of models of people look like?"""
 
 from itertools import cycle, islice
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -28,13 +29,19 @@ def selection(found: "Selection") -> "Figure":
         )
         _differences(left, found, looks)
         _shares(right, found, looks)
-        left.set_yticks(range(len(names)), names)
+        left.set_yticks(range(len(names)), [_broken(name) for name in names])
         left.set_ylim(len(names) - 0.5, -0.5)
         for axis, letter in ((left, "A"), (right, "B")):
             axis.set_title(letter, loc="left", fontweight="bold")
             axis.grid(axis="x", lw=0.3)
             axis.set_axisbelow(True)
+        figure.legend(*right.get_legend_handles_labels(), loc="outside lower right", fontsize=7, ncols=2)
     return figure
+
+
+def _broken(name: str) -> str:
+    """A name on several lines if it is long."""
+    return "\n".join(wrap(name.replace(":", ": ").replace(",", ", "), 22))
 
 
 def _differences(axis: Any, found: "Selection", looks: list[str]) -> None:
@@ -59,4 +66,3 @@ def _shares(axis: Any, found: "Selection", looks: list[str]) -> None:
     style = {"marker": "D", "ms": 5, "ls": "", "mfc": "white", "color": "black"}
     axis.plot(table["protected"], range(len(table)), **style, label="protected exceedance")
     axis.set(xlabel="probability", xlim=(0, 1.02))
-    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=7, ncols=2, columnspacing=1, handlelength=1.2)
