@@ -100,13 +100,13 @@ def compare_elpd(elpd: Mapping[str, HeldOut | Any], baseline: str | None = None)
     is none), or one number for each participant. More is better.
 
     The columns: `elpd`, the sum of all; `difference`, to that of the baseline (the first model if left out), with its
-    standard error over participants; `best` and `better`, as those after it, as in `compare_fits`, with these
-    predictions as evidence.
+    standard error over participants; the others as in `compare_fits`, with these predictions as evidence. A few
+    responses of which a model was all too sure may outweigh all others in a sum: look at `better` as well.
 
     >>> compare_elpd({"one": [-3.0, -4.0, -6.0], "other": [-4.0, -6.0, -6.5]})[["elpd", "difference", "best"]]
-            elpd  difference  best
-    one    -13.0         0.0     3
-    other  -16.5        -3.5     0
+           elpd  difference  best
+    one   -13.0         0.0     3
+    other -16.5        -3.5     0
     """
     from pandas import DataFrame
 
