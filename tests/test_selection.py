@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from groupBMC.groupBMC import GroupBMC
 from matplotlib import pyplot as plt
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
 from astonish import Delta, Gaussian, Nassar2012, Smile
 from astonish.fit import (
@@ -23,6 +23,7 @@ from astonish.fit import (
     compare_fits,
     fit,
     held_out,
+    psis_loo,
     select,
 )
 from astonish.fit.likelihood import simulate, tasks
@@ -228,23 +229,73 @@ def test_what_makes_no_sense_is_refused(fits: dict[str, dict[str, Fit]], make: A
         make(fits["SMiLe"])
 
 
-def test_evidence_is_the_integral_over_all_parameters(answers: dict[str, Trials]) -> None:
+PRIORS = {"rate": (0.0, 1.0), "response.noise": (0.5, 0.5)}
+
+
+@pytest.fixture(scope="module")
+def expected(answers: dict[str, Trials]) -> Fit:
+    """Two participants, fitted with priors."""
     model, free = MODELS["delta rule"]
-    priors = {"rate": (0.0, 1.0), "response.noise": (0.5, 0.5)}
-    trials = answers["delta rule"].only("ab")
-    each = fit(model, trials, free, priors=priors, starts=3)
+    return fit(model, answers["delta rule"].only("ab"), free, priors=PRIORS, starts=3)
+
+
+def _everywhere(trials: Trials, row: int) -> tuple[Any, Any, float]:
+    """On a grid of parameters: log-priors, log-likelihoods of each response, and the size of a cell."""
     rates, noises = np.meshgrid(np.linspace(-2.5, 2.5, 201), np.linspace(-0.5, 1.8, 101), indexing="ij")
+    prior = stats.norm(0, 1).logpdf(rates) + stats.norm(0.5, 0.5).logpdf(noises)
+    each = [
+        stats.norm.logpdf(step, stats.logistic.cdf(rates) * error, np.exp(noises))
+        for error, step in zip(*_steps(trials, row), strict=True)
+    ]
+    return prior, np.stack(each), float((rates[1, 0] - rates[0, 0]) * (noises[0, 1] - noises[0, 0]))
+
+
+def test_evidence_is_the_integral_over_all_parameters(expected: Fit) -> None:
     for row in range(2):
-        log = stats.norm(0, 1).logpdf(rates) + stats.norm(0.5, 0.5).logpdf(noises)
-        for error, step in zip(*_steps(trials, row), strict=True):
-            log += stats.norm.logpdf(step, stats.logistic.cdf(rates) * error, np.exp(noises))
-        cell = (rates[1, 0] - rates[0, 0]) * (noises[0, 1] - noises[0, 0])
-        exact = np.log(np.exp(log - log.max()).sum() * cell) + log.max()
-        assert each.log_evidence[row] == pytest.approx(exact, abs=0.05)
-    both = {"one": each, "other": fit(model, trials, free, priors={**priors, "rate": (3.0, 0.1)}, starts=3)}
-    table = compare_fits(both, evidence="laplace").table
-    assert table["log_evidence"]["one"] == pytest.approx(each.log_evidence.sum())
+        prior, each, cell = _everywhere(expected.trials, row)
+        exact = special.logsumexp(prior + each.sum(0)) + np.log(cell)
+        assert expected.log_evidence[row] == pytest.approx(exact, abs=0.05)
+    model, free = MODELS["delta rule"]
+    wrong = fit(model, expected.trials, free, priors={**PRIORS, "rate": (3.0, 0.1)}, starts=3)
+    table = compare_fits({"one": expected, "other": wrong}, evidence="laplace").table
+    assert table["log_evidence"]["one"] == pytest.approx(expected.log_evidence.sum())
     assert table["share"]["one"] > 0.6
+
+
+def test_each_response_is_predicted_from_all_others(expected: Fit) -> None:
+    found = psis_loo(expected, draws=2000, seed=6)
+    assert found.subjects == ("a", "b")
+    for row in range(2):
+        prior, each, _ = _everywhere(expected.trials, row)
+        posterior = prior + each.sum(0)
+        exact = special.logsumexp(posterior) - special.logsumexp(posterior - each, axis=(1, 2))
+        assert found.log_likelihood[row] == pytest.approx(exact, abs=0.03)
+        assert found.total[row] == pytest.approx(exact.sum(), abs=0.1)
+    assert found.pareto_k is not None
+    assert (found.pareto_k < 0.7).all()
+    np.testing.assert_array_equal(psis_loo(expected, draws=2000, seed=6).total, found.total)
+
+
+def test_without_a_peak_there_is_nothing_to_draw_from(expected: Fit) -> None:
+    flat = expected.curvature.copy()
+    flat[0] = 0.0
+    found = psis_loo(replace(expected, curvature=flat), draws=100)
+    assert found.subjects == ("b",)
+    assert found.excluded == {"a": "the posterior has no peak"}
+    both = psis_loo(expected, draws=100)
+    with pytest.raises(
+        ValueError, match="one and other differ in participant a; give both the same participants, by o"
+    ):
+        compare_elpd({"one": both, "other": found})
+    table = compare_elpd({"one": both.only("b"), "other": found, "own": np.zeros((1, BLOCKS * LENGTH))})
+    assert table["best"].sum() == 1
+    assert found.pareto_k is not None
+    assert table["doubtful"]["other"] == (found.pareto_k > 0.7).mean()
+    assert np.isnan(table["doubtful"]["own"])
+    with pytest.raises(ValueError, match="there is no participant 'z'; give some of a, b"):
+        both.only("z")
+    with pytest.raises(ValueError, match="draws = 10 is not allowed"):
+        psis_loo(expected, draws=10)
 
 
 def _steps(trials: Trials, row: int) -> tuple[Any, Any]:

@@ -4,6 +4,7 @@ from astonish.fit.compare import Selection, compare_elpd, compare_fits
 from astonish.fit.estimate import fit
 from astonish.fit.held_out import HeldOut, held_out
 from astonish.fit.likelihood import Model
+from astonish.fit.loo import psis_loo
 from astonish.fit.responses import Estimate, Readout, Softmax, StickyEstimate
 from astonish.fit.result import Fit
 from astonish.fit.selection import select
@@ -21,5 +22,6 @@ __all__ = [
     "compare_fits",
     "fit",
     "held_out",
+    "psis_loo",
     "select",
 ]
