@@ -4,6 +4,7 @@ from astonish.fit.compare import Selection, compare_elpd, compare_fits
 from astonish.fit.estimate import fit
 from astonish.fit.held_out import HeldOut, held_out
 from astonish.fit.likelihood import Model
+from astonish.fit.loo import psis_loo
 from astonish.fit.recover import planned, recover_models, recover_parameters, simulated, trials_needed
 from astonish.fit.responses import Estimate, Readout, Softmax, StickyEstimate
 from astonish.fit.result import Fit
@@ -25,6 +26,7 @@ __all__ = [
     "planned",
     "recover_models",
     "recover_parameters",
+    "psis_loo",
     "select",
     "simulated",
     "trials_needed",

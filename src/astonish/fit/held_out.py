@@ -16,20 +16,32 @@ Folds = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What `held_out` has found.
+    """How well responses were predicted that were left out.
 
-    log_likelihood: of each response, from parameters that were found without its block; a row for each participant, NaN
-    where nothing was to be explained. excluded: who could not be fitted, and why.
+    log_likelihood: of each response, from what was found without its block (or without itself); a row for each
+    participant, NaN where nothing was to be explained. excluded: who could not be fitted, and why.
+    pareto_k: of `psis_loo`, for each response; where it is above 0.7, the prediction is not to be trusted.
     """
 
     subjects: tuple[str, ...]
     log_likelihood: Numbers
     excluded: Mapping[str, str]
+    pareto_k: Numbers | None = None
 
     @property
     def total(self) -> Numbers:
         """Of all of a participant's responses."""
         return np.asarray(np.nansum(self.log_likelihood, axis=1))
+
+    def only(self, subjects: Iterable[str]) -> "HeldOut":
+        """The same of these participants alone, in this order."""
+        chosen = tuple(subjects)
+        unknown = [who for who in chosen if who not in self.subjects]
+        if unknown:
+            raise ValueError(f"there is no participant {unknown[0]!r}; give some of {', '.join(self.subjects)}")
+        rows = [self.subjects.index(who) for who in chosen]
+        trust = None if self.pareto_k is None else self.pareto_k[rows]
+        return replace(self, subjects=chosen, log_likelihood=self.log_likelihood[rows], pareto_k=trust)
 
 
 def held_out(

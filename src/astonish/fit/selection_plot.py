@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from scipy.special import stdtrit
 
 from astonish.plot import STYLE
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from astonish.fit.compare import Selection
 
 _GOLDEN = 0.6180339887498949  # steps of this size spread dots evenly, however many there are
+_PROTECTED: Any = {"marker": "D", "ms": 5, "ls": "", "mfc": "white", "color": "black"}
 
 
 def selection(found: "Selection") -> "Figure":
@@ -35,7 +38,7 @@ def selection(found: "Selection") -> "Figure":
             axis.set_title(letter, loc="left", fontweight="bold")
             axis.grid(axis="x", lw=0.3)
             axis.set_axisbelow(True)
-        figure.legend(*right.get_legend_handles_labels(), loc="outside lower right", fontsize=7, ncols=2)
+        figure.legend(handles=_legend(), loc="outside upper center", ncols=4, fontsize=7)
     return figure
 
 
@@ -56,13 +59,21 @@ def _differences(axis: Any, found: "Selection", looks: list[str]) -> None:
         mean, error = found.table["difference"][name], found.table["difference_se"][name]
         wide = error * stdtrit(max(len(apart) - 1, 1), 0.975)
         axis.errorbar(mean, place, xerr=np.nan_to_num(wide), fmt="D", ms=4, color="black", capsize=3, zorder=3)
-    axis.set_xlabel(f"BIC less that of {found.baseline}\n(less is better)")
+    axis.set_xlabel(f"BIC relative to {found.baseline} (less is better)")
 
 
 def _shares(axis: Any, found: "Selection", looks: list[str]) -> None:
-    table = found.table
-    axis.barh(range(len(table)), table["share"], 0.6, color=looks, alpha=0.6, label="share of people, sd")
-    axis.errorbar(table["share"], range(len(table)), xerr=table["share_std"], fmt="none", ecolor="0.2", capsize=2)
-    style = {"marker": "D", "ms": 5, "ls": "", "mfc": "white", "color": "black"}
-    axis.plot(table["protected"], range(len(table)), **style, label="protected exceedance")
+    table, places = found.table, range(len(found.table))
+    axis.barh(places, table["share"], 0.6, color=looks, alpha=0.6)
+    axis.errorbar(table["share"], places, xerr=table["share_std"], fmt="none", ecolor="0.2", capsize=2)
+    axis.plot(table["protected"], places, **_PROTECTED, clip_on=False, zorder=3)
     axis.set(xlabel="probability", xlim=(0, 1.02))
+
+
+def _legend() -> list[Any]:
+    return [
+        Line2D([], [], ls="", marker="o", ms=3, color="0.5", label="a participant"),
+        Line2D([], [], ls="-", marker="D", ms=4, color="black", label="mean, 95 % interval"),
+        Patch(color="0.7", label="share of people, sd"),
+        Line2D([], [], **_PROTECTED, label="protected exceedance probability"),
+    ]
