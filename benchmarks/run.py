@@ -15,6 +15,7 @@ import astonish
 import change_points
 import detection
 import figure8
+import fits
 import gaussian
 import growth
 import imports
@@ -29,7 +30,7 @@ def main() -> None:
     start = time.perf_counter()
     introduce(core)
     targets: list[Target] = []
-    for question in (maze, online_em, figure8, gaussian, streaming, change_points, detection, growth, imports):
+    for question in (maze, online_em, figure8, gaussian, streaming, change_points, detection, fits, growth, imports):
         targets += question.report()
     rows = [[t.name, t.wanted, t.measured, "yes" if t.met else "NO"] for t in targets]
     show("Targets", ["target", "wanted", "measured", "met"], rows)
