@@ -316,3 +316,19 @@ def test_a_regression_without_features_predicts_noise_alone() -> None:
     family = Regression(2, noise=0.7)
     found = expfam.log_evidence(family, family.prior(), (np.zeros(2), 1.3))
     assert float(found) == pytest.approx(stats.norm(0, 0.7).logpdf(1.3), rel=1e-12)
+
+
+@pytest.mark.parametrize("apart", [1e-5, 1e-7, 1e-9, 1e-11])
+def test_gradient_of_gamma_where_belief_and_target_almost_coincide(apart: float) -> None:
+    """As they do when a prediction comes true: the slope there is the limit of slopes further off, not rounding."""
+
+    def of_gaussian(apart: Any) -> Any:
+        return rule.smile(Gaussian(25.0), GaussianBelief(jnp.asarray(31.0), (25 * (1 - apart)) ** -2.0), 31.0, 0.06).gamma
+
+    def of_dirichlet(apart: Any) -> Any:
+        belief = DirichletBelief(jnp.array([1.0, 2.0, 1.0]) + apart * jnp.array([1.0, -1.0, 0.5]))
+        return rule.smile(Dirichlet(3), belief, 1, 0.1).gamma
+
+    for gamma in (of_gaussian, of_dirichlet):
+        limit = (gamma(2e-2) - gamma(1e-2)) / 1e-2
+        assert float(jax.grad(gamma)(apart)) == pytest.approx(float(limit), rel=0.05)
