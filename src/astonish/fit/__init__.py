@@ -1,10 +1,11 @@
 """Which parameters, and which learner, explain what people did?"""
 
-from astonish.fit.compare import Selection, compare_elpd, compare_fits
+from astonish.fit.compare import Selection, compare_fits
 from astonish.fit.estimate import fit
 from astonish.fit.held_out import HeldOut, held_out
 from astonish.fit.likelihood import Model
 from astonish.fit.loo import psis_loo
+from astonish.fit.predictions import compare_elpd
 from astonish.fit.recover import planned, recover_models, recover_parameters, simulated, trials_needed
 from astonish.fit.responses import Estimate, Readout, Softmax, StickyEstimate
 from astonish.fit.result import Fit

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from astonish.domain import Domain, Numbers
-from astonish.fit.held_out import HeldOut
+from astonish.domain import Numbers
 from astonish.fit.result import Fit
 from astonish.fit.selection import Shares, select
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 EVIDENCE = ("bic", "laplace")
-DOUBTFUL = 0.7  # Pareto's k beyond which importance weights are not to be trusted (Vehtari et al. 2024)
 
 
 @dataclass(frozen=True)
@@ -79,9 +77,9 @@ def compare_fits(fits: Mapping[str, Fit], baseline: str | None = None, evidence:
         **{part: values.sum(0) for part, values in scores.items()},
         "mean_aic": scores["aic"].mean(0),
         "mean_bic": scores["bic"].mean(0),
-        **_differences(scores["bic"], place, np.mean),
-        **_winners(-scores["bic"], place),
-        **_shares(shares),
+        **differences(scores["bic"], place, np.mean),
+        **winners(-scores["bic"], place),
+        **shares_of(shares),
     }
     people = {
         "participant": np.repeat(np.array(subjects, object), len(fits)),
@@ -93,52 +91,21 @@ def compare_fits(fits: Mapping[str, Fit], baseline: str | None = None, evidence:
     return Selection(DataFrame(columns, list(fits)), DataFrame(people), baseline, shares, excluded)
 
 
-def compare_elpd(elpd: Mapping[str, HeldOut | Any], baseline: str | None = None) -> "DataFrame":
-    """Compare models by how well they predict what they were not fitted to.
-
-    elpd: by the names of models, what `held_out` or `psis_loo` gives; or numbers from elsewhere: a row for each
-    participant and a column for each trial (NaN where there is none), or one number for each participant. More is
-    better.
-
-    The columns: `elpd`, the sum of all; `difference`, to that of the baseline (the first model if left out), with its
-    standard error over participants; the others as in `compare_fits`, with these predictions as evidence. A few
-    responses of which a model was all too sure may outweigh all others in a sum: look at `better` as well. Of
-    `psis_loo`, `doubtful` is the share of predictions that are not to be trusted.
-
-    >>> compare_elpd({"one": [-3.0, -4.0, -6.0], "other": [-4.0, -6.0, -6.5]})[["elpd", "difference", "best"]]
-           elpd  difference  best
-    one   -13.0         0.0     3
-    other -16.5        -3.5     0
-    """
-    from pandas import DataFrame
-
-    names, baseline = list(elpd), _baseline(elpd, baseline)
-    each = _each(elpd)
-    place, shares = names.index(baseline), select(each)
-    columns = {
-        "elpd": each.sum(0),
-        **_differences(each, place, np.sum),
-        **_winners(each, place),
-        **_shares(shares),
-    }
-    if any(_trust(part) is not None for part in elpd.values()):
-        columns["doubtful"] = np.array([_doubtful(_trust(part)) for part in elpd.values()])
-    return DataFrame(columns, names)
-
-
-def _differences(scores: Numbers, place: int, total: Any) -> dict[str, Numbers]:
+def differences(scores: Numbers, place: int, total: Any) -> dict[str, Numbers]:
     """The mean, or sum, over participants of what sets each model apart from the baseline, and its standard error."""
     apart, count = scores - scores[:, [place]], len(scores)
     error = apart.std(0, ddof=1) / np.sqrt(count) if count > 1 else np.full(scores.shape[1], np.nan)
     return {"difference": total(apart, axis=0), "difference_se": error * (count if total is np.sum else 1)}
 
 
-def _winners(goodness: Numbers, place: int) -> dict[str, Numbers]:
+def winners(goodness: Numbers, place: int) -> dict[str, Numbers]:
+    """For how many participants each model is best, and better than the baseline."""
     best = np.bincount(goodness.argmax(1), minlength=goodness.shape[1])
     return {"best": best, "better": (goodness > goodness[:, [place]]).sum(0)}
 
 
-def _shares(shares: Shares) -> dict[str, Numbers]:
+def shares_of(shares: Shares) -> dict[str, Numbers]:
+    """What is known of the share of people who use each model, as columns of a table."""
     return {
         "share": shares.mean,
         "share_std": shares.std,
@@ -150,10 +117,11 @@ def _shares(shares: Shares) -> dict[str, Numbers]:
 def _check(fits: Mapping[str, Fit], baseline: str | None, evidence: str) -> str:
     if evidence not in EVIDENCE:
         raise ValueError(f"evidence = {evidence!r} is not allowed; give one of {', '.join(EVIDENCE)}")
-    return _baseline(fits, baseline)
+    return baseline_of(fits, baseline)
 
 
-def _baseline(models: Mapping[str, Any], baseline: str | None) -> str:
+def baseline_of(models: Mapping[str, Any], baseline: str | None) -> str:
+    """The model to which the others are compared: the one named, or the first."""
     if not isinstance(models, Mapping) or len(models) < 2:
         raise ValueError(
             f'got {models!r}; give two models or more by name, such as {{"SMiLe": ..., "delta rule": ...}}'
@@ -214,45 +182,3 @@ def _known(evidence: Numbers, subjects: list[str], names: list[str]) -> Numbers:
             f"the log-evidence of {name} for participant {who} is not known; fit it with priors for all free parameters"
         )
     return evidence
-
-
-def _each(elpd: Mapping[str, Any]) -> Numbers:
-    """A row for each participant, a column for each model."""
-    _check_same_people({name: part.subjects for name, part in elpd.items() if isinstance(part, HeldOut)})
-    read = {name: _numbers(name, part) for name, part in elpd.items()}
-    first, *others = read
-    there = {name: [np.flatnonzero(~np.isnan(row)).tolist() for row in part] for name, part in read.items()}
-    for name in others:
-        if there[name] != there[first]:
-            counts = [sum(map(len, there[which])) for which in (first, name)]
-            raise ValueError(
-                f"{first} predicts {counts[0]} responses, and {name} {counts[1]} or others; "
-                "give predictions of the same ones"
-            )
-    return np.stack([np.nansum(part, axis=1) for part in read.values()], 1)
-
-
-def _trust(part: Any) -> Numbers | None:
-    return part.pareto_k if isinstance(part, HeldOut) else None
-
-
-def _doubtful(trust: Numbers | None) -> float:
-    return float("nan") if trust is None else float((trust[~np.isnan(trust)] > DOUBTFUL).mean())
-
-
-def _check_same_people(subjects: Mapping[str, tuple[str, ...]]) -> None:
-    for name, who in subjects.items():
-        first, known = next(iter(subjects.items()))
-        if who != known:
-            odd = sorted({*who} ^ {*known}) or who
-            raise ValueError(
-                f"{first} and {name} differ in participant {odd[0]}; give both the same participants, by only(...)"
-            )
-
-
-def _numbers(name: str, part: Any) -> Numbers:
-    values = np.asarray(part.log_likelihood if isinstance(part, HeldOut) else part, np.float64)
-    if values.ndim not in (1, 2):
-        raise ValueError(f"{name} has shape {values.shape}; give a row for each participant, a column for each trial")
-    Domain().check(name, values[~np.isnan(values)])
-    return values[:, None] if values.ndim == 1 else values
