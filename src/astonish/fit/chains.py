@@ -6,10 +6,11 @@ The No-U-Turn sampler (Hoffman & Gelman 2014) is NumPyro's.
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.util import find_spec
-from threading import Event
+from threading import Event, Lock
 from typing import Any, NamedTuple
 
 import jax
@@ -29,10 +30,12 @@ if find_spec("numpyro") is None:
     )
 
 from numpyro.infer.hmc import hmc
+from numpyro.infer.util import ParamInfo
 
 PIECE = 10  # draws between two looks at whether to go on
 ACCEPTED = 0.65  # best where there are many dimensions (Beskos et al. 2013)
 SHORT, LONG = 3, 5  # how often a path may double its length during warm-up, and later
+_HIGH = 1e10  # instead of the energy at the start, which the first path leaves: computing it would compile all twice
 _OFTEN = 0.1  # seconds between two reports
 
 
@@ -69,7 +72,7 @@ def drawn(
 ) -> Drawn:
     """Draw from the posterior by this many chains, each from a start of its own; the same seed, the same draws."""
     kernel = _kernel(roles, space, before, warmup)
-    total, stop, done = warmup + draws, Event(), [0] * chains
+    total, stop, first, done = warmup + draws, Event(), Lock(), [0] * chains
     with double():
         known = jax.tree.map(jnp.asarray, data)
         keys = jax.random.split(jax.random.key(seed), chains)
@@ -81,7 +84,8 @@ def drawn(
             for _ in range(-(-total // PIECE)):
                 if stop.is_set():
                     break
-                state, piece = _piece(kernel, known, state)
+                with first if not found else nullcontext():  # one thread compiles, the others wait for it
+                    state, piece = _piece(kernel, known, state)
                 found.append(jax.device_get(piece))
                 done[which] = min(done[which] + PIECE, total)
         return jax.tree.map(lambda *parts: np.concatenate(parts), *found)
@@ -127,8 +131,9 @@ def _kernel(roles: Roles, space: Space, before: bool, warmup: int) -> Kernel:
 
     def begin(data: Data, key: Any) -> Any:
         first, second = jax.random.split(key)
+        z = _somewhere(roles, data, first)
         return start(
-            _somewhere(roles, data, first),
+            ParamInfo(z, jnp.asarray(_HIGH), jax.tree.map(jnp.zeros_like, z)),
             warmup,
             step_size=2 * max(1, roles.common + len(data.likeness.pull) * len(roles.own)) ** -0.25,
             adapt_mass_matrix=False,  # all directions look alike already; estimates from few draws would undo that

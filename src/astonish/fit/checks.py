@@ -1,7 +1,7 @@
 """Would participants like these have behaved as they did? Statistics of responses, drawn and observed.
 
 A response model may explain each response given the ones before and yet produce behaviour that nobody shows. So whole
-sessions are simulated with parameters drawn from the posterior, and compared (Gelman, Meng & Stern 1996).
+series of them are simulated with parameters drawn from the posterior, and compared (Gelman, Meng & Stern 1996).
 """
 
 from functools import partial
@@ -23,13 +23,13 @@ from astonish.table import Trials
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_MIDDLE = (0.025, 0.975)
+MIDDLE = (0.025, 0.975)  # between these quantiles are 95 %
 
 
 def checked(model: Model, trials: Trials, space: Space, task: Task, places: Numbers, seed: int) -> "DataFrame":
     """A row for each statistic and participant, and one for the mean of all participants, whose name is empty.
 
-    places: draws, participants, parameters. predicted, low, high: mean and 95 % interval of simulated sessions.
+    places: draws, participants, parameters. predicted, low, high: mean and 95 % interval of what was simulated.
     p: how many of these are above what was observed (half of those equal): near 0 or 1, the model cannot do it.
     """
     from pandas import DataFrame, concat
@@ -38,8 +38,8 @@ def checked(model: Model, trials: Trials, space: Space, task: Task, places: Numb
         known = jax.tree.map(jnp.asarray, as_double((model, task, places)))
         keys = jax.random.split(jax.random.key(seed), places.shape[:2])
         simulated = np.asarray(_simulated(*known, keys, space, trials.before))
-    seen = statistics(trials, task, task.responses)
-    drawn = statistics(trials, task, simulated)
+    seen = statistics(model.response.kind, trials, task, task.responses)
+    drawn = statistics(model.response.kind, trials, task, simulated)
     parts = [
         DataFrame({
             "statistic": name,
@@ -59,7 +59,7 @@ def _simulated(model: Model, task: Task, draws: Array, keys: Array, space: Space
     return jax.lax.map(lambda at: jax.vmap(one)(at[0], task, at[1]), (draws, keys))
 
 
-def statistics(trials: Trials, task: Task, responses: Numbers) -> dict[str, Numbers]:
+def statistics(kind: str, trials: Trials, task: Task, responses: Numbers) -> dict[str, Numbers]:
     """What is told of responses, a number for each participant; all axes before participants and trials are kept.
 
     Of estimates: how far they move on average; which part of the error that is, by regression, and how large that error
@@ -67,11 +67,11 @@ def statistics(trials: Trials, task: Task, responses: Numbers) -> dict[str, Numb
     and standard deviation.
     """
     outcomes = np.asarray(jax.tree.leaves(task.outcomes)[-1], np.float64)
-    if trials.kind != "continuous" and trials.response_kind != "choice" or outcomes.ndim != 2:
+    if kind == "readout" or (kind == "estimate" and trials.kind == "transitions"):
         return _of_numbers(responses, task.scored)
     before, after, between = _neighbours(trials, responses)
     there = task.scored & task.observed
-    if trials.response_kind == "choice":
+    if kind == "choice":
         right = np.where(there, responses == outcomes, np.nan)
         again = np.where(between, after == before, np.nan)
         was = outcomes[..., :-1] if trials.before else outcomes[..., 1:]
@@ -115,7 +115,7 @@ def _with_mean(values: Numbers) -> Numbers:
 
 
 def _compared(seen: Numbers, drawn: Numbers) -> dict[str, Numbers]:
-    low, high = np.quantile(drawn, _MIDDLE, axis=0)
+    low, high = np.quantile(drawn, MIDDLE, axis=0)
     above = (drawn > seen).mean(0) + 0.5 * (drawn == seen).mean(0)
     return {
         "observed": seen,

@@ -18,7 +18,6 @@ from jax import Array
 from jax.scipy.linalg import cho_solve, solve_triangular
 from numpy.typing import NDArray
 
-from astonish.domain import Numbers
 from astonish.fit.gradient import with_slopes
 from astonish.fit.likelihood import Model, Task
 from astonish.fit.space import Space
@@ -111,7 +110,7 @@ def _log_prior(roles: Roles, prior: Prior, common: Common) -> Array:
 
 
 def unfolded(roles: Roles, prior: Prior, likeness: Likeness, z: dict[str, Array]) -> tuple[Common, Array, Array]:
-    """What is in common, everyone's places, and the logarithm of the volume that a unit of the sampler's takes there."""
+    """What is in common, everyone's places, and the logarithm of the volume that a unit of the sampler's is there."""
     common = _common(roles, prior, likeness, z.get("common", jnp.zeros(0)))
     people, count = likeness.pull.shape
     places = jnp.broadcast_to(jnp.zeros(count).at[np.array(roles.shared, int)].set(common.shared), (people, count))
@@ -147,56 +146,8 @@ def _forward(space: Space, before: bool, model: Model, task: Task, places: Array
     return values.sum(), slopes
 
 
-def _backward(space: Space, before: bool, slopes: Array, weight: Array) -> tuple[None, None, Array]:
+def _backward(_space: Space, _before: bool, slopes: Array, weight: Array) -> tuple[None, None, Array]:
     return None, None, weight * slopes
 
 
 log_likelihood.defvjp(_forward, _backward)
-
-
-def likeness(roles: Roles, prior: Prior, places: Numbers, curvature: Numbers, expected: Numbers) -> Likeness:
-    """The parabolas that touch each log-likelihood where a search under `expected` ended, and what they say together.
-
-    curvature: of the loss there, what is expected included. What is in common is found by expectation-maximisation.
-    """
-    bare = curvature - np.diag(expected[1])
-    bare = np.where(np.isfinite(bare).all((1, 2))[:, None, None], bare, 0.0)
-    heights, axes = np.linalg.eigh(0.5 * (bare + bare.transpose(0, 2, 1)))
-    precision = (axes * np.maximum(heights, 0.0)[:, None]) @ axes.transpose(0, 2, 1)
-    pull = np.einsum("pij,pj->pi", precision, places) + expected[1] * (places - expected[0])
-    centre, scale = _gathered(roles, prior, precision, pull, places)
-    return Likeness(precision, pull, centre, scale)
-
-
-_ROUNDS = 50
-_NARROW = 0.05  # the least standard deviation of a group to start from
-
-
-def _gathered(
-    roles: Roles, prior: Prior, precision: Numbers, pull: Numbers, places: Numbers
-) -> tuple[Numbers, Numbers]:
-    """About where what is in common is, and how sure that is."""
-    own, shared = np.array(roles.own, int), np.array(roles.shared, int)
-    among = roles.among
-    mean, std = prior.mean[own].copy(), prior.std[own].copy()
-    mean[among] = places[:, own].mean(0)[among]
-    std[among] = np.maximum(places[:, own].std(0)[among], _NARROW)
-    weight = prior.std[shared] ** -2.0
-    for _ in range(_ROUNDS):
-        spread = np.linalg.inv(precision[:, own[:, None], own] + np.diag(std**-2.0))
-        alone = np.einsum("pij,pj->pi", spread, pull[:, own] + mean * std**-2.0)
-        cross = precision[:, shared[:, None], own]
-        solid = (precision[:, shared[:, None], shared] - cross @ spread @ cross.transpose(0, 2, 1)).sum(0)
-        solid += np.diag(weight)
-        drawn = (pull[:, shared] - np.einsum("pij,pj->pi", cross, alone)).sum(0) + weight * prior.mean[shared]
-        value = np.linalg.solve(solid, drawn)
-        middle = alone - np.einsum("pij,pkj,k->pi", spread, cross, value)
-        width = np.diagonal(spread, axis1=1, axis2=2)
-        mean[among] = middle.mean(0)[among]
-        off = np.square(middle - mean) + width
-        std[among] = np.maximum(np.sqrt(off.mean(0)[among]), _NARROW)
-    people = len(places)
-    centre = np.concatenate([mean[among], np.log(std[among]), value])
-    sure = np.sqrt(np.square(std[among]) / people)
-    turned = np.full(len(among), (2.0 * people) ** -0.5)
-    return centre, np.concatenate([sure, turned, np.sqrt(np.diagonal(np.linalg.inv(solid)))])

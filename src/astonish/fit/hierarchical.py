@@ -16,20 +16,17 @@ from typing import Any
 import numpy as np
 
 from astonish.domain import Domain, Numbers, as_numbers
+from astonish.fit.alike import alike
 from astonish.fit.chains import Told, drawn
-from astonish.fit.estimate import TOGETHER, Losses, prepared, usable
-from astonish.fit.group import Data, Likeness, Prior, Roles, likeness
-from astonish.fit.likelihood import Model, Task
+from astonish.fit.estimate import prepared, usable
+from astonish.fit.group import Data, Prior, Roles
+from astonish.fit.likelihood import Model
 from astonish.fit.posterior import Posterior, gathered
-from astonish.fit.search import minimise
-from astonish.fit.space import FURTHEST, Space, full_name
+from astonish.fit.space import Space, full_name
 from astonish.precision import as_double
 from astonish.table import Trials
 
 WIDE, SPREAD = 2.0, 1.0  # what is expected of a group if nothing is said
-_STARTS = 4
-_SMALL = 1e-3  # a difference in log-likelihood that does not matter
-_TIGHT = 0.02  # about how far from a value that all share each search may end
 
 
 def hierarchical(
@@ -66,8 +63,8 @@ def hierarchical(
     alone = _described(model, space, known or {}, 2, "known")
     roles = _roles(space, same, alone, len(trials))
     prior = _prior(model, space, alone, priors or {}, spreads or {})
-    alike = _alike(model, task, space, trials.before, roles, prior, seed)
-    data = Data(*as_double((model, task, prior, alike)))
+    likeness = alike(model, task, space, trials.before, roles, prior, seed)
+    data = Data(*as_double((model, task, prior, likeness)))
     found = drawn(roles, space, trials.before, data, draws=draws, warmup=warmup, chains=chains, seed=seed, told=told)
     return gathered(model, trials, space, task, roles, data, found, excluded)
 
@@ -117,27 +114,3 @@ def _prior(
     for k, given in _described(model, space, spreads, 1, "spreads").items():
         spread[k] = given
     return Prior(mean, std, spread)
-
-
-def _alike(model: Model, task: Task, space: Space, before: bool, roles: Roles, prior: Prior, seed: int) -> Likeness:
-    """What each participant's responses say, roughly: by searches that expect little, then by some that know more."""
-    people, grouped = len(task.responses), np.array(roles.grouped, int)
-    wide = np.square(prior.std)
-    wide[grouped] += np.square(prior.spread[grouped])
-    expected = np.stack([prior.mean, 1 / wide])
-    begin = np.repeat(prior.mean[None], people * _STARTS, 0).reshape(people, _STARTS, -1)
-    begin[:, 1:] += np.random.default_rng(seed).standard_normal((people, _STARTS - 1, len(space)))
-    everyone, size = np.arange(people), min(TOGETHER, people * _STARTS)
-    losses = Losses(model, task, space, before, expected, size)
-    rough = minimise(
-        losses, begin.reshape(people * _STARTS, -1), np.repeat(everyone, _STARTS), furthest=FURTHEST, small=_SMALL
-    )
-    best = np.argmin(rough.loss.reshape(people, _STARTS), 1)
-    places = rough.place.reshape(people, _STARTS, -1)[everyone, best]
-    alike = likeness(roles, prior, places, losses.curvature(places), expected)
-    found, shared = len(grouped), np.array(roles.shared, int)
-    expected[:, grouped] = alike.centre[:found], np.exp(-2 * alike.centre[found : 2 * found])
-    expected[0, shared], expected[1, shared] = alike.centre[2 * found :], _TIGHT**-2
-    losses = Losses(model, task, space, before, expected, size)
-    places = minimise(losses, places, everyone, furthest=FURTHEST, small=_SMALL).place
-    return likeness(roles, prior, places, losses.curvature(places), expected)

@@ -10,12 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from astonish.domain import Numbers
 from astonish.files import whole
 from astonish.fit.chains import Drawn
-from astonish.fit.checks import checked
+from astonish.fit.checks import MIDDLE, checked
 from astonish.fit.group import Data, Roles, unfolded
 from astonish.fit.likelihood import Model, Task, explain
 from astonish.fit.result import short_names
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 LARGE = 100_000_000  # numbers of a log-likelihood that are held at once
 _ALIKE, _ENOUGH = 1.01, 400  # of R-hat at most, and of effective draws at least (Vehtari et al. 2021)
-_MIDDLE = (0.025, 0.975)
 
 
 @dataclass(frozen=True)
@@ -90,22 +88,22 @@ class Posterior:
                 found["participant", who, self.names[k]] = self.values[..., row, k]
         return found
 
-    def table(self) -> "DataFrame":
-        """A row for everything that was found: mean, standard deviation, 95 % interval, and how well it is known.
+    @cached_property
+    def trust(self) -> dict[str, Numbers]:
+        """How well each of these is known (Vehtari et al. 2021), in the same order.
 
         r_hat: how far chains disagree; 1 if not at all. ess_bulk, ess_tail: how many independent draws those made are
         worth, for the mean and for the ends of the interval.
         """
-        return self._table
+        return _trust(np.stack(list(self.draws.values())))
 
-    @cached_property
-    def _table(self) -> "DataFrame":
+    def table(self) -> "DataFrame":
+        """A row for everything that was drawn: mean, standard deviation, 95 % interval, and `trust`."""
         from pandas import DataFrame
 
         kinds, people, names = zip(*self.draws, strict=True)
-        drawn = np.stack(list(self.draws.values()))
-        flat = drawn.reshape(len(drawn), -1)
-        low, high = np.quantile(flat, _MIDDLE, axis=1)
+        flat = np.stack(list(self.draws.values())).reshape(len(kinds), -1)
+        low, high = np.quantile(flat, MIDDLE, axis=1)
         return DataFrame({
             "kind": kinds,
             "participant": people,
@@ -114,31 +112,25 @@ class Posterior:
             "sd": flat.std(1, ddof=1),
             "low": low,
             "high": high,
-            **_trust(drawn),
+            **self.trust,
         })  # fmt: skip
 
     @property
     def warnings(self) -> list[str]:
         """What speaks against trusting these draws, in words; empty if nothing does."""
-        table = self._table
+        names = [f"the {kind} of {name}" if not who else f"{name} of {who}" for kind, who, name in self.draws]
+        apart = np.nan_to_num(self.trust["r_hat"], nan=np.inf)
+        worth = np.nan_to_num(np.minimum(self.trust["ess_bulk"], self.trust["ess_tail"]))
+        far, few, lost = int((apart > _ALIKE).sum()), int((worth < _ENOUGH).sum()), self.divergences
         found = []
-        apart = table[~(table["r_hat"] <= _ALIKE)]
-        few = table[~(table[["ess_bulk", "ess_tail"]].min(axis=1) >= _ENOUGH)]
-        if self.divergences:
-            found.append(f"{_some(self.divergences, 'draw')} diverged: parts of the posterior may have been left out")
-        if len(apart):
-            worst = apart.loc[apart["r_hat"].fillna(np.inf).idxmax()]
-            found.append(
-                f"chains disagree on {_some(len(apart), 'number')} (R-hat {worst['r_hat']:.3f} for {_called(worst)}, "
-                f"more than {_ALIKE}); give more draws"
-            )
-        if len(few):
-            worst = few.loc[few[["ess_bulk", "ess_tail"]].min(axis=1).fillna(-1).idxmin()]
-            least = min(worst["ess_bulk"], worst["ess_tail"])
-            found.append(
-                f"{_some(len(few), 'number')} rest{'s' if len(few) == 1 else ''} on few independent draws ({least:.0f} "
-                f"for {_called(worst)}, less than {_ENOUGH}); give more draws"
-            )
+        if lost:
+            found.append(f"{lost} of {self.drawn.diverging.size} draws diverged: parts of the posterior may be missing")
+        if far:
+            worst = f"R-hat of {names[int(np.argmax(apart))]} is {apart.max():.3f}, more than {_ALIKE}"
+            found.append(f"chains disagree on {far} of {len(names)} numbers ({worst}); give more draws")
+        if few:
+            worst = f"{names[int(np.argmin(worth))]} on {worth.min():.0f}, less than {_ENOUGH}"
+            found.append(f"{few} of {len(names)} numbers rest on few independent draws ({worst}); give more draws")
         return found
 
     def predictive(self, seed: int = 0, draws: int = 200) -> "DataFrame":
@@ -179,7 +171,7 @@ class Posterior:
                 },
             },
             coords={"participant": list(self.trials.subjects), "trial": np.arange(len(who))},
-            dims=dims | dict.fromkeys(("response", "participant_of", "trial_of"), ["trial"]),
+            dims=dims | {name: ["trial"] for name in ("response", "participant_of", "trial_of")},
             attrs={"/": {"created_by": "astonish", "model": repr(self.model), "every": every}},
         )
 
@@ -207,9 +199,10 @@ class Posterior:
             tree.to_netcdf(file.name, engine="h5netcdf")  # by name: HDF5 also reads what it writes
 
     def __repr__(self) -> str:
-        common = self._table[self._table["kind"] != "participant"].drop(columns="participant")
-        shown = self._table if common.empty else common
-        return "\n".join([shown.to_string(index=False, float_format="{:.4g}".format), *self.warnings])
+        table = self.table()
+        common = table[table["kind"] != "participant"]
+        shown = (table if common.empty else common).to_string(index=False, float_format="{:.4g}".format)
+        return "\n".join([shown, *self.warnings])
 
 
 def gathered(
@@ -253,21 +246,13 @@ def _values(space: Space, places: Numbers) -> Numbers:
 
 
 def _trust(drawn: Numbers) -> dict[str, Numbers]:
-    """Vehtari et al. (2021), by ArviZ; NaN where there are too few draws to tell."""
-    from arviz_stats.base import array_stats
+    """R-hat and effective draws, by ArviZ; NaN where there are too few draws to tell."""
+    from arviz_stats.base.array import array_stats
 
     if drawn.shape[2] < 4:
         return dict.fromkeys(("r_hat", "ess_bulk", "ess_tail"), np.full(len(drawn), np.nan))
     return {
         "r_hat": np.asarray(array_stats.rhat(drawn)),
         "ess_bulk": np.asarray(array_stats.ess(drawn, method="bulk")),
-        "ess_tail": np.asarray(array_stats.ess(drawn, method="tail", prob=_MIDDLE)),
+        "ess_tail": np.asarray(array_stats.ess(drawn, method="tail", prob=MIDDLE)),
     }
-
-
-def _called(row: Any) -> str:
-    return f"{row['parameter']} of {row['participant']}" if row["participant"] else f"{row['parameter']}, {row['kind']}"
-
-
-def _some(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
