@@ -78,7 +78,7 @@ def drawn(
         keys = jax.random.split(jax.random.key(seed), chains)
 
     def chain(which: int) -> Any:
-        found = []
+        found: list[Any] = []
         with double():
             state = _begin(kernel, known, keys[which])
             for _ in range(-(-total // PIECE)):
