@@ -21,8 +21,11 @@ import growth
 import imports
 import maze
 import online_em
+import posteriors
 import streaming
 from timing import Target, show
+
+QUESTIONS = (maze, online_em, figure8, gaussian, streaming, change_points, detection, fits, posteriors, growth, imports)
 
 
 def main() -> None:
@@ -30,7 +33,7 @@ def main() -> None:
     start = time.perf_counter()
     introduce(core)
     targets: list[Target] = []
-    for question in (maze, online_em, figure8, gaussian, streaming, change_points, detection, fits, growth, imports):
+    for question in QUESTIONS:
         targets += question.report()
     rows = [[t.name, t.wanted, t.measured, "yes" if t.met else "NO"] for t in targets]
     show("Targets", ["target", "wanted", "measured", "met"], rows)

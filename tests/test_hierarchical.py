@@ -1,0 +1,239 @@
+"""Checks posteriors against grids and closed forms, their calibration by simulation, and what is told about them."""
+
+from typing import Any
+
+import arviz_stats
+import numpy as np
+import pandas as pd
+import pytest
+import xarray
+from scipy import stats
+
+from astonish import Delta
+from astonish.fit import Estimate, Model, Readout, Softmax
+from astonish.fit.hierarchical import hierarchical
+from astonish.fit.posterior import Posterior
+from astonish.table import Columns, Trials, read_trials
+
+RESPONSES = 12
+LEVELS = Model(Delta(0.3), Readout(offset=0.0, slope=0.0, noise=1.0))  # answers that do not depend on outcomes
+FOLLOWS = Model(Delta(0.5), Estimate(noise=1.0, anchored=False))
+
+
+def table(outcomes: Any, responses: Any, before: bool) -> Trials:
+    people, trials = outcomes.shape
+    frame = pd.DataFrame({
+        "who": np.repeat([f"p{k}" for k in range(people)], trials), "x": outcomes.ravel(), "y": responses.ravel()
+    })  # fmt: skip
+    return read_trials(frame, Columns("x", subject="who", response="y"), before=before)
+
+
+def levels(people: int, seed: int = 0) -> Any:
+    rng = np.random.default_rng(seed)
+    return 1.5 + 0.7 * rng.standard_normal((people, 1)) + rng.standard_normal((people, RESPONSES))
+
+
+def leveled(responses: Any) -> Trials:
+    outcomes = np.random.default_rng(1).standard_normal(responses.shape)
+    return table(outcomes, responses, before=False)
+
+
+def followed(outcomes: Any, rate: Any, noise: Any, rng: np.random.Generator) -> Any:
+    """The responses of delta rules, in plain NumPy."""
+    estimate, found = np.zeros(len(outcomes)), []
+    for x in outcomes.T:
+        found.append(estimate + noise * rng.standard_normal(len(outcomes)))
+        estimate = estimate + rate * (x - estimate)
+    return np.stack(found, 1)
+
+
+def sigmoid(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+@pytest.fixture(scope="module")
+def group() -> Posterior:
+    return hierarchical(LEVELS, leveled(levels(10)), ["offset"], draws=500, chains=4)
+
+
+def test_a_group_of_normal_means_is_what_a_grid_says(group: Posterior) -> None:
+    averages = levels(10).mean(1)
+    mean, std = np.meshgrid(np.linspace(-1, 4, 401), np.linspace(1e-4, 4, 800), indexing="ij")
+    log = stats.norm(0, 2).logpdf(mean) + stats.halfnorm.logpdf(std)
+    log += sum(stats.norm.logpdf(y, mean, np.sqrt(std**2 + 1 / RESPONSES)) for y in averages)
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    rows = group.table().set_index(["kind", "participant"])
+    for kind, grid in (("group mean", mean), ("group sd", std)):
+        agrees(rows.loc[(kind, "")], (weight * grid).sum(), weight, grid)
+    shrunk = (averages[3] * RESPONSES + mean / std**2) / (RESPONSES + 1 / std**2)
+    within = (weight * (shrunk - (weight * shrunk).sum()) ** 2).sum() + (weight / (RESPONSES + 1 / std**2)).sum()
+    agrees(rows.loc[("participant", "p3")], (weight * shrunk).sum(), std=np.sqrt(within))
+
+
+def agrees(row: Any, mean: float, weight: Any = None, grid: Any = None, std: Any = None) -> None:
+    """Mean and standard deviation agree to within the error of so many draws."""
+    std = np.sqrt((weight * (grid - mean) ** 2).sum()) if std is None else std
+    assert abs(row["mean"] - mean) < 4 * std / np.sqrt(row["ess_bulk"])
+    assert abs(row["sd"] / std - 1) < 4 / np.sqrt(2 * min(row["ess_bulk"], row["ess_tail"])) + 0.03
+
+
+def test_draws_are_trusted_and_the_same_for_the_same_seed(group: Posterior) -> None:
+    again = hierarchical(LEVELS, leveled(levels(10)), ["offset"], draws=500, chains=4)
+    assert np.array_equal(again.places, group.places)
+    assert group.divergences == 0
+    assert group.warnings == []
+    assert (group.table()["r_hat"] < 1.01).all()
+    assert "group mean" in repr(group)
+
+
+def test_the_log_likelihood_of_each_response_is_that_of_its_participant_at_that_draw(group: Posterior) -> None:
+    responses = levels(10)
+    expected = stats.norm.logpdf(responses, group.values[..., 0][..., None], 1.0)
+    assert np.allclose(group.log_likelihood(), expected.reshape(4, 500, -1), rtol=1e-12)
+
+
+def test_a_file_holds_all_that_leaving_one_out_needs(group: Posterior, tmp_path: Any) -> None:
+    group.save(tmp_path / "deep" / "draws.nc")
+    assert [file.name for file in (tmp_path / "deep").iterdir()] == ["draws.nc"]
+    with xarray.open_datatree(tmp_path / "deep" / "draws.nc", engine="h5netcdf") as tree:
+        assert np.array_equal(tree["posterior"]["offset"], group.values[..., 0])
+        assert np.array_equal(tree["posterior"]["offset_sd"], group.std[..., 0])
+        assert tree["sample_stats"]["diverging"].shape == (4, 500)
+        assert tree["observed_data"]["participant_of"].values[RESPONSES] == "p1"
+        left_out = arviz_stats.loo(tree, pointwise=True)
+    assert left_out.n_data_points == 10 * RESPONSES
+    assert (left_out.pareto_k < 0.7).all()
+    everything = group.log_likelihood()
+    assert left_out.elpd < stats.norm.logpdf(levels(10), levels(10).mean(1, keepdims=True), 1).sum()
+    assert 3 < left_out.p < 11
+    assert np.isclose(left_out.elpd, -np.log(np.exp(-everything).mean((0, 1))).sum(), rtol=0.01)
+    assert group.to_arviz(every=10)["posterior"]["offset"].shape == (4, 50, 10)
+
+
+def test_a_shared_value_is_what_all_responses_say() -> None:
+    responses = levels(10)
+    found = hierarchical(LEVELS, leveled(responses), [], shared=["offset"], priors={"offset": (0.5, 0.4)}, draws=400)
+    precision = responses.size + 0.4**-2
+    row = found.table().iloc[0]
+    assert (row["kind"], len(found.table())) == ("shared", 1)
+    agrees(row, (responses.sum() + 0.5 * 0.4**-2) / precision, std=precision**-0.5)
+
+
+def test_one_value_may_be_shared_and_another_be_each_participants_own() -> None:
+    responses = levels(30)
+    found = hierarchical(LEVELS, leveled(responses), ["offset"], shared=["response.noise"], draws=300)
+    left = responses - responses.mean(1, keepdims=True)
+    rows = found.table().set_index("kind")
+    assert abs(rows.loc["shared", "mean"] / np.sqrt(np.square(left).sum() / (30 * (RESPONSES - 1))) - 1) < 0.03
+    assert abs(rows.loc["shared", "sd"] - (2 * 30 * (RESPONSES - 1)) ** -0.5) < 0.01
+    assert (rows.loc["participant", "parameter"] == "offset").all()
+    assert (rows["r_hat"] < 1.02).all()
+
+
+def test_a_participant_alone_is_what_a_grid_says() -> None:
+    rng = np.random.default_rng(2)
+    outcomes = np.repeat(rng.normal(0, 3, (1, 5)), 5, 1) + rng.standard_normal((1, 25))
+    responses = followed(outcomes, 0.4, 0.8, rng)
+    known = {"rate": (0.0, 1.5), "response.noise": (0.5, 1.0)}
+    found = hierarchical(FOLLOWS, table(outcomes, responses, True), list(known), known=known, draws=1500, chains=4)
+    places, logs = np.meshgrid(np.linspace(-3, 3, 300), np.linspace(-1.5, 1.5, 300), indexing="ij")
+    estimate, log = np.zeros_like(places), stats.norm(0, 1.5).logpdf(places) + stats.norm(0.5, 1.0).logpdf(logs)
+    for x, y in zip(outcomes[0], responses[0], strict=True):
+        log += stats.norm.logpdf(y, estimate, np.exp(logs))
+        estimate += sigmoid(places) * (x - estimate)
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    rows = found.table().set_index("parameter")
+    for name, grid in (("rate", sigmoid(places)), ("noise", np.exp(logs))):
+        agrees(rows.loc[name], (weight * grid).sum(), weight, grid)
+
+
+def test_ranks_of_the_truth_among_draws_are_uniform() -> None:
+    """Simulation-based calibration (Talts et al. 2018): with the group known, participants are replications."""
+    rng, people = np.random.default_rng(3), 200
+    truth = rng.standard_normal((people, 2)) * [1.0, 0.5]
+    outcomes = np.repeat(rng.normal(0, 2, (people, 4)), 5, 1) + rng.standard_normal((people, 20))
+    responses = followed(outcomes, sigmoid(truth[:, 0]), np.exp(truth[:, 1]), rng)
+    known = {"rate": (0.0, 1.0), "response.noise": (0.0, 0.5)}
+    found = hierarchical(FOLLOWS, table(outcomes, responses, True), list(known), known=known, draws=500, chains=2)
+    thinned = found.places[:, ::10].reshape(-1, people, 2)[:99]
+    for k in range(2):
+        ranks = (thinned[:, :, k] < truth[:, k]).sum(0)
+        assert stats.chisquare(np.bincount(ranks // 10, minlength=10)).pvalue > 0.01
+    narrow = truth.mean(0) + 0.7 * (found.places - truth.mean(0))  # what the test would notice
+    ranks = (narrow[:, ::10, :, 0].reshape(-1, people)[:99] < truth[:, 0]).sum(0)
+    assert stats.chisquare(np.bincount(ranks // 10, minlength=10)).pvalue < 0.01
+
+
+def test_predictions_fit_who_behaves_so_and_not_who_does_not() -> None:
+    rng = np.random.default_rng(4)
+    outcomes = np.repeat(rng.normal(0, 10, (4, 6)), 5, 1) + rng.standard_normal((4, 30))
+    responses = followed(outcomes, np.full(4, 0.5), np.full(4, 1.0), rng)
+    known = {"rate": (0.0, 1.0), "response.noise": (0.0, 1.0)}
+    found = hierarchical(FOLLOWS, table(outcomes, responses, True), list(known), known=known, draws=200, chains=2)
+    checks = found.predictive(seed=1).set_index(["statistic", "participant"])
+    assert checks["p"].between(0.01, 0.99).all()
+    step, error = np.diff(responses[2]), (outcomes - responses)[2, :-1]
+    observed = checks["observed"].xs("p2", level="participant")
+    assert np.isclose(observed["mean absolute update"], np.abs(step).mean())
+    assert np.isclose(observed["learning rate"], (step @ error) / (error @ error))
+    assert np.isclose(observed["mean absolute error"], np.abs(error).mean())
+    fixed = hierarchical(
+        Model(Delta(0.02), FOLLOWS.response), found.trials, ["response.noise"], known={"noise": (0.0, 1.0)}, draws=100
+    )
+    assert fixed.predictive().set_index(["statistic", "participant"]).loc[("mean absolute update", ""), "p"] > 0.99
+
+
+def test_choices_are_told_by_how_many_are_right_and_how_many_the_same() -> None:
+    rng = np.random.default_rng(5)
+    outcomes = (rng.random((6, 40)) < 0.8).astype(float)
+    responses = (rng.random((6, 40)) < 0.7).astype(float)
+    model = Model(Delta(0.2, 0.5), Softmax(beta=3.0))
+    found = hierarchical(model, table(outcomes, responses, True), ["beta"], draws=100, chains=2)
+    observed = found.predictive(draws=50).set_index(["statistic", "participant"])["observed"]
+    again = responses[0, 1:] == responses[0, :-1]
+    wrong = responses[0, :-1] != outcomes[0, :-1]
+    assert np.isclose(observed["share right", "p0"], (responses[0] == outcomes[0]).mean())
+    assert np.isclose(observed["share repeated", "p0"], again.mean())
+    assert np.isclose(observed["share repeated after an error", "p0"], again[wrong].mean())
+
+
+def test_few_draws_are_called_few() -> None:
+    found = hierarchical(LEVELS, leveled(levels(10)), ["offset"], draws=20, warmup=10, chains=2)
+    assert any("independent draws" in warning for warning in found.warnings)
+
+
+def test_progress_is_told_and_impatience_stops_all_chains() -> None:
+    heard: list[tuple[int, int]] = []
+    hierarchical(LEVELS, leveled(levels(10)), ["offset"], draws=25, chains=3, told=lambda *at: heard.append(at))
+    assert heard[-1] == (3 * 175, 3 * 175)
+
+    def impatient(done: int, total: int) -> None:
+        heard.append((done, total))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        hierarchical(LEVELS, leveled(levels(10)), ["offset"], draws=1_000_000, told=impatient)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"draws": 0}, "draws = 0 is not allowed; give a whole number of at least 1"),
+        ({"priors": {"offset": (0.0, -1.0)}}, "above 0"),
+        ({"priors": {"offset": 3.0}}, "a mean and a standard deviation"),
+        ({"spreads": {"offset": 0.0}}, "a number above 0"),
+        ({"known": {"slope": (0.0, 1.0)}}, "not free; free are response.offset"),
+        ({"shared": ["offset"], "known": {"offset": (0.0, 1.0)}}, "both shared and known"),
+        ({"shared": ["nonsense"]}, "there is no parameter 'nonsense'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        hierarchical(LEVELS, leveled(levels(3)), ["offset"], **options)
+
+
+def test_one_participant_is_no_group() -> None:
+    with pytest.raises(ValueError, match="one participant is no group"):
+        hierarchical(LEVELS, leveled(levels(1)), ["offset"])
