@@ -12,7 +12,7 @@ from jax import Array
 from astonish.beliefs import BetaBelief
 from astonish.blocks import with_parameters
 from astonish.config import config
-from astonish.domain import Domain, Numbers, parameters
+from astonish.domain import Numbers, parameters
 from astonish.fit.responses import Answer, Response, Seen
 from astonish.fit.space import full_name
 from astonish.learner import Learner, PerContext, State, advance
@@ -217,7 +217,7 @@ def _answers(model: Model, trials: Trials) -> Numbers:
         are, give = ("choices", "Softmax") if trials.response_kind == "choice" else ("numbers", "Estimate or Readout")
         raise ValueError(f"these responses are {are}, which {name} does not give; give {give}")
     options = wide[0] if wide else 2
-    if kind == "choice" and not (isinstance(learner.samples, Domain) and learner.samples.is_index):
+    if kind == "choice" and trials.kind == "continuous":
         raise ValueError("a choice is among outcomes, but these are numbers; give binary or categorical ones")
     if kind == "choice" and np.nanmax(trials.responses) >= options:
         many = int(np.nanmax(trials.responses)) + 1
