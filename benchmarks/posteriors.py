@@ -19,8 +19,8 @@ import pandas as pd
 from astonish import Gaussian, Smile
 from astonish.fit import Estimate, Model
 from astonish.fit.gradient import with_slopes
-from astonish.fit.hierarchical import hierarchical
 from astonish.fit.likelihood import simulate, tasks
+from astonish.fit.posteriors.hierarchical import hierarchical
 from astonish.fit.space import Space
 from astonish.precision import as_double, double
 from astonish.run import OPTIONS

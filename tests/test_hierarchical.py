@@ -11,8 +11,8 @@ from scipy import stats
 
 from astonish import Delta
 from astonish.fit import Estimate, Model, Readout, Softmax
-from astonish.fit.hierarchical import hierarchical
-from astonish.fit.posterior import Posterior
+from astonish.fit.posteriors.hierarchical import hierarchical
+from astonish.fit.posteriors.posterior import Posterior
 from astonish.table import Columns, Trials, read_trials
 
 RESPONSES = 12

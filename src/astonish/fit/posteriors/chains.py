@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from astonish.domain import Numbers
 from astonish.fit.estimate import Told
-from astonish.fit.group import Data, Roles, potential
+from astonish.fit.posteriors.group import Data, Roles, potential
 from astonish.fit.space import Space
 from astonish.precision import double
 from astonish.run import OPTIONS

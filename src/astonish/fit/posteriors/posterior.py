@@ -13,10 +13,10 @@ from jax import Array
 
 from astonish.domain import Numbers
 from astonish.files import whole
-from astonish.fit.chains import Drawn
-from astonish.fit.checks import MIDDLE, checked
-from astonish.fit.group import Data, Roles, unfolded
 from astonish.fit.likelihood import Model, Task, explain
+from astonish.fit.posteriors.chains import Drawn
+from astonish.fit.posteriors.checks import MIDDLE, checked
+from astonish.fit.posteriors.group import Data, Roles, unfolded
 from astonish.fit.result import short_names
 from astonish.fit.space import Space
 from astonish.precision import as_double, double

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from astonish.domain import Domain, Numbers, as_numbers
-from astonish.fit.alike import alike
-from astonish.fit.chains import drawn
 from astonish.fit.estimate import Told, prepared, usable
-from astonish.fit.group import Data, Prior, Roles
 from astonish.fit.likelihood import Model
-from astonish.fit.posterior import Posterior, gathered
+from astonish.fit.posteriors.alike import alike
+from astonish.fit.posteriors.chains import drawn
+from astonish.fit.posteriors.group import Data, Prior, Roles
+from astonish.fit.posteriors.posterior import Posterior, gathered
 from astonish.fit.space import Space, full_name
 from astonish.precision import as_double
 from astonish.table import Trials

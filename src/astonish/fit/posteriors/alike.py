@@ -8,8 +8,8 @@ import numpy as np
 
 from astonish.domain import Numbers
 from astonish.fit.estimate import TOGETHER, Losses
-from astonish.fit.group import Likeness, Prior, Roles
 from astonish.fit.likelihood import Model, Task
+from astonish.fit.posteriors.group import Likeness, Prior, Roles
 from astonish.fit.search import minimise
 from astonish.fit.space import Space
 
