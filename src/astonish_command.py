@@ -198,6 +198,9 @@ def fit(
     ] = None,
     starts: Starts = 10,
     seed: Seed = 0,
+    posterior: Annotated[
+        int, typer.Option(help="Also so many draws of each chain from the posterior of participants and group.")
+    ] = 0,
     out: Annotated[Path, typer.Option(help="Folder for tables, pictures and the report.")] = Path("fit"),
 ) -> None:
     """Which parameters explain each participant's responses best?
@@ -224,7 +227,7 @@ def fit(
         free_running=free_running,
         also=also or [],
     )
-    raise typer.Exit(fit_table(said, learner, shared or [], starts, seed, out, _typed()))
+    raise typer.Exit(fit_table(said, learner, shared or [], starts, seed, posterior, out, _typed()))
 
 
 @app.command()

@@ -88,6 +88,19 @@ def test_fit_finds_the_rates_and_leaves_tables_pictures_and_a_page(file: Path, t
     assert "Report:" in result.stdout
 
 
+def test_fit_with_a_posterior(file: Path, tmp_path: Path) -> None:
+    pytest.importorskip("numpyro")
+    words = (*PEOPLE, "--learner", "delta", "--set", "start=0", "--starts", "1", "--posterior", "60")
+    result = _run("fit", file, *words, "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    table = pd.read_csv(tmp_path / "posterior.csv")
+    own = table[(table.kind == "participant") & (table.parameter == "rate")].set_index("participant")
+    assert own["mean"].to_dict() == pytest.approx(RATES, abs=0.06)
+    assert set(pd.read_csv(tmp_path / "predictive.csv").columns) >= {"observed", "predicted", "p"}
+    assert (tmp_path / "posterior.nc").stat().st_size > 1000
+    assert "Would such people behave so?" in _page(tmp_path)
+
+
 def test_fit_of_choices(file: Path, tmp_path: Path) -> None:
     words = ("--outcome", "up", "--response", "choice", "--response-time", "after", "--subject", "id")
     result = _run(

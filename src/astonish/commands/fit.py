@@ -25,17 +25,31 @@ CAPTION = (
     "takes those that were made."
 )
 
+GROUP = (
+    "Mean of the group, its standard deviation on the scale of the search (logarithms of what has one bound, log-odds "
+    "of what has two), and what is shared; with 95 % intervals. Each participant's parameters are in posterior.csv, all "
+    "draws with the log-likelihood of each response in posterior.nc, for ArviZ."
+)
+CHECKS = (
+    "Of all participants: what was observed, what participants with drawn parameters would do instead (mean and 95 % "
+    "interval), and the share of these that exceed what was observed (p): near 0 or 1, the model misses something."
+)
+
 
 def fit_table(
-    words: Words, learner: str, shared: Sequence[str], starts: int, seed: int, out: Path, command: str
+    words: Words, learner: str, shared: Sequence[str], starts: int, seed: int, draws: int, out: Path, command: str
 ) -> int:
-    """Fit a learner to everybody's responses and write what was found; the answer is the exit code."""
+    """Fit a learner to everybody's responses and write what was found; the answer is the exit code.
+
+    draws: of each chain from the posterior of participants and group; 0 for none.
+    """
     with guarded(out) as answer:
         trials = read(words)
         (model,) = candidates([learner], words, trials)
         say(f"can such a design tell {', '.join(model.free)} at all? astonish recover, with the same words, says")
         found = fitted(model, trials, shared, starts, seed, out)
-        _write(found, model, out, command)
+        more = _posterior(model, trials, shared, seed, draws, out) if draws else []
+        _write(found, model, more, out, command)
         print(found)
         for who, why in found.excluded.items():
             print(f"left out: {who}, {why}")
@@ -55,7 +69,26 @@ def finished(out: Path) -> None:
     shutil.rmtree(out / "unfinished", ignore_errors=True)
 
 
-def _write(found: Fit, model: Candidate, out: Path, command: str) -> None:
+def _posterior(model: Candidate, trials: Trials, shared: Sequence[str], seed: int, draws: int, out: Path) -> list[str]:
+    """Draw from the posterior, and say what it is."""
+    from astonish.fit.posteriors import hierarchical
+
+    with progress(f"drawing from the posterior of {model.name}") as told:
+        found = hierarchical(model.model, trials, model.free, shared=shared, draws=draws, seed=seed, told=told)
+    table, checks = found.table(), found.predictive(seed)
+    leave.table(table, out / "posterior.csv")
+    leave.table(checks, out / "predictive.csv")
+    found.save(out / "posterior.nc")
+    print(found, end="\n\n")
+    warned = [paragraph(f"Beware: {warning}.") for warning in found.warnings]
+    everyone = checks[checks["participant"] == ""]
+    return [
+        section("The group", paragraph(GROUP), *warned, leave.shown(table[table["kind"] != "participant"], "Group")),
+        section("Would such people behave so?", paragraph(CHECKS), leave.shown(everyone, "Predictive checks")),
+    ]
+
+
+def _write(found: Fit, model: Candidate, more: Sequence[str], out: Path, command: str) -> None:
     from astonish.fit.fit_plot import portrait
 
     leave.table(found.table(), out / "parameters.csv")
@@ -71,6 +104,7 @@ def _write(found: Fit, model: Candidate, out: Path, command: str) -> None:
     sections = [
         section("What was read", *map(paragraph, found.trials.preview().splitlines())),
         section("Figure", picture(png, "Parameters and behaviour", "fit", CAPTION)),
+        *more,
         section("Participants", paragraph(about + PARAMETERS), *gone, leave.shown(found.people(), "Participants")),
     ]
     leave.text(page("A fit to people's responses", lead, str(found.model), command, sections), out / "report.html")
