@@ -27,7 +27,7 @@ CAPTION = (
 
 GROUP = (
     "Mean of the group, its standard deviation on the scale of the search (logarithms of what has one bound, log-odds "
-    "of what has two), and what is shared; with 95 % intervals. Each participant's parameters are in posterior.csv, all "
+    "of what has two), and what is shared; with 95 % intervals. Participants' own are in posterior.csv, all "
     "draws with the log-likelihood of each response in posterior.nc, for ArviZ."
 )
 CHECKS = (
