@@ -221,6 +221,7 @@ def test_progress_is_told_and_impatience_stops_all_chains() -> None:
     ("options", "words"),
     [
         ({"draws": 0}, "draws = 0 is not allowed; give a whole number of at least 1"),
+        ({"accept": 1.0}, "accept = 1 is not allowed; give a finite number between 0 and 1, ends excluded"),
         ({"priors": {"offset": (0.0, -1.0)}}, "above 0"),
         ({"priors": {"offset": 3.0}}, "a mean and a standard deviation"),
         ({"spreads": {"offset": 0.0}}, "a number above 0"),

@@ -4,6 +4,8 @@ Each log-likelihood is taken for a parabola. Nothing that is concluded rests on 
 scale on which they move.
 """
 
+from typing import Any
+
 import numpy as np
 
 from astonish.domain import Numbers
@@ -17,7 +19,9 @@ _STARTS = 4
 _SMALL = 1e-3  # a difference in log-likelihood that does not matter
 _TIGHT = 0.02  # about how far from a value that all share each search may end
 _ROUNDS = 50
-_NARROW = 0.05  # the least standard deviation of a group to start from
+_NARROW = 0.05  # the least standard deviation of a group to begin with
+_HARDLY = 1e-3  # less than this is nothing
+_LOGS = (-7.0, 4.0, 221)  # logarithms of the standard deviations that a group may have
 
 
 def alike(model: Model, task: Task, space: Space, before: bool, roles: Roles, prior: Prior, seed: int) -> Likeness:
@@ -63,7 +67,7 @@ def _gathered(
 ) -> tuple[Numbers, Numbers]:
     """About where what is in common is, and how sure that is."""
     own, shared = np.array(roles.own, int), np.array(roles.shared, int)
-    among = roles.among
+    grouped, among = np.array(roles.grouped, int), roles.among
     mean, std = prior.mean[own].copy(), prior.std[own].copy()
     mean[among] = places[:, own].mean(0)[among]
     std[among] = np.maximum(places[:, own].std(0)[among], _NARROW)
@@ -81,8 +85,27 @@ def _gathered(
         mean[among] = middle.mean(0)[among]
         off = np.square(middle - mean) + width
         std[among] = np.maximum(np.sqrt(off.mean(0)[among]), _NARROW)
-    people = len(places)
-    centre = np.concatenate([mean[among], np.log(std[among]), value])
-    sure = np.sqrt(np.square(std[among]) / people)
-    turned = np.full(len(among), (2.0 * people) ** -0.5)
-    return centre, np.concatenate([sure, turned, np.sqrt(np.diagonal(np.linalg.inv(solid)))])
+    told = np.maximum(1 - width / np.square(std), _HARDLY)  # how much of a place is told by responses, not by the group
+    said = (middle - mean) / told + mean
+    groups = [_group(said[:, at], (width / told)[:, at], prior, k) for at, k in zip(among, grouped, strict=True)]
+    means, stds = np.array(groups).reshape(-1, 2, 2).transpose(1, 2, 0)
+    sure = np.sqrt(np.diagonal(np.linalg.inv(solid)))
+    return np.concatenate([means[0], stds[0], value]), np.concatenate([means[1], stds[1], sure])
+
+
+def _group(said: Numbers, width: Numbers, prior: Prior, k: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Mean and standard deviation of a group's mean, and of the logarithm of its standard deviation, by a grid.
+
+    said: what the responses of each participant say, with this variance, of parameter `k`.
+    """
+    logs = np.linspace(*_LOGS)
+    weight = 1 / (np.exp(2 * logs)[:, None] + width)
+    precision = weight.sum(1) + prior.std[k] ** -2.0
+    mean = (weight @ said + prior.mean[k] * prior.std[k] ** -2.0) / precision
+    misfit = (weight * np.square(said - mean[:, None])).sum(1) + np.square((mean - prior.mean[k]) / prior.std[k])
+    log = 0.5 * (np.log(weight).sum(1) - np.log(precision) - misfit - np.square(np.exp(logs) / prior.spread[k])) + logs
+    chance = np.exp(log - log.max())
+    chance /= chance.sum()
+    middle, centre = chance @ mean, chance @ logs
+    spread = chance @ (np.square(mean - middle) + 1 / precision)
+    return (middle, np.sqrt(spread)), (centre, np.sqrt(chance @ np.square(logs - centre)))

@@ -34,8 +34,9 @@ from numpyro.infer.hmc import hmc
 from numpyro.infer.util import ParamInfo
 
 PIECE = 10  # draws between two looks at whether to go on
-ACCEPTED = 0.65  # best where there are many dimensions (Beskos et al. 2013)
-SHORT, LONG = 3, 5  # how often a path may double its length during warm-up, and later
+MANY = 100  # dimensions
+ACCEPTED, ACCEPTED_OF_MANY = 0.8, 0.65  # the latter is best where there are many (Beskos et al. 2013), and steps cost
+SHORT, LONG = 3, 6  # how often a path may double its length during warm-up, and later
 _HIGH = 1e10  # instead of the energy at the start, which the first path leaves: computing it would compile all twice
 _OFTEN = 0.1  # seconds between two reports
 
@@ -65,11 +66,13 @@ def drawn(
     draws: int,
     warmup: int,
     chains: int,
+    accept: float | None,
     seed: int,
     told: Told | None,
 ) -> Drawn:
     """Draw from the posterior by this many chains, each from a start of its own; the same seed, the same draws."""
-    kernel = _kernel(roles, space, before, warmup)
+    dimensions = roles.common + len(data.likeness.pull) * len(roles.own)
+    kernel = _kernel(roles, space, before, warmup, accept or (ACCEPTED if dimensions < MANY else ACCEPTED_OF_MANY))
     total, stop, first, done = warmup + draws, Event(), Lock(), [0] * chains
     with double():
         known = jax.tree.map(jnp.asarray, data)
@@ -123,7 +126,7 @@ class Kernel:
 
 
 @lru_cache(maxsize=16)  # so that nothing is compiled twice
-def _kernel(roles: Roles, space: Space, before: bool, warmup: int) -> Kernel:
+def _kernel(roles: Roles, space: Space, before: bool, warmup: int, accept: float) -> Kernel:
     energy = partial(potential, roles, space, before)
     start, go_on = hmc(potential_fn_gen=energy, algo="NUTS")
 
@@ -133,9 +136,9 @@ def _kernel(roles: Roles, space: Space, before: bool, warmup: int) -> Kernel:
         return start(
             ParamInfo(z, jnp.asarray(_HIGH), jax.tree.map(jnp.zeros_like, z)),
             warmup,
-            step_size=2 * max(1, roles.common + len(data.likeness.pull) * len(roles.own)) ** -0.25,
+            step_size=2 * (roles.common + len(data.likeness.pull) * len(roles.own)) ** -0.25,
             adapt_mass_matrix=False,  # all directions look alike already; estimates from few draws would undo that
-            target_accept_prob=ACCEPTED,
+            target_accept_prob=accept,
             max_tree_depth=(SHORT, LONG),
             model_args=(data,),
             rng_key=second,

@@ -41,6 +41,7 @@ def hierarchical(
     draws: int = 1000,
     warmup: int = 150,
     chains: int = 4,
+    accept: float | None = None,
     seed: int = 0,
     told: Told | None = None,
 ) -> Posterior:
@@ -53,9 +54,13 @@ def hierarchical(
     those above. spreads: the scale of the half-normal distribution of the group's standard deviation.
     known: for some of these, mean and standard deviation of participants, if the group is not to be found; with all
     of them known, each participant is looked at alone.
-    draws, warmup: of each chain, those that count and those before. told: hears which share of them is done.
+    draws, warmup: of each chain, those that count and those before. accept: the mean probability to accept a place to
+    which the sampler goes; nearer to 1 its steps are smaller, which helps against divergences. told: hears which
+    share of the draws is done.
     """
-    _check_numbers({"draws": draws, "warmup": warmup, "chains": chains})
+    for name, number in {"draws": draws, "warmup": warmup, "chains": chains}.items():
+        Domain(1, whole=True).check(name, number)
+    Domain(0, 1, open=True).check("accept", 0.5 if accept is None else accept)
     same = Space.of(model, shared).names
     names = tuple(dict.fromkeys((*Space.of(model, free).names, *same)))
     trials, excluded = usable(model, trials, names)
@@ -65,13 +70,19 @@ def hierarchical(
     prior = _prior(model, space, alone, priors or {}, spreads or {})
     likeness = alike(model, task, space, trials.before, roles, prior, seed)
     data = Data(*as_double((model, task, prior, likeness)))
-    found = drawn(roles, space, trials.before, data, draws=draws, warmup=warmup, chains=chains, seed=seed, told=told)
+    found = drawn(
+        roles,
+        space,
+        trials.before,
+        data,
+        draws=draws,
+        warmup=warmup,
+        chains=chains,
+        accept=accept,
+        seed=seed,
+        told=told,
+    )
     return gathered(model, trials, space, task, roles, data, found, excluded)
-
-
-def _check_numbers(numbers: Mapping[str, int]) -> None:
-    for name, number in numbers.items():
-        Domain(1, whole=True).check(name, number)
 
 
 def _described(model: Model, space: Space, said: Mapping[str, Any], count: int, what: str) -> dict[int, Numbers]:

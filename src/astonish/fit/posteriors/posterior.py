@@ -124,7 +124,8 @@ class Posterior:
         far, few, lost = int((apart > _ALIKE).sum()), int((worth < _ENOUGH).sum()), self.divergences
         found = []
         if lost:
-            found.append(f"{lost} of {self.drawn.diverging.size} draws diverged: parts of the posterior may be missing")
+            missing = "parts of the posterior may be missing; give a larger accept, such as 0.95"
+            found.append(f"{lost} of {self.drawn.diverging.size} draws diverged: {missing}")
         if far:
             worst = f"R-hat of {names[int(np.argmax(apart))]} is {apart.max():.3f}, more than {_ALIKE}"
             found.append(f"chains disagree on {far} of {len(names)} numbers ({worst}); give more draws")
