@@ -23,8 +23,9 @@ from scipy.optimize import brentq, minimize
 
 from astonish import Gaussian, Smile
 from astonish.fit import Estimate, Model, fit, planned, simulated
-from astonish.fit.estimate import Losses, prepared
+from astonish.fit.estimate import prepared
 from astonish.fit.likelihood import explain
+from astonish.fit.losses import Losses
 from astonish.precision import as_double, double
 from astonish.tasks.gaussian_jumps import many_gaussian_jumps
 from timing import Target, at_least, at_most, best, show

@@ -27,9 +27,10 @@ from astonish import (
 )
 from astonish.domain import Domain
 from astonish.fit import Estimate, Fit, Model, Readout, Softmax, StickyEstimate, fit
-from astonish.fit.estimate import Losses, prepared
+from astonish.fit.estimate import prepared
 from astonish.fit.gradient import with_slope
 from astonish.fit.likelihood import explain, moved, simulate, tasks
+from astonish.fit.losses import Losses
 from astonish.fit.responses import Choice, Normal, Seen, SometimesTheSame
 from astonish.fit.search import minimise
 from astonish.fit.space import FURTHEST, Space, full_name

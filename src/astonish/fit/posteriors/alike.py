@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from astonish.domain import Numbers
-from astonish.fit.estimate import TOGETHER, Losses
 from astonish.fit.likelihood import Model, Task
+from astonish.fit.losses import TOGETHER, Losses
 from astonish.fit.posteriors.group import Likeness, Prior, Roles
 from astonish.fit.search import minimise
 from astonish.fit.space import Space
