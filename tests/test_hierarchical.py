@@ -136,7 +136,7 @@ def test_a_participant_alone_is_what_a_grid_says() -> None:
     outcomes = np.repeat(rng.normal(0, 3, (1, 5)), 5, 1) + rng.standard_normal((1, 25))
     responses = followed(outcomes, 0.4, 0.8, rng)
     known = {"rate": (0.0, 1.5), "response.noise": (0.5, 1.0)}
-    found = hierarchical(FOLLOWS, table(outcomes, responses, True), list(known), known=known, draws=1500, chains=4)
+    found = hierarchical(FOLLOWS, table(outcomes, responses, True), list(known), known=known, draws=800)
     places, logs = np.meshgrid(np.linspace(-3, 3, 300), np.linspace(-1.5, 1.5, 300), indexing="ij")
     estimate, log = np.zeros_like(places), stats.norm(0, 1.5).logpdf(places) + stats.norm(0.5, 1.0).logpdf(logs)
     for x, y in zip(outcomes[0], responses[0], strict=True):
@@ -200,7 +200,7 @@ def test_choices_are_told_by_how_many_are_right_and_how_many_the_same() -> None:
 
 
 def test_few_draws_are_called_few() -> None:
-    found = hierarchical(LEVELS, leveled(levels(10)), ["offset"], draws=20, warmup=10, chains=2)
+    found = hierarchical(LEVELS, leveled(levels(10)), ["offset"], draws=20, chains=2)
     assert any("independent draws" in warning for warning in found.warnings)
 
 
