@@ -1,12 +1,25 @@
 """Runs every test in double precision, as the doors of the library do, unless it is marked `single`."""
 
+import gc
 from collections.abc import Iterator
+from pathlib import Path
 
 import jax
 import matplotlib as mpl
 import pytest
 
 mpl.use("Agg")
+MANY = 20_000  # pieces of memory that compiled programs take up; Linux gives a process 65530
+
+
+@pytest.fixture(scope="module", autouse=True)
+def room() -> Iterator[None]:
+    """Compiled programs are forgotten between modules before they fill what a process may have."""
+    yield
+    pieces = Path("/proc/self/maps")
+    if not pieces.exists() or pieces.read_text().count("\n") > MANY:
+        jax.clear_caches()
+        gc.collect()
 
 
 @pytest.fixture(autouse=True)
