@@ -6,10 +6,11 @@ most of a second.
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 try:
     import rich  # noqa: F401 - used behind the command; said here if it is missing
@@ -175,8 +176,7 @@ def surprise(
     raise typer.Exit(code)
 
 
-@app.command()
-def fit(
+def _about_people(
     file: File,
     outcome: Outcome,
     response: Answer,
@@ -188,11 +188,50 @@ def fit(
     kind: Kind = None,
     label: Label = None,
     response_range: Range = None,
-    learner: Annotated[str, typer.Option(help=TO_FIND)] = "smile",
     settings: Settings = None,
     respond: Respond = None,
     free_running: FreeRunning = False,
     also: Also = None,
+) -> dict[str, Any]:
+    """What is said about a table of responses, as `commands.people.Words` takes it."""
+    lists = {"ignore": ignore, "given": given, "label": label, "settings": settings, "also": also}
+    return {
+        "file": file,
+        "outcome": outcome,
+        "response": response,
+        "response_time": response_time,
+        "subject": subject,
+        "block": block,
+        "kind": kind,
+        "range": response_range,
+        "respond": respond,
+        "free_running": free_running,
+        **{name: words or [] for name, words in lists.items()},
+    }
+
+
+def people(command: Callable[..., None]) -> Callable[..., None]:
+    """A command about responses: what is said about their table is among its options, and reaches it as one."""
+    said, own = (list(signature(each).parameters.values()) for each in (_about_people, command))
+    options = [option.replace(kind=Parameter.KEYWORD_ONLY) for option in (*said, *own[1:])]
+
+    def run(**words: Any) -> None:
+        with _imports("fits need"):
+            from astonish.commands.people import Words
+        about = Words(**_about_people(**{option.name: words.pop(option.name) for option in said}))
+        command(about, **words)
+
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__annotations__ = {option.name: option.annotation for option in options}
+    setattr(run, "__signature__", Signature(options))  # noqa: B010 - which is what typer looks at
+    return run
+
+
+@app.command()
+@people
+def fit(
+    said: Any,
+    learner: Annotated[str, typer.Option(help=TO_FIND)] = "smile",
     shared: Annotated[
         list[str] | None, typer.Option(help="A parameter that is the same for all participants.", show_default=False)
     ] = None,
@@ -209,47 +248,16 @@ def fit(
     """
     with _imports("fits need"):
         from astonish.commands.fit import fit_table
-        from astonish.commands.people import Words
-    said = Words(
-        file,
-        outcome=outcome,
-        response=response,
-        response_time=response_time,
-        subject=subject,
-        block=block,
-        ignore=ignore or [],
-        given=given or [],
-        kind=kind,
-        label=label or [],
-        range=response_range,
-        settings=settings or [],
-        respond=respond,
-        free_running=free_running,
-        also=also or [],
-    )
     raise typer.Exit(fit_table(said, learner, shared or [], starts, seed, posterior, out, _typed()))
 
 
 @app.command()
+@people
 def compare(
-    file: File,
-    outcome: Outcome,
-    response: Answer,
-    response_time: When,
-    subject: Subject = None,
-    block: Block = None,
-    ignore: Ignore = None,
-    given: Given = None,
-    kind: Kind = None,
-    label: Label = None,
-    response_range: Range = None,
+    said: Any,
     learner: Annotated[
         list[str] | None, typer.Option(help=f"{TO_FIND} Once for each; the first is the baseline.", show_default=False)
     ] = None,
-    settings: Settings = None,
-    respond: Respond = None,
-    free_running: FreeRunning = False,
-    also: Also = None,
     starts: Starts = 10,
     seed: Seed = 0,
     blocks: Annotated[bool, typer.Option("--held-out", help="Also leave out blocks, and predict them.")] = False,
@@ -262,48 +270,16 @@ def compare(
     """
     with _imports("fits need"):
         from astonish.commands.compare import compare_models
-        from astonish.commands.people import Words
-    said = Words(
-        file,
-        outcome=outcome,
-        response=response,
-        response_time=response_time,
-        subject=subject,
-        block=block,
-        ignore=ignore or [],
-        given=given or [],
-        kind=kind,
-        label=label or [],
-        range=response_range,
-        settings=settings or [],
-        respond=respond,
-        free_running=free_running,
-        also=also or [],
-    )
     raise typer.Exit(compare_models(said, learner or ["delta", "smile"], starts, seed, blocks, out, _typed()))
 
 
 @app.command()
+@people
 def recover(
-    file: File,
-    outcome: Outcome,
-    response: Answer,
-    response_time: When,
-    subject: Subject = None,
-    block: Block = None,
-    ignore: Ignore = None,
-    given: Given = None,
-    kind: Kind = None,
-    label: Label = None,
-    response_range: Range = None,
+    said: Any,
     learner: Annotated[
-        list[str] | None,
-        typer.Option(help=f"{TO_FIND} Several: could they be told apart?", show_default=False),
+        list[str] | None, typer.Option(help=f"{TO_FIND} Several: could they be told apart?", show_default=False)
     ] = None,
-    settings: Settings = None,
-    respond: Respond = None,
-    free_running: FreeRunning = False,
-    also: Also = None,
     participants: Annotated[int, typer.Option(help="How many to simulate with each learner.")] = 200,
     trials: Annotated[
         list[int] | None,
@@ -317,25 +293,7 @@ def recover(
     astonish recover trials.csv --outcome x --response b --response-time before --subject id --learner smile
     """
     with _imports("fits need"):
-        from astonish.commands.people import Words
         from astonish.commands.recover import recover as command
-    said = Words(
-        file,
-        outcome=outcome,
-        response=response,
-        response_time=response_time,
-        subject=subject,
-        block=block,
-        ignore=ignore or [],
-        given=given or [],
-        kind=kind,
-        label=label or [],
-        range=response_range,
-        settings=settings or [],
-        respond=respond,
-        free_running=free_running,
-        also=also or [],
-    )
     raise typer.Exit(command(said, learner or ["smile"], participants, trials or [], seed, out, _typed()))
 
 
