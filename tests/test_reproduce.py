@@ -527,14 +527,6 @@ def test_every_figure_has_a_name_of_its_own() -> None:
     assert [figure.name for figure in figures.FIGURES] == [*"12345678", "ceiling", "sweeps"]
 
 
-@pytest.mark.parametrize("figure", figures.FIGURES, ids=lambda figure: figure.name)
-def test_a_figure_asks_for_the_tables_that_it_lists(figure: Figure) -> None:
-    told: list[str] = []
-    numbers = figure.compute(Study(quick=True, told=told.append))
-    assert tuple(told) == tuple(numbers) == figure.tables  # the bar counts on it
-    assert {claim.verdict for claim in figure.claims(numbers)} <= {HOLDS, IN_PART, FAILS}
-
-
 def _main(log: str, wait_at: str) -> None:
     """The command, with figures of our own."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job would not have

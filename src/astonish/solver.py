@@ -5,7 +5,6 @@ the start `a`. The solver is our own: the divergence is close enough to a functi
 or three steps to reach rounding error; a bracket sees to the rest.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import jax
@@ -17,8 +16,6 @@ from astonish.precision import Number, limits
 
 _CLOSE = 3e-5  # a step that is smaller, relative to the distance from both ends, leaves an error of about its square
 _MOST_STEPS = 60
-_POINTS = (0.6 - math.sqrt(0.06), 0.6 + math.sqrt(0.06))  # of Gauss and Jacobi's rule for integrals of g f(g), 0 to 1
-_WEIGHTS = (0.25 - math.sqrt(6) / 36, 0.25 + math.sqrt(6) / 36)
 
 
 def spent_at(family: Family, a: Belief, b: Belief, gamma: Number) -> Array:
@@ -82,12 +79,12 @@ def _(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Array, Array
 def _excess_nearby(family: Family, a: Belief, b: Belief, gamma: Array, share: Number) -> Array:
     """`spent(gamma) - share most` between beliefs that almost coincide, without a difference of almost equal numbers.
 
-    What is spent is the integral of g times the curvature at g; two points of Gauss and Jacobi's rule suffice there.
+    What is spent is the integral of g times the curvature at g, which changes so little there that one point suffices:
+    at two thirds of the way (Gauss and Jacobi's rule).
     """
-    points = jnp.array(_POINTS, jnp.result_type(float, gamma))
-    curvature = jax.vmap(jax.vmap(lambda g: along(family, a, b, g).curvature))(jnp.stack([gamma * points, points]))
-    spent = (curvature * jnp.array(_WEIGHTS, points.dtype)).sum(-1)
-    return gamma * gamma * spent[0] - share * spent[1]
+    points = 2 / 3 * jnp.stack([gamma, jnp.ones_like(gamma)])
+    here, there = jax.vmap(lambda g: along(family, a, b, g).curvature)(points)
+    return 0.5 * (gamma * gamma * here - share * there)
 
 
 def _first(curvature: Array, most: Array, share: Array) -> Array:

@@ -141,7 +141,7 @@ def recover_parameters(
     >>> model = Model(Delta(rate=0.4), Estimate(noise=2.0))
     >>> found = recover_parameters(model, task, ["rate"], participants=20, starts=1)
     >>> found.summary()[["participants", "correlation"]].round(2).to_dict("index")
-    {'rate': {'participants': 20, 'correlation': 0.97}}
+    {'rate': {'participants': 20, 'correlation': 0.98}}
     """
     space = Space.of(model, free)
     made, values = known_people(model, trials, space, participants, truth, spread, seed)
