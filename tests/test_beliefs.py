@@ -16,7 +16,9 @@ from families import FAMILIES, FamilyCase
 Case = FamilyCase
 every = pytest.mark.parametrize("case", FAMILIES, ids=[c.name for c in FAMILIES])
 SOME = ("gaussian", "beta", "dirichlet", "poisson")  # second derivatives take long to compile
-some = pytest.mark.parametrize("case", [c for c in FAMILIES if c.name in SOME], ids=SOME)
+some = pytest.mark.parametrize(
+    "case", [c for c in FAMILIES if c.name in SOME], ids=[c.name for c in FAMILIES if c.name in SOME]
+)
 needing_reference = pytest.mark.parametrize(
     "case", [c for c in FAMILIES if c.reference is not None], ids=[c.name for c in FAMILIES if c.reference is not None]
 )
