@@ -72,14 +72,6 @@ def _agree(a: Any, b: Any, rtol: float = 1e-9, atol: float = 1e-12) -> None:
 
 
 @every
-def test_run_is_a_compiled_loop_over_steps(case: Case) -> None:
-    state, info = case.learner.step(case.learner.init(), case.samples[0])
-    history = _history(case.name)
-    outside = (case.learner.estimate(state), info.surprise, info.rate)
-    _agree(outside, (history.estimate[0], history.surprise[0], history.rate[0]))
-
-
-@every
 def test_many_side_by_side_agree_with_one_by_one(case: Case) -> None:
     there, back = columns(case.samples), columns(case.samples[::-1])
     both = _side_by_side(case.learner, jax.tree.map(lambda a, b: np.stack([a, b]), there, back))

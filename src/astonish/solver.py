@@ -60,31 +60,23 @@ def gamma_at(family: Family, a: Belief, b: Belief, share: Number) -> Array:
 
 @gamma_at.defjvp
 def _(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Array, Array]:
-    """`spent(gamma, line) = share most(line)` stays true when the line and the share move; at its ends gamma stays."""
+    """`spent(gamma, line) = share most(line)` stays true when the line and the share move; at its ends gamma stays.
+
+    Nor does it move with a line so short that the difference of what is spent on it would be rounding error: whatever
+    gamma is there, it leads to the same belief.
+    """
     family, a, b, share = primals
     gamma = gamma_at(family, a, b, share)
     most = spent_at(family, a, b, 1.0)
 
-    def excess(family: Family, a: Belief, b: Belief) -> tuple[Array, Array]:
-        far = spent_at(family, a, b, gamma) - share * spent_at(family, a, b, 1.0)
-        return far, _excess_nearby(family, a, b, gamma, share)
+    def excess(family: Family, a: Belief, b: Belief) -> Array:
+        return spent_at(family, a, b, gamma) - share * spent_at(family, a, b, 1.0)
 
-    far, nearby = jax.jvp(excess, primals[:3], tangents[:3])[1]
-    rise = jnp.where(most < limits(most).eps ** 0.4, nearby, far) - tangents[3] * most
+    moved = jax.jvp(excess, primals[:3], tangents[:3])[1]
+    rise = jnp.where(most > limits(most).eps ** 0.63, moved, 0.0) - tangents[3] * most
     inside = (gamma > 0) & (gamma < 1)
     slope = jnp.where(inside, gamma * along(family, a, b, gamma).curvature, 1.0)
     return gamma, jnp.where(inside, -rise / slope, 0.0)
-
-
-def _excess_nearby(family: Family, a: Belief, b: Belief, gamma: Array, share: Number) -> Array:
-    """`spent(gamma) - share most` between beliefs that almost coincide, without a difference of almost equal numbers.
-
-    What is spent is the integral of g times the curvature at g, which changes so little there that one point suffices:
-    at two thirds of the way (Gauss and Jacobi's rule).
-    """
-    points = 2 / 3 * jnp.stack([gamma, jnp.ones_like(gamma)])
-    here, there = jax.vmap(lambda g: along(family, a, b, g).curvature)(points)
-    return 0.5 * (gamma * gamma * here - share * there)
 
 
 def _first(curvature: Array, most: Array, share: Array) -> Array:
