@@ -297,6 +297,24 @@ def recover(
     raise typer.Exit(command(said, learner or ["smile"], participants, trials or [], seed, out, _typed()))
 
 
+@app.command()
+def explore(
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; others than this machine's own can be reached by others.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port to listen on; else 8765, or any that is free.")
+    ] = None,
+    browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
+) -> None:
+    """Try learners, shape beliefs and look at your own data on a page in the browser; nothing leaves this machine."""
+    with _imports("the page needs"):
+        from astonish.commands.explore import explore as command
+
+        code = command(host, port, browser)
+    raise typer.Exit(code)
+
+
 def _typed() -> str:
     """What was typed, to be typed again."""
     return shlex.join(["astonish", *sys.argv[1:]])

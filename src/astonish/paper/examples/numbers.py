@@ -60,14 +60,15 @@ def wide(table: DataFrame, rows: str, columns: str, values: str) -> Any:
 _bayes = jax.jit(expfam.bayes)
 
 
-def _models() -> DataFrame:
+def voting() -> DataFrame:
+    """What each model of the election says of each candidate."""
     rows = [(k + 1, x + 1, 1 - RARE if k == x else RARE / 3) for k in range(4) for x in range(4)]
     return DataFrame(rows, columns=["model", "candidate", "probability"])
 
 
 def _election() -> DataFrame:
     """How likely and how surprising each candidate is to each colleague; `weight` is that of the candidate's model."""
-    models: Any = _models().probability.to_numpy().reshape(4, 4)
+    models: Any = voting().probability.to_numpy().reshape(4, 4)
     family = finite(models)
     beliefs = {name: family.prior(jnp.array(weights)) for name, weights in COLLEAGUES.items()}
     return DataFrame(
@@ -77,7 +78,7 @@ def _election() -> DataFrame:
     )
 
 
-def _listener() -> tuple[Grid, dict[str, Belief]]:
+def listener() -> tuple[Grid, dict[str, Belief]]:
     """What tank may mean, to someone before and after he has heard of goldfish."""
     models: Any = np.array(list(WORDS.values())).T
     family = finite(models)
@@ -86,14 +87,14 @@ def _listener() -> tuple[Grid, dict[str, Belief]]:
 
 
 def _meanings() -> DataFrame:
-    family, beliefs = _listener()
+    family, beliefs = listener()
     shown = beliefs | {"guns": expfam.target(family, list(WORDS).index("guns"))}
     rows = [(name, *np.asarray(density(family, belief))) for name, belief in shown.items()]
     return DataFrame(rows, columns=["belief", "container", "vehicle"])
 
 
 def _joke() -> DataFrame:
-    family, beliefs = _listener()
+    family, beliefs = listener()
     return DataFrame(
         {"belief": name, "word": word, **measured(family, belief, k)}
         for name, belief in beliefs.items()
@@ -105,12 +106,12 @@ def _parking() -> DataFrame:
     return DataFrame(
         {"kinds": kinds, "driver": driver, "car": car, **measured(family, belief, k)}
         for kinds in KINDS
-        for driver, (family, belief) in zip(DRIVERS, _drivers(kinds), strict=True)
+        for driver, (family, belief) in zip(DRIVERS, drivers(kinds), strict=True)
         for k, car in enumerate(CARS)
     )
 
 
-def _drivers(kinds: int) -> list[tuple[Grid, Belief]]:
+def drivers(kinds: int) -> list[tuple[Grid, Belief]]:
     """One who has models of slots only, one who has models of cars, and one who has seen the red car every morning."""
     slots, cars = Grid(jnp.full((3, len(CARS)), 1 / kinds), _log_chance, width=jnp.ones(3)), _cars(kinds)
     used = cars.prior()
@@ -131,7 +132,7 @@ def _log_chance(x: Any, models: Array) -> Array:
 
 
 TABLES = {
-    "figure1_models": _models,
+    "figure1_models": voting,
     "figure1_election": _election,
     "figure1_meanings": _meanings,
     "figure1_joke": _joke,

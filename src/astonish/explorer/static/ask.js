@@ -1,0 +1,66 @@
+// Questions to the server. One of a kind is under way at a time, and of those that wait only the newest is asked.
+const problem = document.getElementById("problem");
+
+export function say(sentence) {
+  problem.hidden = !sentence;
+  problem.textContent = sentence || "";
+}
+
+export async function fetched(path, options) {
+  let answer;
+  try {
+    answer = await fetch(path, options);
+  } catch {
+    throw new Error("astonish does not answer; is it still running? Start it again with: astonish explore");
+  }
+  if (answer.ok) return answer;
+  const told = await answer.json().catch(() => null);
+  throw new Error(told?.error ?? `astonish could not answer (${answer.status})`);
+}
+
+export async function json(path, options) {
+  return (await fetched(path, options)).json();
+}
+
+const onScreen = [];
+
+export function showAgain() {
+  for (const each of onScreen) each();
+}
+
+export function asker(send, show) {
+  let asked = 0, shown = 0, busy = false, next = null, again = null;
+  onScreen.push(() => again?.());
+  async function go(number, body) {
+    busy = true;
+    try {
+      const answer = await send(body);
+      if (number > shown) { // an answer older than what is on screen is dropped
+        shown = number;
+        say("");
+        again = () => show(answer, body);
+        again();
+      }
+    } catch (trouble) {
+      if (number > shown) say(trouble.message);
+    }
+    busy = false;
+    if (next) {
+      const [later, words] = next;
+      next = null;
+      go(later, words);
+    }
+  }
+  return (body) => {
+    asked += 1;
+    if (busy) next = [asked, body];
+    else go(asked, body);
+  };
+}
+
+export function question(path, show) {
+  const send = (body) => json(path, {
+    method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
+  });
+  return asker(send, show);
+}

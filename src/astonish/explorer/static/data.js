@@ -1,0 +1,117 @@
+// Your data: a file that stays on this machine, its columns, and what a learner makes of its trials.
+import { button, element, select, slider, table } from "./controls.js";
+import { count, figure, look, unpack } from "./plots.js";
+import { asker, fetched, json, say } from "./ask.js";
+import * as state from "./state.js";
+
+const NONE = ["", "(none)"];
+
+export function start(panel, spec, python) {
+  const host = panel.querySelector(".controls"), views = panel.querySelector(".views");
+  let file = null, linked = state.get("data.who", "");
+  const input = element("input", { type: "file", accept: spec.ends.join(","), name: "file" });
+  const drop = element("label", { className: "drop" }, "Drop a table here, or choose one", element("br"), input);
+  host.append(drop);
+  input.addEventListener("change", () => open(input.files[0]));
+  drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
+  drop.addEventListener("dragleave", () => drop.classList.remove("over"));
+  drop.addEventListener("drop", (event) => {
+    event.preventDefault();
+    drop.classList.remove("over");
+    open(event.dataTransfer.files[0]);
+  });
+  const words = {
+    outcome: select(host, "data.outcome", "column of the outcome", [NONE], "", changed),
+    to: select(host, "data.to", "column of what followed (for transitions)", [NONE], "", changed),
+    subject: select(host, "data.subject", "column of the participant", [NONE], "", changed),
+    block: select(host, "data.block", "column of the block", [NONE], "", changed),
+    kind: select(host, "data.kind", "kind of outcome", spec.kinds, spec.kinds[0], changed),
+    learner: select(host, "data.learner", "learner", spec.learners, "smile", changed),
+  };
+  const m = slider(host, "data.m", { label: "m, readiness to change one's mind (SMiLe, VarSMiLe)", low: 0.001, high: 100,
+    default: 0.1, step: 0.01, log: true }, changed);
+  const who = select(host, "data.who", "participant to show", [NONE], "", changed);
+  const tools = element("div", { className: "tools" });
+  host.append(tools);
+  const download = button(tools, "Download the table", keep, "main");
+  download.disabled = true;
+  const first = table(views, "First rows of the table");
+  const understood = element("pre", { className: "words", hidden: true });
+  const picture = figure(views, "data", "Outcomes, surprise and learning rate, trial by trial", 560);
+  views.append(understood);
+  picture.plot.parentElement.hidden = true;
+  const ask = asker((query) => json(`/api/data?${query}`, { method: "POST", body: file }), show);
+
+  async function open(chosen) {
+    if (!chosen) return;
+    if (chosen.size > spec.largest) {
+      say(`${chosen.name} has more than ${spec.largest / 2 ** 20} MB, which is the most that is taken; use the command: astonish surprise`);
+      return;
+    }
+    file = chosen;
+    who.offer([NONE], "");
+    try {
+      const found = await json(`/api/preview?${new URLSearchParams({ name: file.name })}`, { method: "POST", body: file });
+      say("");
+      first(found.columns, found.rows);
+      for (const name of ["outcome", "to", "subject", "block"]) {
+        words[name].offer([NONE, ...found.columns.map((column) => [column, column])], state.get(`data.${name}`, ""));
+      }
+      changed();
+    } catch (trouble) {
+      say(trouble.message);
+    }
+  }
+
+  function query() {
+    const said = { name: file.name, m: m.value, who: who.value || linked };
+    for (const [name, box] of Object.entries(words)) if (box.value) said[name] = box.value;
+    if (!said.who) delete said.who;
+    return new URLSearchParams(said);
+  }
+
+  function changed() {
+    download.disabled = !file || !words.outcome.value;
+    if (!download.disabled) ask(query());
+  }
+
+  function show(answer) {
+    python(answer.python);
+    linked = "";
+    who.offer(answer.participants, answer.who);
+    understood.hidden = false;
+    understood.textContent = [answer.understood, "", `learner: ${answer.learner}`, ...answer.assumed.map((each) => `  ${each}`)].join("\n");
+    picture.plot.parentElement.hidden = false;
+    const surprise = unpack(answer.surprise), x = count(surprise.length);
+    const line = (k) => ({ ...look(k), width: 1.6 });
+    const data = [
+      { x, y: surprise, yaxis: "y2", mode: "lines+markers", name: "surprise", line: line(2), marker: { size: 3 } },
+      { x, y: unpack(answer.learning_rate), yaxis: "y3", mode: "lines+markers", name: "learning rate", line: line(3), marker: { size: 3 } },
+    ];
+    if (answer.prediction) data.unshift({ x, y: unpack(answer.prediction), mode: "lines", name: "prediction", line: line(0) });
+    if (answer.outcome) data.unshift({ x, y: unpack(answer.outcome), mode: "markers", name: "outcome", marker: { size: 4, color: look(6).color } });
+    const upper = Boolean(answer.outcome || answer.prediction);
+    const axis = (title, low, high, more = {}) => ({ title: { text: title }, domain: [low, high], ...more });
+    picture.draw(data, {
+      xaxis: { title: { text: "trial" }, anchor: "y3" },
+      ...(upper ? { yaxis: axis("outcome", 0.56, 1) } : {}),
+      yaxis2: axis("surprise", upper ? 0.29 : 0.55, upper ? 0.5 : 1, { rangemode: "tozero" }),
+      yaxis3: axis("rate", 0, upper ? 0.22 : 0.45, { range: [-0.03, 1.03] }),
+    }, `Participant ${answer.who}, ${surprise.length} trials.`);
+  }
+
+  async function keep() {
+    try {
+      const answer = await fetched(`/api/table?${query()}`, { method: "POST", body: file });
+      const address = URL.createObjectURL(await answer.blob());
+      const anchor = element("a", { href: address, download: `${file.name.replace(/\.[^.]*$/, "")}-surprise.csv` });
+      document.body.append(anchor);
+      anchor.click();
+      anchor.remove();
+      setTimeout(() => URL.revokeObjectURL(address), 10000);
+      say("");
+    } catch (trouble) {
+      say(trouble.message);
+    }
+  }
+}

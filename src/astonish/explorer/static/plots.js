@@ -1,0 +1,78 @@
+// Plots: unpacked numbers, one look in light and dark, and pictures to keep.
+import { element, button } from "./controls.js";
+
+// Okabe & Ito's colours, told apart by colour-blind people too; with dashes there are enough for all learners.
+const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C8C8C"];
+const DASHES = ["solid", "dash", "dot"];
+
+export function look(at) {
+  return { color: COLOURS[at % COLOURS.length], dash: DASHES[Math.floor(at / COLOURS.length) % DASHES.length] };
+}
+
+export function swatch(at) {
+  const { color, dash } = look(at);
+  const space = "http://www.w3.org/2000/svg";
+  const picture = document.createElementNS(space, "svg"), line = document.createElementNS(space, "line");
+  picture.setAttribute("class", "swatch");
+  picture.setAttribute("viewBox", "0 0 24 12");
+  picture.setAttribute("aria-hidden", "true");
+  const words = { x1: 0, x2: 24, y1: 6, y2: 6, stroke: color, "stroke-width": 3,
+    "stroke-dasharray": { solid: "none", dash: "7 4", dot: "2 3" }[dash] };
+  for (const [name, value] of Object.entries(words)) line.setAttribute(name, value);
+  picture.append(line);
+  return picture;
+}
+
+export function unpack(packed) {
+  const bytes = Uint8Array.from(atob(packed.f8), (letter) => letter.charCodeAt(0));
+  return new Float64Array(bytes.buffer);
+}
+
+export function count(length, first = 1) {
+  return Float64Array.from({ length }, (_, at) => at + first);
+}
+
+export function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+export function figure(host, name, title, height) {
+  const plot = element("div", { className: "plot" });
+  const caption = element("figcaption", {}, element("h2", {}, title));
+  const tools = element("div", { className: "tools" });
+  for (const format of ["png", "svg"]) {
+    const made = button(tools, format.toUpperCase(), () => save(plot, name, format));
+    made.setAttribute("aria-label", `Save "${title}" as ${format.toUpperCase()}`);
+  }
+  caption.append(tools);
+  const frame = element("figure", { className: "figure" }, caption, plot);
+  plot.setAttribute("role", "img");
+  plot.setAttribute("aria-label", title);
+  host.append(frame);
+  const made = {
+    plot,
+    draw(data, layout, words) {
+      if (words) plot.setAttribute("aria-label", `${title}. ${words}`);
+      return window.Plotly.react(plot, data, dressed(layout, height), { displayModeBar: false, responsive: true });
+    },
+  };
+  return made;
+}
+
+function save(plot, name, format) {
+  const { width, height } = plot.getBoundingClientRect();
+  window.Plotly.downloadImage(plot, { format, filename: `astonish-${name}`, width, height, scale: 2 });
+}
+
+function dressed(layout, height) {
+  const axis = { gridcolor: colour("grid"), zerolinecolor: colour("line"), linecolor: colour("line"), automargin: true };
+  const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key));
+  return {
+    height, autosize: true, margin: { l: 56, r: 14, t: 12, b: 40 }, showlegend: true,
+    paper_bgcolor: colour("back"), plot_bgcolor: colour("back"),
+    font: { color: colour("text"), family: "system-ui, sans-serif", size: 12 },
+    legend: { orientation: "h", y: 1.01, yanchor: "bottom", x: 0 }, hovermode: "closest", dragmode: "zoom",
+    ...layout,
+    ...Object.fromEntries(axes.map((key) => [key, { ...axis, ...layout[key] }])),
+  };
+}

@@ -1,0 +1,30 @@
+// The whole state of the page is in the address after #, which never leaves the browser.
+const words = new URLSearchParams(location.hash.slice(1));
+let waiting = null;
+
+export function get(name, otherwise) {
+  return words.has(name) ? words.get(name) : otherwise;
+}
+
+export function number(name, otherwise) {
+  const value = Number(words.get(name));
+  return words.has(name) && words.get(name) !== "" && Number.isFinite(value) ? value : otherwise;
+}
+
+export function set(name, value) {
+  if (value === null || value === "" || value === undefined) words.delete(name);
+  else words.set(name, String(value));
+  waiting ??= setTimeout(write, 200); // browsers refuse to be told too often
+}
+
+export function forget(start) {
+  for (const name of [...words.keys()]) if (name.startsWith(start)) words.delete(name);
+}
+
+export function write() {
+  clearTimeout(waiting);
+  waiting = null;
+  history.replaceState(null, "", `#${words}`);
+}
+
+window.addEventListener("hashchange", () => location.reload()); // another link was opened here
