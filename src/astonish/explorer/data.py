@@ -142,8 +142,9 @@ def _file(asked: Mapping[str, Any], content: bytes) -> Iterator[Path]:
         path.write_bytes(content)
         try:
             yield path
-        except ValueError as problem:  # by the name that people know it by
-            raise ValueError(str(problem).replace(repr(str(path)), "the file")) from None
+        except ValueError as problem:  # of the file as people know it, and of what the page takes
+            sentence, cut, _ = str(problem).replace(repr(str(path)), "the file").partition("; give a file that ends in")
+            raise ValueError(sentence + "; give a table with one row for each trial" * bool(cut)) from None
 
 
 def _text(asked: Mapping[str, Any], word: str) -> str | None:

@@ -199,7 +199,7 @@ async def _body(request: Request, most: int) -> bytes:
     """What was sent, refused as soon as it is seen to be too much."""
     too_much = HTTPException(413, f"that is more than {most / 2**20:g} MB, which is the most that is taken; send less")
     said = request.headers.get("content-length", "0")
-    if not said.isdecimal() or int(said) > most:
+    if not said.isdecimal() or len(said) > 12 or int(said) > most:
         raise too_much
     parts, total = [], 0
     async for part in request.stream():

@@ -1,0 +1,538 @@
+"""Does the page answer with the library's own numbers, and refuse everything else in a sentence?"""
+
+import base64
+import contextlib
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+pytest.importorskip("starlette", reason="the page needs starlette")
+pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
+
+import itertools
+
+from starlette.datastructures import Headers
+from starlette.testclient import TestClient
+
+from astonish import Beta, Exponential, Gaussian, Poisson, Smile, run
+from astonish.catalogue import choose
+from astonish.domain import check_parameters
+from astonish.explorer import data, gaussian, lab, maze, server
+from astonish.paper.examples.numbers import TABLES
+from astonish.precision import double
+from astonish.regressors import regressors
+from astonish.surprises import COLUMNS
+from astonish.table import Columns, read_trials
+from astonish.tasks.gaussian_jumps import gaussian_jumps
+
+HOME = "http://127.0.0.1:8765"
+TABLE = "who,run,x\n" + "".join(f"{who},1,{x}\n" for who in "ab" for x in (1.5, 2.0, "", 9.0, 8.5, 9.25))
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[TestClient]:
+    with TestClient(server.make_app(warm=False), base_url=HOME, raise_server_exceptions=False) as client:
+        yield client
+
+
+def _asked(page: TestClient, tab: str, **said: Any) -> Any:
+    answer = page.post(f"/api/{tab}", json=said)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def _numbers(packed: Any) -> Any:
+    return np.frombuffer(base64.b64decode(packed["f8"]), "<f8").reshape(packed["shape"])
+
+
+def _refused(answer: Any, code: int = 400) -> str:
+    assert answer.status_code == code, answer.text
+    sentence = answer.json()["error"]
+    assert "Traceback" not in sentence
+    assert len(sentence) > 10
+    return sentence
+
+
+def _printed(lines: str) -> str:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(lines, "<page>", "exec"), {})
+    return out.getvalue()
+
+
+# ---- Gaussian world
+
+
+def test_estimates_are_those_of_the_library_though_series_are_padded(page: TestClient) -> None:
+    said = {"m": 0.3, "hazard": 0.1, "noise": 2.0, "seed": 5, "samples": 60}
+    answer = _asked(page, "gaussian", **said, learners=["smile", "delta"])
+    task = gaussian_jumps(60, 5, hazard=0.1, noise=2.0)
+    assert np.array_equal(_numbers(answer["samples"]), task.samples)
+    assert np.array_equal(_numbers(answer["truth"]), task.truth)
+    assert answer["changes"] == [t + 1 for t in range(60) if task.changed[t]]
+    history = run(Smile(Gaussian(2.0), 0.3), task.samples)
+    for name in ("estimate", "surprise", "rate"):
+        assert _numbers(answer["learners"]["smile"][name]) == pytest.approx(getattr(history, name), rel=1e-9)
+    estimate, followed = 0.0, []
+    for x in task.samples:
+        estimate += 0.1 * (x - estimate)
+        followed.append(estimate)
+    made = answer["learners"]["delta"]
+    assert _numbers(made["estimate"]) == pytest.approx(followed, rel=1e-9)
+    assert made["squared_error"] == pytest.approx(np.mean((followed - task.truth) ** 2), rel=1e-9)
+    assert made["absolute_error"] == pytest.approx(np.mean(np.abs(followed - task.truth)), rel=1e-9)
+
+
+def test_moving_a_slider_compiles_nothing(page: TestClient) -> None:
+    from astonish.run import _one
+
+    _asked(page, "gaussian", learners=["delta"])
+    before = _one._cache_size()  # type: ignore[attr-defined]
+    for said in ({"m": 3}, {"hazard": 0.2}, {"noise": 1}, {"seed": 7}, {"samples": 1000}, {"samples": 20}):
+        _asked(page, "gaussian", **said, learners=["delta"])
+    assert _one._cache_size() == before  # type: ignore[attr-defined]
+
+
+def test_every_learner_is_told_what_it_can_use() -> None:
+    at = {name: slider.default for name, slider in gaussian.SLIDERS.items()} | {"m": 0.7, "hazard": 0.2}
+    assert len(gaussian.LEARNERS) == 13
+    for name in gaussian.LEARNERS:
+        learner = gaussian.built(name, gaussian.parameters(name, at))
+        check_parameters(learner)
+        told: Any = vars(learner)
+        assert told.get("m", 0.7) == 0.7
+        assert told.get("hazard", 0.2) == 0.2
+        assert float(told["family"].noise if "family" in told else told.get("noise", 4.0)) == 4.0
+
+
+def test_lines_of_the_gaussian_world_print_its_errors(page: TestClient) -> None:
+    answer = _asked(page, "gaussian", learners=["smile", "delta", "nassar2012"], samples=40)
+    printed = _printed(answer["python"]).splitlines()
+    assert printed == [
+        f"{name}: squared error {made['squared_error']:.4g}, absolute error {made['absolute_error']:.4g}"
+        for name, made in answer["learners"].items()
+    ]
+
+
+def test_lines_name_all_learners_rightly() -> None:
+    at = {name: slider.default for name, slider in gaussian.SLIDERS.items()}
+    settings = {name: gaussian.parameters(name, at) for name in gaussian.LEARNERS}
+    lines = gaussian._python(at, settings).partition("for name")[0]
+    scope: dict[str, Any] = {}
+    exec(compile(lines, "<page>", "exec"), scope)
+    for name, learner in scope["learners"].items():
+        assert repr(learner) == repr(gaussian.built(name, settings[name]))
+
+
+# ---- the maze
+
+
+@pytest.fixture(scope="module")
+def walk(page: TestClient) -> Any:
+    return _asked(page, "maze", seed=3, leave=0.02)
+
+
+def test_the_walk_goes_through_doors_and_its_errors_are_those_of_the_whole_matrix(walk: Any) -> None:
+    rooms, environment, rows = walk["rooms"], walk["environment"], _numbers(walk["row"])
+    assert len(rows) == len(environment) == maze.STEPS == len(rooms) - 1
+    truth = maze.DRAWN.transitions
+    believed, found = np.where(np.eye(16) > 0, 0.0, 1 / 15), []
+    for t, (here, there) in enumerate(itertools.pairwise(rooms)):
+        assert there in maze.DRAWN.doors[environment[t], here]
+        believed[here] = np.insert(rows[t], here, 0.0)
+        found.append(np.mean((believed - truth[environment[t]]) ** 2))
+    assert _numbers(walk["error"]) == pytest.approx(found, rel=1e-9)
+    changes = [t for t in range(maze.STEPS) if environment[t] != ([0, *environment][t])]
+    assert walk["switched"] == changes
+    assert 5 < len(changes) < 40  # of 1000 steps at a chance of 0.02
+
+
+def test_a_switch_changes_what_follows_and_nothing_before(page: TestClient, walk: Any) -> None:
+    other = _asked(page, "maze", seed=3, leave=0.02, switches=[300])
+    assert other["rooms"][:301] == walk["rooms"][:301]
+    assert other["environment"][:300] == walk["environment"][:300]
+    assert other["environment"][300:] == [1 - e for e in walk["environment"][300:]]
+    assert np.array_equal(_numbers(other["surprise"])[:300], _numbers(walk["surprise"])[:300])
+    assert _asked(page, "maze", seed=3, leave=0.02, switches=[300, 300])["rooms"] == walk["rooms"]
+
+
+def test_lines_of_the_maze_walk_the_same_way(page: TestClient) -> None:
+    answer = _asked(page, "maze", seed=3, leave=0.02, switches=[10, 300])
+    surprise_, rate = (_numbers(answer[name]).mean() for name in ("surprise", "rate"))
+    assert _printed(answer["python"]) == f"mean surprise {surprise_:.4g}, mean rate {rate:.4g}\n"
+
+
+# ---- the belief lab
+
+
+def test_a_normal_belief_moves_as_the_paper_says(page: TestClient) -> None:
+    answer = _asked(page, "lab", family="gaussian", noise=1.5, mean=1.0, std=1.5, x=4.0, m=0.4)
+    felt = (4.0 - 1.0) ** 2 / (2 * 1.5**2)  # beliefs as wide as the noise
+    gamma = np.sqrt(0.4 * felt / (1 + 0.4 * felt))
+    assert answer["surprise"] == pytest.approx(felt)
+    assert answer["gamma"] == pytest.approx(gamma)
+    assert answer["bound_max"] == pytest.approx(felt)
+    assert answer["bound"] == pytest.approx(gamma**2 * felt)
+    assert _numbers(answer["again"]) == pytest.approx((1 - _numbers(answer["gammas"])) ** 2 * felt, abs=1e-9)
+    assert _numbers(answer["spent"]) == pytest.approx(_numbers(answer["gammas"]) ** 2 * felt, abs=1e-9)
+    drawn = {name: answer["drawn"][name] for name in ("belief", "scaled", "updated")}
+    at = _numbers(answer["drawn"]["at"])
+    for name, mean in (("belief", 1.0), ("scaled", 4.0), ("updated", 1.0 + 3.0 * gamma)):
+        assert _numbers(drawn[name]) == pytest.approx(stats.norm.pdf(at, mean, 1.5), abs=1e-9)
+    measures = {each["name"]: each["value"] for each in answer["measures"]}
+    assert measures["shannon"] == pytest.approx(-stats.norm.logpdf(4.0, 1.0, 1.5 * np.sqrt(2)))
+    assert measures["absolute_error"] == pytest.approx(3.0)
+    assert all(each["name"] in COLUMNS and len(each["meaning"]) > 20 for each in answer["measures"])
+
+
+@pytest.mark.parametrize(
+    ("family", "belief", "oracle"),
+    [
+        (Beta(), Beta().prior(ones=8, zeros=2), stats.beta(9, 3)),
+        (Poisson(), Poisson().prior(rate=3, time=2), stats.gamma(6, scale=1 / 2)),
+        (Exponential(), Exponential().likelihood(0.5), stats.gamma(2, scale=2)),
+    ],
+)
+def test_densities_are_those_of_scipy(family: Any, belief: Any, oracle: Any) -> None:
+    at = np.linspace(0.01, 0.99, 50)
+    assert lab.density(family, belief, at) == pytest.approx(oracle.pdf(at), rel=1e-9)
+
+
+def test_presets_are_the_examples_of_the_paper(page: TestClient) -> None:
+    spec = page.get("/api/lab").json()
+    by_label = {each["label"]: each for each in spec["presets"]}
+    with double():
+        election, joke, parking = (TABLES[f"figure1_{name}"]() for name in ("election", "joke", "parking"))
+    some = parking[(parking.kinds == 1000) & (parking.car == "green BMW")].set_index("driver").surprise
+    heard = joke[(joke.word == "guns")].set_index("belief").surprise
+    wins = election[election.candidate == 2].set_index("colleague").surprise
+    expected = {
+        "Election: colleague A, and candidate 2 wins": wins["A"],
+        "Election: colleague C, and candidate 2 wins": wins["C"],
+        "Joke: guns, after goldfish": heard["after"],
+        "Joke: guns, out of the blue": heard["before"],
+        "Parking lot: used to the red car, and sees the green one": some["used to red"],
+        "Parking lot: undecided, and sees the green car": some["undecided"],
+        "Parking lot: cares only about a free slot": some["slot"],
+    }
+    assert set(expected) < set(by_label)
+    for label, value in expected.items():
+        chosen = by_label[label]
+        answer = _asked(page, "lab", family=chosen["family"], x=chosen["x"], **chosen["values"])
+        assert answer["surprise"] == pytest.approx(value, rel=1e-4, abs=1e-9), label
+
+
+@pytest.mark.parametrize("name", ["beta", "poisson", "dirichlet", "joke"])
+def test_lines_of_the_lab_print_its_numbers(page: TestClient, name: str) -> None:
+    answer = _asked(page, "lab", family=name)
+    printed = _printed(answer["python"]).splitlines()
+    assert printed[0] == f"gamma {answer['gamma']:.4g}, bound {answer['bound']:.4g} of {answer['bound_max']:.4g} nats"
+    by_line = dict(line.split(": ") for line in printed[1:])
+    for each in answer["measures"]:
+        assert float(by_line[each["name"]]) == pytest.approx(each["value"], rel=1e-3, abs=1e-12)
+
+
+def test_bars_are_chances(page: TestClient) -> None:
+    drawn = _asked(page, "lab", family="dirichlet", seen1=3, seen2=0, seen3=0, seen4=0, x=1)["drawn"]
+    assert _numbers(drawn["belief"]) == pytest.approx([4 / 7, 1 / 7, 1 / 7, 1 / 7])
+    assert _numbers(drawn["scaled"]) == pytest.approx([0.2, 0.4, 0.2, 0.2])
+
+
+def test_what_is_infinite_is_said_without_breaking_json(page: TestClient) -> None:
+    answer = _asked(page, "lab", family="exponential", rate=0.05, time=0.05)
+    assert {each["name"]: each["value"] for each in answer["measures"]}["absolute_error"] is None
+
+
+def test_a_belief_in_nothing_is_refused(page: TestClient) -> None:
+    said = {"family": "joke", "weight1": 0, "weight2": 0}
+    assert "at least one" in _refused(page.post("/api/lab", json=said))
+
+
+# ---- your data
+
+
+def _sent(page: TestClient, question: str, table: str | bytes = TABLE, **said: Any) -> Any:
+    return page.post(f"/api/{question}", params=said, content=table if isinstance(table, bytes) else table.encode())
+
+
+def test_a_table_is_measured_as_by_the_library(page: TestClient, tmp_path: Path) -> None:
+    path = tmp_path / "trials.csv"
+    path.write_text(TABLE)
+    said = {"name": "trials.csv", "outcome": "x", "subject": "who", "learner": "smile", "m": 0.4}
+    trials = read_trials(path, Columns("x", subject="who"))
+    learner = choose("smile", trials, {"m": 0.4}).learner
+    expected = regressors(learner, trials, ["all"])
+    found = pd.read_csv(io.StringIO(_sent(page, "table", **said).text))
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False, rtol=1e-12)
+    answer = _sent(page, "data", **said, who="b").json()
+    assert answer["participants"] == ["a", "b"]
+    for name in ("surprise", "learning_rate"):
+        assert np.array_equal(_numbers(answer[name]), expected[name][6:], equal_nan=True)
+    assert "continuous" in answer["understood"]
+    assert any("noise" in sentence for sentence in answer["assumed"])
+    with contextlib.chdir(tmp_path):
+        assert f"{expected.surprise.mean():.6f}" in _printed(answer["python"])
+
+
+def test_columns_and_first_rows_are_shown(page: TestClient) -> None:
+    found = _sent(page, "preview", name="trials.csv").json()
+    assert found["columns"] == ["who", "run", "x"]
+    assert found["rows"][2] == ["a", "1", ""]
+    assert found["trials"] == 12
+
+
+@pytest.mark.parametrize(
+    ("said", "table", "word"),
+    [
+        ({"outcome": "y"}, TABLE, "no column 'y'"),
+        ({}, TABLE, "outcome"),
+        ({"outcome": "x", "learner": "nobody"}, TABLE, "nobody"),
+        ({"outcome": "x", "kind": "odd"}, TABLE, "odd"),
+        ({"outcome": "x", "who": "z"}, TABLE, "z"),
+        ({"outcome": "x", "m": "lots"}, TABLE, "lots"),
+        ({"outcome": "x", "m": "nan"}, TABLE, "nan"),
+        ({"outcome": "x", "m": "-1"}, TABLE, "-1"),
+        ({"outcome": "x", "name": "trials.xlsx"}, TABLE, ".xlsx"),
+        ({"outcome": "x", "name": "../../etc/passwd"}, TABLE, "ends in"),
+        ({"outcome": "x", "name": "trials.csv.gz"}, TABLE, ".gz"),
+        ({"outcome": "x", "extra": "1"}, TABLE, "extra"),
+        ({"outcome": "x"}, "", "empty"),
+        ({"outcome": "x"}, b"\xff\xfe\x00x\n\x00\xd8", "UTF-8"),
+        ({"outcome": "x"}, "x" * 200_000, "first line"),
+        ({"outcome": "x"}, "x\n" * 100_005, "rows"),
+        ({"outcome": "x", "kind": "categorical"}, "x\n" + "".join(f"l{k}\n" for k in range(99)), "99 different"),
+        ({"outcome": "x"}, "x\n1\n2,3,4\n", "could not be read"),
+    ],
+)
+def test_tables_that_cannot_be_used_are_refused(page: TestClient, said: Any, table: Any, word: str) -> None:
+    sentence = _refused(_sent(page, "data", table, **{"name": "trials.csv", **said}))
+    assert word in sentence
+    assert "/tmp" not in sentence
+
+
+def test_large_tables_are_refused_before_they_are_read(page: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "LARGEST", 1000)
+    pulled = 0
+
+    def endless() -> Iterator[bytes]:
+        nonlocal pulled
+        for _ in range(50):
+            pulled += 1
+            yield b"1\n" * 100
+
+    assert "less" in _refused(_sent(page, "preview", "1\n" * 5000), 413)
+    assert "less" in _refused(page.post("/api/preview", content=endless()), 413)
+    assert not list(Path(os.environ.get("TMPDIR", "/tmp")).glob("astonish-*"))
+
+
+# ---- who may ask, and for what
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"host": "evil.example"},
+        {"host": "evil.example:8765"},
+        {"host": "127.0.0.1.evil.example"},
+        {"host": ""},
+        {"host": "[bad"},
+        {"host": "192.168.0.7:8765"},
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:9999"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
+def test_other_names_and_sites_are_refused(page: TestClient, headers: dict[str, str]) -> None:
+    _refused(page.post("/api/maze", json={}, headers=headers), 403)
+    if "sec-fetch-site" not in headers:  # a link from elsewhere may lead to the page itself
+        _refused(page.get("/", headers=headers), 403)
+
+
+@pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1:8765", "[::1]:8765", "LOCALHOST"])
+def test_names_of_this_machine_are_answered(page: TestClient, host: str) -> None:
+    assert page.get("/", headers={"host": host}).status_code == 200
+    assert page.get("/api/data", headers={"host": host, "origin": f"http://{host}"}).status_code == 200
+
+
+def test_on_a_network_numbers_are_answered_and_names_are_not() -> None:
+    for host, good in (("192.168.0.7:8765", True), ("[fe80::1]:80", True), ("evil.example", False), ("me.local", True)):
+        assert (server.refused(Headers({"host": host}), "/", "me.local") is None) == good
+    assert [server.is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "me.local")] == [
+        True, True, True, False, False
+    ]  # fmt: skip
+
+
+def test_the_browser_is_bound(page: TestClient) -> None:
+    for answer in (page.get("/"), page.get("/static/app.js"), page.get("/api/data"), page.get("/nowhere")):
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "script-src 'self';" in policy
+        assert "unsafe-eval" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["x-frame-options"] == "DENY"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/static/../server.py", "/static/..%2fserver.py", "/static/%2e%2e/server.py", "/static//etc/passwd", "/etc/passwd",
+     "/static/..\\server.py", "/api/nothing", "/api/..%2fserver", "/static/", "/static/%00", "/.git/config"],
+)  # fmt: skip
+def test_nothing_else_is_there(page: TestClient, path: str) -> None:
+    answer = page.get(path)
+    assert 400 <= answer.status_code < 500
+    assert "import" not in answer.text
+
+
+def test_only_get_and_post(page: TestClient) -> None:
+    for method in ("PUT", "DELETE", "PATCH"):
+        _refused(page.request(method, "/api/gaussian"), 405)
+
+
+@pytest.mark.parametrize(
+    ("tab", "said"),
+    [
+        ("gaussian", {"samples": 1001}),
+        ("gaussian", {"samples": 1e9}),
+        ("gaussian", {"samples": 10**400}),
+        ("gaussian", {"samples": 20.5}),
+        ("gaussian", {"noise": 0}),
+        ("gaussian", {"noise": "4"}),
+        ("gaussian", {"noise": True}),
+        ("gaussian", {"noise": None}),
+        ("gaussian", {"learners": ["nobody"]}),
+        ("gaussian", {"learners": "smile"}),
+        ("gaussian", {"learners": [["smile"]]}),
+        ("gaussian", {"learners": ["smile"] * 99}),
+        ("gaussian", {"__class__": 1}),
+        ("maze", {"switches": [1000]}),
+        ("maze", {"switches": [0.5]}),
+        ("maze", {"switches": list(range(300))}),
+        ("maze", {"learner": "delta"}),
+        ("maze", {"seed": -1}),
+        ("lab", {"family": "nothing"}),
+        ("lab", {"family": ["gaussian"]}),
+        ("lab", {"family": "beta", "x": 2}),
+        ("lab", {"family": "beta", "noise": 1}),
+        ("lab", {"std": -1}),
+        ("lab", {"\ud800": 1}),
+    ],
+)
+def test_work_beyond_the_limits_is_refused(page: TestClient, tab: str, said: Any) -> None:
+    _refused(page.post(f"/api/{tab}", content=json.dumps(said)))
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_what_is_no_number_is_refused(page: TestClient, value: str) -> None:
+    assert "noise" in _refused(page.post("/api/gaussian", content=f'{{"noise": {value}}}'))
+
+
+def test_long_requests_are_refused(page: TestClient) -> None:
+    _refused(page.post("/api/gaussian", content=b" " * 70_000), 413)
+    _refused(page.post("/api/gaussian", content=b"[" * 60_000))
+    _refused(page.post("/api/gaussian", content=b"{}", headers={"content-length": "9" * 5000}), 413)
+
+
+def test_random_requests_are_refused(page: TestClient) -> None:
+    rng = np.random.default_rng(11)
+    words = [
+        "m",
+        "hazard",
+        "noise",
+        "seed",
+        "samples",
+        "learners",
+        "switches",
+        "learner",
+        "family",
+        "x",
+        "weight1",
+        "",
+        "é",
+    ]
+
+    def anything(depth: int = 0) -> Any:
+        kinds: list[Any] = [
+            lambda: None, lambda: bool(rng.integers(2)), lambda: float(rng.normal() * 10.0 ** rng.integers(-300, 300)),
+            lambda: int(rng.integers(-(2**62), 2**62)), lambda: 10 ** int(rng.integers(300, 900)),
+            lambda: "".join(map(chr, rng.integers(1, 0xD7FF, rng.integers(0, 90)))), lambda: str(rng.choice(words)),
+        ]  # fmt: skip
+        if depth < 3:
+            kinds += [
+                lambda: [anything(depth + 1) for _ in range(rng.integers(0, 5))],
+                lambda: {str(rng.choice(words)): anything(depth + 1) for _ in range(rng.integers(1, 4))},
+            ] * 2
+        return kinds[rng.integers(len(kinds))]()
+
+    def body() -> bytes:
+        if rng.random() < 0.3:
+            return rng.bytes(int(rng.integers(0, 200)))
+        return json.dumps(anything()).encode()
+
+    answered = 0
+    for _ in range(300):
+        tab = str(rng.choice(["gaussian", "maze", "lab", "preview", "data", "table"]))
+        answer = page.post(f"/api/{tab}", content=body(), params={"outcome": "x"} if tab in ("data", "table") else {})
+        if (tab == "preview" and answer.status_code == 200) or answer.request.content == b"{}":
+            answered += 1  # some bytes are a table
+            continue
+        _refused(answer)
+    assert answered < 60
+
+
+def test_the_page_needs_nothing_from_elsewhere(page: TestClient) -> None:
+    index = page.get("/")
+    assert index.headers["content-type"].startswith("text/html")
+    assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\bon\w+=|\bstyle=", index.text)
+    seen, queue = set(), re.findall(r'(?:src|href)="(/[^"]*)"', index.text)
+    while queue:
+        path = queue.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        answer = page.get(path)
+        assert answer.status_code == 200, path
+        if path.startswith("/static"):
+            assert not re.search(r"https?://(?!www\.w3\.org)|//cdn|\beval\(|innerHTML|new Function", answer.text), path
+            queue += [f"/static/{name}" for name in re.findall(r'from "\./([^"]+)"', answer.text)]
+    assert {"/plotly.min.js", "/static/lab.js", "/static/maze.js", "/static/state.js"} <= seen
+
+
+def test_controls_describe_what_is_allowed(page: TestClient) -> None:
+    for tab in ("gaussian", "maze", "lab", "data"):
+        assert page.get(f"/api/{tab}").status_code == 200
+    for slider in page.get("/api/gaussian").json()["sliders"].values():
+        assert slider["low"] <= slider["default"] <= slider["high"]
+
+
+def test_the_command_serves_the_page_and_stops() -> None:
+    command = [sys.executable, "-c", "import astonish_command; astonish_command.main()"]
+    started = subprocess.Popen(
+        [*command, "explore", "--no-browser", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert started.stdout is not None
+        found = re.search(r"http://127\.0\.0\.1:\d+/", started.stdout.readline())
+        assert found
+        with urllib.request.urlopen(found[0], timeout=20) as answer:
+            assert b"astonish" in answer.read()
+        started.send_signal(signal.SIGINT)
+        _, errors = started.communicate(timeout=20)
+    finally:
+        started.kill()
+    assert started.returncode == 0
+    assert "Traceback" not in errors
