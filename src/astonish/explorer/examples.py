@@ -62,8 +62,8 @@ def _election() -> Grid:
 
 
 def _shape(label: str, family: Grid, points: tuple[str, ...], outcomes: tuple[str, ...]) -> Shape:
-    width = np.broadcast_to(1.0 if family.width is None else family.width, len(points))
-    written = _GRID.format(models=np.asarray(family.points).tolist(), width=width.tolist())
+    models, width = np.asarray(family.points).tolist(), np.broadcast_to(np.asarray(family.width), len(points)).tolist()
+    separate = family.domain != Domain()
     return Shape(
         label,
         {
@@ -72,8 +72,8 @@ def _shape(label: str, family: Grid, points: tuple[str, ...], outcomes: tuple[st
         },
         Slider("observation", Domain(0, len(outcomes) - 1, whole=True), 1, 1),
         lambda _: family,
-        written,
-        "Grid",
+        f"finite({models})" if separate else _GRID.format(models=models, width=width),
+        "finite" if separate else "Grid",
         outcomes,
         points,
     )

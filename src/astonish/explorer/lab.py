@@ -5,13 +5,12 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax import Array
 from jax.scipy.special import xlog1py, xlogy
 
-from astonish import expfam, rule, surprise
+from astonish import expfam, rule
 from astonish.beliefs import BetaBelief, GammaBelief, GaussianBelief, GridBelief
 from astonish.domain import Domain, Numbers
-from astonish.expfam import Belief, Family
+from astonish.expfam import Belief, Family, bregman
 from astonish.explorer.controls import Answer, Slider, described, known, numbers, one, one_of, packed, told
 from astonish.explorer.shapes import SHAPES, Shape, Values, about
 from astonish.precision import as_double, double
@@ -86,15 +85,11 @@ def _shape(said: Any) -> Shape:
 @jax.jit
 def _looked(family: Family, belief: Belief, x: Any, m: Any) -> dict[str, Any]:
     update = rule.smile(family, belief, x, m)
-    prior = family.prior()
-
-    def after(gamma: Array) -> tuple[Array, Array]:
-        moved = rule.step(family, belief, x, gamma)
-        return surprise.confidence_corrected(family, moved, x), rule.bound_from_gamma(family, belief, x, gamma)
-
-    again, spent = jax.vmap(after)(GAMMAS)
+    prior, scaled = family.prior(), expfam.target(family, x)
+    curve = jax.vmap(lambda gamma: expfam.along(family, belief, scaled, gamma))(GAMMAS)
+    first, last = (jax.tree.map(lambda values, end=end: values[end], curve) for end in (0, -1))
+    again, spent = bregman(curve, last, 1 - GAMMAS), bregman(curve, first, -GAMMAS)  # both are read off one curve
     measures = all_measures(Moment(family, prior, prior, belief, update.belief, x), None)
-    scaled = expfam.target(family, x)
     return {"update": update, "scaled": scaled, "measures": measures, "again": again, "spent": spent}
 
 

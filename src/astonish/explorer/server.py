@@ -146,8 +146,9 @@ def warm_up() -> None:
     """Compile what the page asks for first, then what it may ask for next."""
     gaussian.gaussian({})
     lab.lab({})
-    lab.controls()
     maze.walk_through_maze({})
+    for family in lab.all_shapes():
+        lab.lab({"family": family})
 
 
 async def _index(_: Request) -> Response:

@@ -6,12 +6,24 @@ export function say(sentence) {
   problem.textContent = sentence || "";
 }
 
+let underWay = 0;
+
+function waits(more) { // what takes its time is said, such as a learner that is compiled for the first time
+  underWay += more;
+  const working = document.getElementById("working");
+  if (underWay === 0) working.textContent = "";
+  else setTimeout(() => { if (underWay > 0) working.textContent = "working ..."; }, 300);
+}
+
 export async function fetched(path, options) {
   let answer;
+  waits(1);
   try {
     answer = await fetch(path, options);
   } catch {
     throw new Error("astonish does not answer; is it still running? Start it again with: astonish explore");
+  } finally {
+    waits(-1);
   }
   if (answer.ok) return answer;
   const told = await answer.json().catch(() => null);
