@@ -171,7 +171,7 @@ def test_the_agent_walks_and_the_environment_switches(visit: Any) -> None:
     status = page.locator("#maze .controls [role=status]")
     assert "After 0 steps" in status.inner_text()
     page.get_by_role("button", name="Step", exact=True).click()
-    assert "After 1 steps" in status.inner_text()
+    assert "After 1 step:" in status.inner_text()
     assert "environment A" in status.inner_text()
     page.get_by_role("button", name="Switch environment").click()
     _drawn(page, "maze", 2)

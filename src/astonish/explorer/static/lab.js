@@ -32,13 +32,13 @@ export function start(panel, spec, python) {
     const about = spec.families[name];
     own.replaceChildren();
     sliders = Object.fromEntries(Object.entries(about.sliders).map(
-      ([word, each]) => [word, slider(own, `lab.own.${word}`, each, changed)]));
+      ([word, each]) => [word, slider(own, `lab.own.${word}`, each, moved)]));
     if (about.outcomes.length) {
       const box = select(own, "lab.own.x", "observation", about.outcomes.map((text, k) => [k, text]),
-        about.sample.default, changed);
+        about.sample.default, moved);
       sample = { get value() { return Number(box.value); }, put: (value) => box.put(String(value)) };
     } else {
-      sample = slider(own, "lab.own.x", about.sample, changed);
+      sample = slider(own, "lab.own.x", about.sample, moved);
     }
   }
 
@@ -51,6 +51,11 @@ export function start(panel, spec, python) {
     for (const [word, value] of Object.entries(values)) sliders[word].put(value);
     sample.put(x);
     silent = false;
+    changed();
+  }
+
+  function moved() { // it is no longer the example
+    presets.put("");
     changed();
   }
 
@@ -99,7 +104,7 @@ export function start(panel, spec, python) {
       beta: () => Number(there > 0.5) }[family] ?? (() => Math.min(point.pointNumber, about.outcomes.length - 1));
     const { step } = about.sample;
     sample.put(Number((Math.round(guess() / step) * step).toPrecision(6)));
-    changed();
+    moved();
   }
 
   function drawSteps(answer) {

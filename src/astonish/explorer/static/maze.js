@@ -77,7 +77,7 @@ export function start(panel, spec, python) {
   function show() {
     if (!walk) return;
     const environment = walk.environment[Math.max(at - 1, 0)], room = walk.rooms[at];
-    where.textContent = `After ${at} steps: room ${room + 1}, environment ${"AB"[environment]}`;
+    where.textContent = `After ${at} step${at === 1 ? "" : "s"}: room ${room + 1}, environment ${"AB"[environment]}`;
     drawMazes(environment, room);
     drawBelief(environment);
     drawFelt();
