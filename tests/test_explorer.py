@@ -31,7 +31,7 @@ from starlette.testclient import TestClient
 from astonish import Beta, Exponential, Gaussian, Poisson, Smile, run, surprise
 from astonish.catalogue import choose
 from astonish.domain import check_parameters
-from astonish.explorer import data, gaussian, lab, maze, server
+from astonish.explorer import data, gaussian, guard, lab, maze, server
 from astonish.explorer.controls import told
 from astonish.paper.examples.numbers import TABLES
 from astonish.precision import double
@@ -395,8 +395,8 @@ def test_names_of_this_machine_are_answered(page: TestClient, host: str) -> None
 
 def test_on_a_network_numbers_are_answered_and_names_are_not() -> None:
     for host, good in (("192.168.0.7:8765", True), ("[fe80::1]:80", True), ("evil.example", False), ("me.local", True)):
-        assert (server.refused(Headers({"host": host}), "/", "me.local") is None) == good
-    assert [server.is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "me.local")] == [
+        assert (guard.refused(Headers({"host": host}), "/", "me.local") is None) == good
+    assert [guard.is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "me.local")] == [
         True, True, True, False, False
     ]  # fmt: skip
 

@@ -7,7 +7,8 @@ from threading import Thread
 import uvicorn
 
 from astonish.commands.words import refuse, say
-from astonish.explorer.server import is_loopback, make_app, plotly_file
+from astonish.explorer.guard import is_loopback
+from astonish.explorer.server import make_app, plotly_file
 
 PORT = 8765
 
