@@ -48,7 +48,8 @@ def make_app(host: str = "127.0.0.1", warm: bool = True) -> Starlette:
     """The application. host: the address it listens on. warm: compile what the page shows first, behind its back."""
 
     @asynccontextmanager
-    async def alive(_: Starlette) -> AsyncIterator[None]:
+    async def alive(app: Starlette) -> AsyncIterator[None]:
+        app.state.limiter = CapacityLimiter(AT_ONCE)
         stop = Event()
         thread = Thread(target=warm_up, args=(stop,))
         if warm:
@@ -86,8 +87,8 @@ def warm_up(stop: Event) -> None:
             lab.lab({"family": family})
 
 
-async def _index(_: Request) -> Response:
-    return HTMLResponse(await _in_thread(index))
+async def _index(request: Request) -> Response:
+    return HTMLResponse(await _in_thread(request, index))
 
 
 @cache
@@ -99,7 +100,7 @@ def index() -> str:
 
 
 async def _plotly(_: Request) -> Response:
-    return FileResponse(plotly_file(), media_type="text/javascript", headers={"cache-control": "max-age=86400"})
+    return FileResponse(plotly_file(), media_type="text/javascript")
 
 
 @cache
@@ -115,28 +116,23 @@ async def _controls(request: Request) -> Response:
     tab = request.path_params["tab"]
     if tab not in CONTROLS:
         raise HTTPException(404, f"there is no {tab[:60]!r} here")
-    return JSONResponse(await _in_thread(CONTROLS[tab]))
+    return JSONResponse(await _in_thread(request, CONTROLS[tab]))
 
 
 async def _answer(request: Request) -> Response:
     question = request.path_params["question"]
     if question in QUESTIONS:
         said = _parsed(await _body(request, LARGEST_REQUEST))
-        return JSONResponse(await _in_thread(QUESTIONS[question], said))
+        return JSONResponse(await _in_thread(request, QUESTIONS[question], said))
     if question in TABLES:
         said = dict(request.query_params)
-        answer = await _in_thread(TABLES[question], said, await _body(request, data.LARGEST))
+        answer = await _in_thread(request, TABLES[question], said, await _body(request, data.LARGEST))
         return Response(answer, media_type="text/csv") if isinstance(answer, str) else JSONResponse(answer)
     raise HTTPException(404, f"there is no {question[:60]!r} here")
 
 
-async def _in_thread(function: Callable[..., Any], *given: Any) -> Any:
-    return await to_thread.run_sync(function, *given, limiter=_limiter())
-
-
-@cache
-def _limiter() -> CapacityLimiter:
-    return CapacityLimiter(AT_ONCE)
+async def _in_thread(request: Request, function: Callable[..., Any], *given: Any) -> Any:
+    return await to_thread.run_sync(function, *given, limiter=request.app.state.limiter)
 
 
 async def _body(request: Request, most: int) -> bytes:
