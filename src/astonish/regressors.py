@@ -76,6 +76,8 @@ def describe(column: str) -> str:
     if column in COLUMNS:
         base = column.removesuffix(_WITH_CHANGE).removesuffix("_reference")
         sentence = (getattr(surprise, base).__doc__ or "").partition("\n")[0]
+        if column.endswith("_reference"):
+            return f"{sentence} With the learner's reference, or its prior, in place of flatness."
         return f"{sentence} Reckoning with a change." if column.endswith(_WITH_CHANGE) else sentence
     if column in _MEANINGS:
         return _MEANINGS[column]

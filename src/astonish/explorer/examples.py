@@ -29,7 +29,9 @@ def shapes() -> dict[str, Shape]:
 
 def presets() -> list[Answer]:
     """Who believes what, and sees what. To be called in double precision."""
-    people = [(f"Election: colleague {name}, and candidate 2 wins", "election", w, 1) for name, w in COLLEAGUES.items()]
+    people: list[tuple[str, str, Any, int]] = [
+        (f"Election: colleague {name}, and candidate 2 wins", "election", w, 1) for name, w in COLLEAGUES.items()
+    ]
     beliefs = listener()[1]
     _, undecided, used = (belief for _, belief in drivers(MANY))
     people += [

@@ -73,7 +73,7 @@ def built(name: str, settings: dict[str, float]) -> Learner:
 
 def _parts(settings: dict[str, float]) -> tuple[dict[str, float], dict[str, float]]:
     """A believer's own parameters, and those of its prior."""
-    first = {word: settings[word] for word in ("mean", "std") if word in settings}
+    first = {word: value for word, value in settings.items() if word in ("mean", "std")}
     return {word: value for word, value in settings.items() if word not in (*first, "noise")}, first
 
 

@@ -18,7 +18,7 @@ from astonish.regressors import describe
 from astonish.surprises import COLUMNS, Moment, all_measures
 
 READINESS = {"m": Slider("m, readiness to change one's mind", Domain(0.001, 1000), 0.1, 0.01, log=True)}
-GAMMAS = np.linspace(0.0, 1.0, 101)
+GAMMAS: Any = np.linspace(0.0, 1.0, 101)
 FINE = 81  # points of a curve about each of the beliefs drawn
 _TWO_ENDS = 1e-4  # how near a density is drawn to the ends of what is possible
 
@@ -66,7 +66,7 @@ def lab(said: Any) -> Answer:
         "again": packed(found["again"]),
         "spent": packed(found["spent"]),
         "measures": [
-            {"name": column, "value": told(found["measures"][column]), "meaning": describe(column)}
+            {"name": column, "value": told(found["measures"][column]), "meaning": describe(column).replace("`", "")}
             for column in COLUMNS
             if column in found["measures"]
         ],

@@ -79,9 +79,9 @@ def make_app(host: str = "127.0.0.1", warm: bool = True) -> Starlette:
 
 def warm_up(stop: Event) -> None:
     """Compile what the page asks for first, then what it may ask for next, until it is to stop."""
-    for question, said in (("gaussian", {}), ("lab", {}), ("maze", {})):
+    for question in QUESTIONS.values():
         if not stop.is_set():
-            QUESTIONS[question](said)
+            question({})
     for family in () if stop.is_set() else lab.all_shapes():
         if not stop.is_set():
             lab.lab({"family": family})

@@ -110,7 +110,7 @@ export function start(panel, spec, python) {
   function drawSteps(answer) {
     const gamma = unpack(answer.gammas), again = unpack(answer.again), spent = unpack(answer.spent);
     const upright = (x, text, color) => ({ type: "line", x0: x, x1: x, y0: 0, y1: 1, yref: "paper",
-      line: { color, width: 1.5, dash: "dash" }, label: { text, textposition: "top right", font: { color } } });
+      line: { color, width: 1.5, dash: "dash" }, label: { text, textangle: 0, textposition: "end", font: { color } } });
     const [first, second] = [look(0).color, look(1).color];
     steps.draw([
       { x: gamma, y: again, mode: "lines", name: "surprise left, S_cc", line: { color: first, width: 2 } },

@@ -69,7 +69,7 @@ function dressed(layout, height) {
   const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key));
   return {
     height, autosize: true, margin: { l: 56, r: 14, t: 12, b: 40 }, showlegend: true,
-    paper_bgcolor: colour("back"), plot_bgcolor: colour("back"),
+    paper_bgcolor: colour("back"), plot_bgcolor: "rgba(0,0,0,0)", // lines of jumps lie over all panels
     font: { color: colour("text"), family: "system-ui, sans-serif", size: 12 },
     legend: { orientation: "h", y: 1.01, yanchor: "bottom", x: 0 }, hovermode: "closest", dragmode: "zoom",
     ...layout,
