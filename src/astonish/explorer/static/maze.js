@@ -129,9 +129,9 @@ export function start(panel, spec, python) {
       map(believed, { showscale: false }),
       map(true_, { xaxis: "x2", yaxis: "y2", colorbar: { thickness: 12, title: { text: "chance" } } }),
     ], {
-      xaxis: axis("to room (believed)", { domain: [0, 0.46] }),
+      xaxis: axis("believed: to room", { domain: [0, 0.46] }),
       yaxis: axis("from room", { autorange: "reversed" }),
-      xaxis2: axis(`to room (true, in ${"AB"[environment]})`, { domain: [0.54, 1], anchor: "y2" }),
+      xaxis2: axis(`true, in ${"AB"[environment]}`, { domain: [0.54, 1], anchor: "y2" }),
       yaxis2: axis("", { autorange: "reversed", anchor: "x2" }), dragmode: false,
     });
   }
