@@ -14,8 +14,9 @@ from typing import Any
 
 import jax
 
-from astonish.paper.heatmaps import FIGURE_8, LEARNERS, PSIS, TAUS, Cell, scenes
+from astonish.paper.heatmaps import FIGURE_8
 from astonish.paper.study import Study
+from astonish.paper.visits import LEARNERS, PSIS, TAUS, Cell, scenes
 from timing import Target, at_most, show
 
 WALKS, STEPS = 20, 20_000
@@ -38,7 +39,7 @@ def measure() -> dict[str, Any]:
     if jax.default_backend() != "cpu":
         cells = [Cell(tau, psi, episode) for tau in TAUS for psi in PSIS for episode in range(WALKS)]
         where = scenes(1, cells, STEPS)
-        found["learners"] = {name: _seconds(lambda run=run: run(where)) for name, run in LEARNERS.items()}
+        found["learners"] = {name: _seconds(lambda run=run: run(where, 0)) for name, run in LEARNERS.items()}
     return found
 
 

@@ -9,9 +9,10 @@ from scipy import stats
 
 from astonish import Dirichlet, PerContext, Smile, expfam, run
 from astonish.beliefs import DirichletBelief
-from astonish.paper import agents, ceiling, heatmaps, matrices, sweeps, switches
+from astonish.paper import agents, ceiling, matrices, sweeps, switches, visits
 from astonish.paper.agents import Setting
 from astonish.paper.study import Study
+from astonish.sweep import run_sweep
 from astonish.tasks.maze import Walk
 
 WALKS, STEPS = 6, 5000
@@ -119,7 +120,7 @@ def test_steps_after_switches_are_found_as_by_hand() -> None:
 
 def test_heatmaps_read_64_steps_after_a_switch_to_a() -> None:
     walk = _where().walk
-    read = heatmaps._after_switches(walk)
+    read = visits._after_switches(walk)
     for k in range(WALKS):
         times = matrices.after_switches(walk.only(k), 0, 64)
         np.testing.assert_array_equal(np.flatnonzero(read[k]), times)
@@ -146,7 +147,8 @@ def test_online_em_is_better_in_the_long_run_and_slower_at_first() -> None:
 
 
 def test_the_error_of_naive_bayes_depends_on_the_share_of_time_in_a() -> None:
-    table = heatmaps.simulate(3, [heatmaps.Cell(100, psi, k) for psi in (0.25, 0.75) for k in range(8)], 8000)
+    cells = [[100, psi, k] for psi in (0.25, 0.75) for k in range(8)]
+    table = run_sweep(visits.of_cells({"fig8/test": {"seed": 3, "steps": 8000, "cells": cells}})).table()
     naive = table[table.learner == "naive Bayes"].groupby("psi").error.agg(["mean", "sem"])
     for psi, row in naive.iterrows():
         assert row["mean"] == pytest.approx((1 - psi) ** 2 * 0.0234, abs=4 * row["sem"] + 0.1 * row["mean"])

@@ -96,12 +96,13 @@ def matrices(learner: PerContext, walk: Walk) -> Floats:
         return spread(np.asarray(_chances(learner, walk.choices)))
 
 
-def watch_em(setting: Setting, rate: float = EM_RATE, seed: int = 0, frozen: int = 2000) -> Signals:
+def watch_em(setting: Setting, rate: float = EM_RATE, seed: Any = 0, frozen: int = 2000) -> Signals:
     """Online EM goes the way of each walk, from random chances; its uncertainty is the probability of being in A.
 
+    seed: of the first walk, the others counting on; or one for each walk.
     Its environments have no names. Here A is called the one that is, at the end, more like A, so that both fit best.
     """
-    seeds = seed + np.arange(len(setting.truth))
+    seeds = np.asarray(seed) + (np.arange(len(setting.truth)) if np.ndim(seed) == 0 else 0)
     with double():
         return jax.device_get(_watch_em(seeds, rate, frozen, setting.walk.transitions, setting.truth))
 

@@ -1,36 +1,24 @@
 """Figure 8: how does what is known 64 steps after a switch depend on how long, and how often, A is visited?"""
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import jax
 import matplotlib as mpl
 import numpy as np
 from pandas import DataFrame, concat
 
-from astonish.paper.agents import Floats, Setting, errors, naive, smile, watch_em
 from astonish.paper.claims import Claim, interval, verdict
 from astonish.paper.figure import Figure
 from astonish.paper.study import Numbers, Study
+from astonish.paper.visits import LEARNERS, TAUS, sweep
 from astonish.plot import STYLE
-from astonish.tasks.maze import Maze, Walk, chances_of_leaving, rearranged, walk
+from astonish.sweep import run_sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-TAUS = (25, 50, 75, 100, 150, 200, 250, 300, 400, 500)
-PSIS = (0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95)
-LATER = 64
 LITTLE = 0.3
-AT_ONCE = 50  # walks in one compiled call: enough to fill a core, few enough for its cache
-LEARNERS: dict[str, Callable[[Setting], Floats]] = {
-    "SMiLe": lambda where: errors(smile(), Setting(where.walk, where.truth[:, :1])),
-    "online EM": lambda where: watch_em(where).errors,
-    "naive Bayes": lambda where: errors(naive(), Setting(where.walk, where.truth[:, :1])),
-}
 CAPTION = (
     "The error 64 steps after a switch from B to A (if the environment stays A for so long), over the average stay in "
     "A "
@@ -58,57 +46,8 @@ def _name(tau: int) -> str:
 
 
 def _rows(study: Study, taus: tuple[int, ...]) -> Numbers:
-    psis, walks, steps = (PSIS[1::4], 2, 2500) if study.quick else (PSIS, 20, 20000)
-    cells = [Cell(tau, psi, episode) for tau in taus for psi in psis for episode in range(walks)]
-    at_once = AT_ONCE if jax.default_backend() == "cpu" else len(cells)
-    chunks = [cells[i : i + at_once] for i in range(0, len(cells), at_once)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        table = concat(pool.map(lambda chunk: simulate(study.seed, chunk, steps), chunks))
+    table = run_sweep(sweep(study.seed, study.quick, taus)).table()
     return {_name(tau): table[table.tau == tau] for tau in taus}
-
-
-class Cell(NamedTuple):
-    """One walk: its average stay in A, the share of time it spends there, and which of several it is."""
-
-    tau: int
-    psi: float
-    episode: int
-
-
-def simulate(seed: int, cells: list[Cell], steps: int) -> DataFrame:
-    """The errors after switches of all learners, on the same walks."""
-    where = scenes(seed, cells, steps)
-    read = _after_switches(where.walk)
-    return concat(_summed(cells, name, read, errors(where)[..., 0]) for name, errors in LEARNERS.items())
-
-
-def scenes(seed: int, cells: list[Cell], steps: int) -> Setting:
-    """The walks, each in a maze of its own."""
-    seeds = [[seed, cell.tau, round(100 * cell.psi), cell.episode] for cell in cells]
-    mazes = Maze(np.stack([rearranged(s).doors for s in seeds]))
-    leave = [chances_of_leaving(cell.tau, cell.psi) for cell in cells]
-    return Setting(walk(mazes, steps, [[*s, 1] for s in seeds], leave), mazes.transitions)
-
-
-def _after_switches(walks: Walk) -> Any:
-    """True in the steps that come 64 after a switch to A, without another in between."""
-    into_a = walks.switched & (walks.environment == 0)
-    switches = np.cumsum(walks.switched, axis=1)
-    read = np.zeros_like(into_a)
-    read[:, LATER:] = into_a[:, :-LATER] & (switches[:, LATER:] == switches[:, :-LATER])
-    return read
-
-
-def _summed(cells: list[Cell], learner: str, read: Any, errors: Floats) -> DataFrame:
-    late = read & (np.arange(read.shape[1]) >= read.shape[1] // 2)
-    table = DataFrame(cells, columns=Cell._fields).assign(learner=learner, switches=read.sum(1))
-    return table.assign(error=_mean(errors, read), late=_mean(errors, late))
-
-
-def _mean(values: Floats, where: Any) -> Floats:
-    """The mean in each row of the values there; NaN where there are none."""
-    count = where.sum(1)
-    return np.where(count > 0, np.where(where, values, 0).sum(1) / np.maximum(count, 1), np.nan)
 
 
 def claims(numbers: Numbers) -> list[Claim]:
@@ -194,9 +133,13 @@ def _told(depends: dict[str, float]) -> str:
 
 def draw(numbers: Numbers) -> "Drawing":
     """Three maps on one scale."""
+    return draw_table(concat(numbers.values()))
+
+
+def draw_table(table: DataFrame) -> "Drawing":
+    """The same, from all numbers in one table."""
     import matplotlib.pyplot as plt
 
-    table = concat(numbers.values())
     cells = {name: part.groupby(["tau", "psi"]).error.mean().unstack() for name, part in table.groupby("learner")}
     scale = mpl.colors.LogNorm(min(np.nanmin(c) for c in cells.values()), max(np.nanmax(c) for c in cells.values()))
     with mpl.rc_context(STYLE | {"axes.spines.top": True, "axes.spines.right": True}):

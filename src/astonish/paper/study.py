@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from hashlib import sha256
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,8 @@ from typing import Any
 import pandas as pd
 from pandas import DataFrame
 
-import astonish
 from astonish.files import whole
+from astonish.sweep.made import code as _code
 
 Numbers = dict[str, DataFrame]
 
@@ -96,9 +95,3 @@ def _read(source: Path | StringIO) -> DataFrame:
 def _keep(path: Path, text: str) -> None:
     with whole(path) as file:
         file.write(text.encode())
-
-
-def _code() -> str:
-    """A fingerprint of the library: numbers are trusted only if this code computed them."""
-    root = Path(astonish.__file__).parent
-    return sha256(b"".join(path.read_bytes() for path in sorted(root.rglob("*.py")))).hexdigest()[:16]

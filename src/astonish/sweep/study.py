@@ -1,0 +1,92 @@
+"""What is a study? Settings with readable names, what to compute for each, and what all of it comes to."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+Setting = Mapping[str, Any]
+Result = dict[str, Any]
+
+_NAME = re.compile(r"[\w=+,-][\w=+,.-]*(/[\w=+,-][\w=+,.-]*)*", re.ASCII)
+_LONGEST = 200
+
+
+@dataclass(frozen=True)
+class Study:
+    """Settings by name, and what is to be done with them.
+
+    settings: names such as `maze/m=0.1/seed=7`, each with plain values: numbers, texts, and lists of them.
+    compute: from a setting to a flat dictionary of numbers and NumPy arrays. It must depend on the setting alone: any
+    seed is in there too.
+    summarise: from what there is about each name, which is its setting and its result in one dictionary, to a table.
+    Left out, the table has a row for each name.
+    draw: a figure of that table, if there is one to be drawn.
+    many: the same as `compute` for several settings in one call, which is what fills an accelerator; on a processor
+    each setting is computed by itself. memory: the bytes that a setting then takes on the device.
+
+    >>> study = Study({f"die/sides={n}": {"sides": n} for n in (4, 6)}, lambda s: {"mean": (s["sides"] + 1) / 2})
+    >>> study.table({"die/sides=4": {"mean": 2.5}, "die/sides=6": {"mean": 3.5}}).to_dict("list")
+    {'setting': ['die/sides=4', 'die/sides=6'], 'sides': [4, 6], 'mean': [2.5, 3.5]}
+    """
+
+    settings: Mapping[str, Setting]
+    compute: Callable[[Setting], Mapping[str, Any]]
+    summarise: Callable[[Mapping[str, Result]], "DataFrame"] | None = None
+    draw: Callable[["DataFrame"], "Figure"] | None = None
+    many: Callable[[Sequence[Setting]], Sequence[Mapping[str, Any]]] | None = None
+    memory: Callable[[Setting], float] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.settings:
+            raise ValueError("the study has no settings; give at least one")
+        for name, setting in self.settings.items():
+            _check(name, setting)
+
+    def table(self, results: Mapping[str, Result]) -> "DataFrame":
+        """What the results of all settings come to."""
+        known = {name: {**setting, **results[name]} for name, setting in self.settings.items()}
+        return (self.summarise or _rows)(known)
+
+
+def checked(setting: Setting, result: Any) -> Result:
+    """A result with its numbers as Python's and its arrays as NumPy's, or an error that says what is wrong with it."""
+    if not isinstance(result, Mapping):
+        raise TypeError(f"compute gave {result!r}; let it give a dictionary of numbers and arrays")
+    return {name: _plain(name, value, setting) for name, value in result.items()}
+
+
+def _plain(name: Any, value: Any, setting: Setting) -> Any:
+    if not isinstance(name, str) or name in setting:
+        raise ValueError(f"the result has {name!r}, which is no name or one that the setting has; give it another")
+    array = np.asarray(value)
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"the result has {name} = {value!r}; give numbers, or arrays of numbers")
+    return array.item() if array.ndim == 0 else array
+
+
+def _rows(known: Mapping[str, Result]) -> "DataFrame":
+    from pandas import DataFrame
+
+    return DataFrame([{"setting": name, **about} for name, about in known.items()])
+
+
+def _check(name: str, setting: Setting) -> None:
+    if not (isinstance(name, str) and len(name) <= _LONGEST and _NAME.fullmatch(name)):
+        raise ValueError(
+            f"{name!r} cannot name a setting; give letters, digits and any of = + , . - _, in parts divided by /, "
+            f"at most {_LONGEST} in all"
+        )
+    try:
+        same = json.loads(json.dumps(setting, allow_nan=False)) == setting
+    except (TypeError, ValueError):
+        same = False
+    if not same:
+        raise ValueError(f"the setting {name} is {setting!r}; give a dictionary of plain numbers, texts and lists")
