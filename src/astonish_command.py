@@ -298,6 +298,40 @@ def recover(
 
 
 @app.command()
+def sweep(
+    study: Annotated[
+        Path,
+        typer.Argument(help="What to compute: a .toml file, or a .py file with a study in it.", show_default=False),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for results; else the name of the study.", show_default=False)
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option("--scheduler", help="Of a running Dask cluster, such as tcp://10.0.0.1:8786.", show_default=False),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--local-cluster", min=1, help="So many processes, rather than threads.", show_default=False),
+    ] = None,
+    at_once: Annotated[
+        int | None,
+        typer.Option(min=1, help="Settings sent together, for workers with an accelerator.", show_default=False),
+    ] = None,
+    anew: Annotated[bool, typer.Option("--anew", help="Replace results of other settings or other code.")] = False,
+) -> None:
+    """Compute many settings on all cores, an accelerator or a cluster; each result is kept as soon as it is there.
+
+    The same command goes on where it stopped, and tries again what failed.
+    """
+    with _imports("sweeps need"):
+        from astonish.commands.sweep import sweep as command
+
+        code = command(study, out, address, workers, at_once, anew)
+    raise typer.Exit(code)
+
+
+@app.command()
 def explore(
     host: Annotated[
         str, typer.Option(help="Address to listen on; others than this machine's own can be reached by others.")

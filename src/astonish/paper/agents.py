@@ -130,7 +130,8 @@ def _watch_one(learner: PerContext, samples: Any, truth: Array) -> Any:
     return scan(learner, samples, read=read)._replace(state=None)
 
 
-def _errors_of_one(learner: PerContext, samples: Any, truth: Array) -> Any:
+def errors_of_one(learner: PerContext, samples: Any, truth: Array) -> Array:
+    """The errors of one walk, to be compiled: samples are its choices, truth is without staying (`others`)."""
     return scan(learner, samples, read=lambda state: _distance(_beliefs(state).mode, truth)).estimate
 
 
@@ -153,6 +154,6 @@ def _watch_em_one(seed: Array, rate: Array, frozen: Array, samples: Any, truth: 
 
 
 _watch = jax.jit(jax.vmap(_watch_one, in_axes=(None, 0, 0)), compiler_options=OPTIONS)
-_errors = jax.jit(jax.vmap(_errors_of_one, in_axes=(None, 0, 0)), compiler_options=OPTIONS)
+_errors = jax.jit(jax.vmap(errors_of_one, in_axes=(None, 0, 0)), compiler_options=OPTIONS)
 _chances = jax.jit(jax.vmap(_chances_of_one, in_axes=(None, 0)), compiler_options=OPTIONS)
 _watch_em = jax.jit(jax.vmap(_watch_em_one, in_axes=(0, None, None, 0, 0)), compiler_options=OPTIONS)

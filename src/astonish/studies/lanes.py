@@ -1,0 +1,43 @@
+"""How do many learners, each with its own parameters, go side by side through one compiled computation?"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from astonish.learner import Learner
+from astonish.precision import as_double, double
+
+
+class Lanes(NamedTuple):
+    """A learner and the series it goes through: arrays with a row for each."""
+
+    learner: Learner
+    series: tuple[Any, ...]
+
+
+def side_by_side(compute: Callable[..., dict[str, Any]], parts: Sequence[Lanes]) -> list[dict[str, Any]]:
+    """What `compute`, which takes a learner and a row of each array (all stacked), finds in each part.
+
+    Parts whose learners and series are of one kind and size go together.
+    """
+    kinds: dict[Any, list[int]] = {}
+    for k, part in enumerate(parts):
+        shape = tuple(np.shape(leaf)[1:] for leaf in jax.tree.leaves(part.series))
+        kinds.setdefault((jax.tree.structure(part.learner), shape), []).append(k)
+    found: dict[int, dict[str, Any]] = {}
+    for members in kinds.values():
+        found |= dict(zip(members, _together(compute, [parts[k] for k in members]), strict=True))
+    return [found[k] for k in range(len(parts))]
+
+
+def _together(compute: Callable[..., dict[str, Any]], parts: Sequence[Lanes]) -> list[dict[str, Any]]:
+    sizes = [len(jax.tree.leaves(part.series)[0]) for part in parts]
+    learners = [as_double(part.learner) for part in parts]
+    stacked = jax.tree.map(lambda *leaves: np.repeat(np.stack(leaves), sizes, axis=0), *learners)
+    series = jax.tree.map(lambda *arrays: np.concatenate(arrays), *(part.series for part in parts))
+    with double():
+        found = jax.device_get(compute(stacked, *series))
+    split = {name: np.split(column, np.cumsum(sizes)[:-1]) for name, column in found.items()}
+    return [{name: column[k] for name, column in split.items()} for k in range(len(parts))]

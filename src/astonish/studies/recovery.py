@@ -1,0 +1,45 @@
+"""Would parameters be found, with how many trials, in which world? Recovery over a grid of designs."""
+
+from collections.abc import Sequence
+
+from astonish.catalogue import FREE
+from astonish.domain import POSITIVE, Domain
+from astonish.fit import Estimate, Model, planned, recover_parameters
+from astonish.studies.gaussian import WHOLE, WORLD, episodes, learner_of
+from astonish.studies.grid import Words, checked, spanned
+from astonish.studies.summary import by_setting
+from astonish.sweep import Result, Setting, Study
+
+DESIGN = {
+    "trials": (200, WHOLE),
+    "hazard": WORLD["hazard"],
+    "noise": WORLD["noise"],
+    "response_noise": (2.0, POSITIVE),
+    "participants": (100, Domain(3, whole=True)),
+    "starts": (5, WHOLE),
+    "seed": WORLD["seed"],
+}
+
+
+def study(world: Words, learners: Sequence[Words]) -> Study:
+    """All designs with all learners; the parameters given are those about which participants' own are drawn."""
+    settings = spanned("recovery", checked("[study]", world, DESIGN), learners)
+    for setting in settings.values():
+        learner_of(setting, DESIGN)  # refused now, rather than once for each
+    return Study(settings, compute, by_setting)
+
+
+def compute(setting: Setting) -> Result:
+    """For each free parameter the columns of `Recovery.summary`."""
+    world = episodes({**setting, "episodes": setting["participants"], "steps": setting["trials"]})
+    model = Model(learner_of(setting, DESIGN), Estimate(setting["response_noise"]))
+    found = recover_parameters(
+        model,
+        planned(world, before=False),
+        [*FREE[setting["learner"]], "response.noise"],
+        participants=setting["participants"],
+        starts=setting["starts"],
+        seed=setting["seed"],
+    )
+    table = found.summary()
+    return {f"{name}.{column}": float(table.loc[name, column]) for name in table.index for column in table.columns}
