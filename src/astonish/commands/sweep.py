@@ -31,7 +31,7 @@ def sweep(
 
 def _engine(address: str | None, workers: int | None) -> AbstractContextManager[Executor | None]:
     if address is not None:
-        return scheduler(address)
+        return scheduler(address, say)
     return nullcontext() if workers is None else local_cluster(workers)
 
 

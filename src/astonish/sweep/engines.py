@@ -2,7 +2,8 @@
 
 import logging
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +12,7 @@ import jax
 
 from astonish.domain import Domain
 
+_ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://.")
 _PATIENCE = 10  # seconds, for a scheduler to answer
 _AGAIN = 3  # times that a task is sent again after a worker lost it
 
@@ -23,19 +25,27 @@ def threads() -> Iterator[Executor]:
 
 
 @contextmanager
-def scheduler(address: str) -> Iterator[Executor]:
-    """The workers of a running Dask cluster. address: of its scheduler, such as `tcp://10.0.0.1:8786`."""
-    from distributed import Client
+def scheduler(address: str, say: Callable[[str], Any] = print) -> Iterator[Executor]:
+    """The workers of a running Dask cluster. address: of its scheduler, such as `tcp://10.0.0.1:8786`.
 
-    try:
-        client = Client(address, timeout=_PATIENCE, set_as_default=False)
-    except (OSError, ValueError, TypeError) as problem:
-        raise ConnectionError(
-            f"no scheduler answers at {address} ({problem}); give the address that it printed when it was started, "
-            "such as tcp://10.0.0.1:8786"
-        ) from None
-    with _lent(client) as pool:
-        yield pool
+    say: hears if there are no workers yet; the sweep begins with the first of them.
+    """
+    from distributed import Client
+    from distributed.utils import silence_logging_cmgr
+
+    if not _ADDRESS.match(address):
+        raise ValueError(f"{address!r} is no address of a scheduler; give one such as tcp://10.0.0.1:8786")
+    with silence_logging_cmgr(logging.CRITICAL):
+        try:
+            client = Client(address, timeout=_PATIENCE, set_as_default=False)
+        except OSError as problem:
+            raise ConnectionError(
+                f"no scheduler answers at {address} ({problem}); give the address that it printed when it was started"
+            ) from None
+        with _lent(client) as pool:
+            if not client.scheduler_info()["workers"]:
+                say(f"{address} has no workers yet; waiting for the first")
+            yield pool
 
 
 @contextmanager
@@ -45,7 +55,7 @@ def local_cluster(workers: int) -> Iterator[Executor]:
 
     Domain(1, whole=True).check("workers", workers)
     cluster = LocalCluster(
-        n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+        n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
     )
     with cluster, _lent(Client(cluster, set_as_default=False)) as pool:
         yield pool

@@ -35,26 +35,37 @@ class Folder:
         self._check_manifest()
         for leftover in self.path.glob("results/**/.*.npz.*"):  # what a killed run left
             leftover.unlink()
-        results, said, stale = {}, [], []
+        results, damaged, stale = self._read()
+        if stale and not anew:
+            raise ValueError(
+                f"{self.path} holds results of another study or of other code: {len(stale)}, such as {stale[0]}; "
+                "give another folder, or ask for them anew (--anew)"
+            )
+        known = {self.result_file(name) for name in self.study.settings}
+        others = sum(path not in known for path in self.path.glob("results/**/*.npz"))
+        counted = {
+            f"{others} results in {self.path} are of no setting of this study; they are left alone": others,
+            f"{len(stale)} results are of another study or of other code, and computed anew": len(stale),
+            f"{len(results)} of {len(self.study.settings)} settings are finished already": len(results),
+        }
+        sentences = [f"{path} is damaged; it is computed anew" for path in damaged]
+        return results, sentences + [sentence for sentence, count in counted.items() if count]
+
+    def _read(self) -> tuple[dict[str, Result], list[Path], list[str]]:
+        """The results that are finished, files that are damaged, and which results are of something else."""
+        results, damaged, stale = {}, [], []
         for name in self.study.settings:
             path = self.result_file(name)
             if not path.is_file():
                 continue
             kept = load(path)
             if kept is None or kept.name != name:
-                said.append(f"{path} is damaged; it is computed anew")
+                damaged.append(path)
             elif change := self._change(kept):
                 stale.append(f"{name} ({change})")
             else:
                 results[name], self.device = kept.result, kept.device
-        if stale and not anew:
-            raise ValueError(
-                f"{self.path} holds results of another study or of other code: {len(stale)}, such as {stale[0]}; "
-                "give another folder, or ask for them anew (--anew)"
-            )
-        if stale:
-            said.append(f"{len(stale)} results are of another study or of other code, and computed anew")
-        return results, said
+        return results, damaged, stale
 
     def check_device(self) -> None:
         """Refuse to go on here with what was begun on another kind of device: the last digits would be others."""
