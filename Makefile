@@ -7,7 +7,7 @@ BIN := .venv/bin
 reproduce: .venv/ready  ## draw all figures of the paper, and check every claim, into figures/
 	$(BIN)/astonish reproduce --out figures
 
-test: check unit  ## everything that must hold
+test: check unit docs  ## everything that must hold
 
 check: .venv/ready  ## lint, format, types, and who may import whom
 	$(BIN)/ruff check
@@ -21,11 +21,12 @@ unit: .venv/ready  ## tests, and the examples in docstrings, README and docs
 bench: .venv/ready  ## speed, as ratios against named rivals measured in the same run
 	$(BIN)/python benchmarks/run.py
 
-docs: .venv/ready  ## run every example in the documentation
-	$(BIN)/pytest README.md docs
+docs: .venv/ready  ## the site, into docs/_build/html: every example is run, and every link within it checked
+	rm -rf docs/_build
+	$(BIN)/sphinx-build -W --keep-going -q -j auto docs docs/_build/html
 
 clean:
-	rm -rf .venv figures
+	rm -rf .venv figures docs/_build
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "astonish needs Python 3.11 or later; set PYTHON=")'

@@ -9,10 +9,12 @@ sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
 project = "astonish"
 author = "The astonish developers"
-copyright = f"2026, {author}"  # noqa: A001
+copyright = f"2026, {author}"
 release = version = astonish.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode", "mathml"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode"]
+extensions += ["links", "mathml", "notebooks"]  # ours, in extensions/
+templates_path = ["_templates"]
 exclude_patterns = ["_build", "extensions"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -27,7 +29,10 @@ autodoc_member_order = "bysource"
 html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "astonish"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_theme_options = {
+    "article_header_end": ["notebook"],
     "navigation_with_keys": True,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],

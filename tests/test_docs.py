@@ -2,6 +2,7 @@
 
 import importlib
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -24,3 +25,18 @@ def test_the_tree_in_the_readme_is_the_tree() -> None:
     for path in (ROOT / "src" / "astonish").rglob("*.py"):
         if path.name != "__init__.py":
             assert re.search(rf"\b{path.stem}\b", tree), f"{path.name} is missing in the README's tree"
+
+
+def test_dead_links_and_what_is_loaded_from_elsewhere_are_found(tmp_path: Path) -> None:
+    problems = runpy.run_path(str(ROOT / "docs" / "extensions" / "links.py"))["problems"]
+    (tmp_path / "a.html").write_text('<p id="here"></p><a href="b.html#there"></a><a href="https://example.org"></a>')
+    (tmp_path / "b.html").write_text('<p id="there"></p><a href="a.html#here"></a><img src="data:image/png;base64,">')
+    assert problems(tmp_path) == []
+    (tmp_path / "b.html").write_text('<a href="c.html"></a><script src="https://example.org/x.js"></script>')
+    (tmp_path / "s.css").write_text("p { background: url(https://example.org/x.png) }")
+    assert problems(tmp_path) == [
+        "a.html links to b.html#there, which has no such place",
+        "b.html links to c.html, which is not there",
+        "b.html loads https://example.org/x.js",
+        "s.css loads url(https://example.org/x.png)",
+    ]
