@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import astonish
+from jupyter_client.manager import KernelManager
 
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
@@ -22,6 +23,7 @@ nb_execution_mode = "force"  # an example that no longer runs stops the build
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
+KernelManager.transport_encryption.default_value = "auto"  # or else every kernel warns that it is not
 suppress_warnings = ["mystnb.unknown_mime_type"]
 
 autodoc_typehints = "none"  # the signature of a family or learner says it
@@ -39,3 +41,4 @@ html_theme_options = {
     "footer_end": [],
 }
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}  # light or dark as the reader's machine is
