@@ -3,8 +3,9 @@
 import sys
 from pathlib import Path
 
-import astonish
 from jupyter_client.manager import KernelManager
+
+import astonish
 
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
@@ -13,8 +14,8 @@ author = "The astonish developers"
 copyright = f"2026, {author}"
 release = version = astonish.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode"]
-extensions += ["links", "mathml", "notebooks"]  # ours, in extensions/
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
+extensions += ["docstrings", "links", "mathml", "notebooks"]  # ours, in extensions/
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "extensions"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -26,6 +27,7 @@ nb_merge_streams = True
 KernelManager.transport_encryption.default_value = "auto"  # or else every kernel warns that it is not
 suppress_warnings = ["mystnb.unknown_mime_type"]
 
+default_role = "literal"  # `so` is code in docstrings
 autodoc_typehints = "none"  # the signature of a family or learner says it
 autodoc_member_order = "bysource"
 html_math_renderer = "mathml"

@@ -7,6 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import astonish
+import astonish.fit
+import astonish.fit.posteriors
+import astonish.table
+
 ROOT = Path(__file__).parent.parent
 ROWS = re.findall(r"`([\w.]+)` \| `(test_\w+)` \|", (ROOT / "docs" / "paper.md").read_text())
 
@@ -40,3 +45,18 @@ def test_dead_links_and_what_is_loaded_from_elsewhere_are_found(tmp_path: Path) 
         "b.html loads https://example.org/x.js",
         "s.css loads url(https://example.org/x.png)",
     ]
+
+
+PUBLIC = [
+    (module.__name__, name)
+    for module in (astonish, astonish.table, astonish.fit, astonish.fit.posteriors)
+    for name in module.__all__
+]
+
+
+@pytest.mark.parametrize(("module", "name"), PUBLIC)
+def test_everything_public_is_in_the_reference(module: str, name: str) -> None:
+    pages = "\n".join(path.read_text() for path in sorted((ROOT / "docs" / "api").glob("*.md")))
+    blocks = [f".. currentmodule:: {module}\n" + block for block in pages.split(f".. currentmodule:: {module}\n")[1:]]
+    found = re.compile(rf"^\.\. auto(?:class|function):: {name}$", re.MULTILINE)
+    assert f".. automodule:: {module}.{name}\n" in pages or any(found.search(block.split("```")[0]) for block in blocks)
