@@ -43,4 +43,5 @@ html_theme_options = {
     "footer_end": [],
 }
 html_show_sourcelink = False
+html_sidebars = {"others": []}  # a section of one page
 html_context = {"default_mode": "auto"}  # light or dark as the reader's machine is
