@@ -25,10 +25,11 @@ class Entry(NamedTuple):
     def brief(self) -> str:
         """Authors and year."""
         names = [name.split(",")[0].strip("{}") for name in self.fields["author"].split(" and ")]
-        authors = " & ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+        few = " & ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+        authors = f"{names[0]} et al." if len(names) > 3 else few
         for written, said in _SAID.items():
             authors = authors.replace(written, said)
-        return f"{authors.replace(' & others', ' et al.')} {self.fields['year']}"
+        return f"{authors} {self.fields['year']}"
 
 
 def entries() -> list[Entry]:
