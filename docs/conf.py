@@ -1,0 +1,36 @@
+"""How is the documentation built? `make docs` makes a site in docs/_build/html that asks nobody else for anything."""
+
+import sys
+from pathlib import Path
+
+import astonish
+
+sys.path.insert(0, str(Path(__file__).parent / "extensions"))
+
+project = "astonish"
+author = "The astonish developers"
+copyright = f"2026, {author}"  # noqa: A001
+release = version = astonish.__version__
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode", "mathml"]
+exclude_patterns = ["_build", "extensions"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+nb_execution_mode = "force"  # an example that no longer runs stops the build
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_merge_streams = True
+suppress_warnings = ["mystnb.unknown_mime_type"]
+
+autodoc_typehints = "none"  # the signature of a family or learner says it
+autodoc_member_order = "bysource"
+html_math_renderer = "mathml"
+html_theme = "pydata_sphinx_theme"
+html_title = "astonish"
+html_theme_options = {
+    "navigation_with_keys": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_show_sourcelink = False
