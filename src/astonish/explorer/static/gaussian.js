@@ -21,7 +21,6 @@ export function start(panel, spec, python) {
 
   function show(answer) {
     python(answer.python);
-    const began = performance.now();
     const samples = unpack(answer.samples), truth = unpack(answer.truth), x = count(samples.length);
     const data = [
       { x: marks(answer.changes), y: bars(answer.changes), yaxis: "y5", mode: "lines", name: "jumps", hoverinfo: "skip",
@@ -49,7 +48,6 @@ export function start(panel, spec, python) {
     const rows = Object.entries(answer.learners).map(([name, made]) => [name, made.squared_error, made.absolute_error]);
     const least = Math.min(...rows.map((row) => row[1]));
     errors(["learner", "mean squared error", "mean absolute error"], rows, rows.findIndex((row) => row[1] === least));
-    panel.dataset.drawn = performance.now() - began;
   }
 
   changed();
