@@ -81,12 +81,13 @@ def walked(leave: float, seed: int, switches: list[int]) -> Walk:
 def errors(way: Walk, rows: Numbers) -> Numbers:
     """The mean square of the differences between believed and true chances, over all 16 x 16 pairs of rooms."""
     truth = _without_staying(DRAWN.transitions)
-    off = np.square(1 / (ROOMS - 1) - truth).sum(axis=-1)  # of each room, in each environment
-    found = []
-    for room, environment, row in zip(way.rooms, way.environment, rows, strict=False):
-        off[:, room] = np.square(row - truth[:, room]).sum(axis=-1)
-        found.append(off[environment].sum() / ROOMS**2)
-    return np.array(found)
+    first = np.square(1 / (ROOMS - 1) - truth).sum(axis=-1)  # of each room, in each environment
+    steps = np.arange(len(rows))[:, None]
+    left = np.square(rows - truth[:, way.rooms[: len(rows)]]).sum(axis=-1)  # of the room just left
+    visits = np.where(way.rooms[: len(rows), None] == np.arange(ROOMS), steps, -1)
+    last = np.maximum.accumulate(visits)  # when each room was last left
+    now = way.environment[:, None]
+    return np.where(last < 0, first[way.environment], left[now, last]).sum(axis=-1) / ROOMS**2
 
 
 def _without_staying(chances: Numbers) -> Numbers:
