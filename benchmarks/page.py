@@ -91,7 +91,7 @@ def asked_for(port: int, seconds: float) -> dict[str, Any]:
         while time.perf_counter() < until:
             name = str(rng.choice(list(MOVED[tab])))
             low, high, step = MOVED[tab][name]
-            value = low + step * rng.integers(round((high - low) / step))
+            value = low + step * int(rng.integers(round((high - low) / step)))
             for _ in range(10):  # one pull at the slider
                 value = min(value + step, high)
                 began = time.perf_counter()
