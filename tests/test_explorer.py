@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import gzip
 import io
 import json
 import os
@@ -295,7 +296,7 @@ def _sent(page: TestClient, question: str, table: str | bytes = TABLE, **said: A
 def test_a_table_is_measured_as_by_the_library(page: TestClient, tmp_path: Path) -> None:
     path = tmp_path / "trials.csv"
     path.write_text(TABLE)
-    said = {"name": "trials.csv", "outcome": "x", "subject": "who", "learner": "smile", "m": 0.4}
+    said = {"name": "trials.csv", "outcome": "x", "subject": "who", "learner": "smile", "set.m": 0.4}
     trials = read_trials(path, Columns("x", subject="who"))
     learner = choose("smile", trials, {"m": 0.4}).learner
     expected = regressors(learner, trials, ["all"])
@@ -309,6 +310,66 @@ def test_a_table_is_measured_as_by_the_library(page: TestClient, tmp_path: Path)
     assert any("noise" in sentence for sentence in answer["assumed"])
     with contextlib.chdir(tmp_path):
         assert f"{expected.surprise.mean():.6f}" in _printed(answer["python"])
+
+
+@pytest.mark.parametrize("end", ["csv.gz", "tsv.gz", "TXT", "parquet"])
+def test_packed_tables_are_read_as_plain_ones(page: TestClient, end: str) -> None:
+    frame, file = pd.read_csv(io.StringIO(TABLE)), io.BytesIO()
+    if end == "parquet":
+        pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+        frame.to_parquet(file)
+    else:
+        text = frame.to_csv(index=False, sep="\t" if "tsv" in end else ",").encode()
+        file.write(gzip.compress(text) if end.endswith("gz") else text)
+    said = {"outcome": "x", "subject": "who", "learner": "delta"}
+    plain = _sent(page, "table", name="trials.csv", **said).text
+    packed = _sent(page, "table", file.getvalue(), name=f"my.trials.{end}", **said).text
+    pd.testing.assert_frame_equal(pd.read_csv(io.StringIO(packed)), pd.read_csv(io.StringIO(plain)))
+
+
+@pytest.mark.parametrize(
+    ("columns", "word"),
+    [
+        ({"x": ["w" * 200_000] * 110}, "20 MB"),
+        ({"x": np.zeros(100_001)}, "100000 rows"),
+        ({str(k): np.zeros(50_000, bool) for k in range(41)}, "2000000 cells"),
+        ({"x": [[1.0, 2.0]]}, "several values"),
+    ],
+)
+def test_parquet_that_unpacks_to_too_much_is_refused(page: TestClient, columns: Any, word: str) -> None:
+    pyarrow = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    from pyarrow import parquet
+
+    file = io.BytesIO()
+    parquet.write_table(pyarrow.table(columns), file)
+    assert len(file.getvalue()) < 200_000
+    assert word in _refused(_sent(page, "preview", file.getvalue(), name="trials.parquet"))
+
+
+def test_all_parameters_can_be_set_as_by_the_library(page: TestClient, tmp_path: Path) -> None:
+    path = tmp_path / "trials.csv"
+    path.write_text(TABLE)
+    settings = {"salience": 0.7, "renewal": 0.2, "start": 1.0, "associability": 0.5, "scale": 3.0}
+    assert set(page.get("/api/data").json()["parameters"]["continuous"]["pearce-hall"]) == set(settings)
+    said = {"name": "trials.csv", "outcome": "x", "learner": "pearce-hall"}
+    answer = _sent(page, "data", **said, **{f"set.{word}": value for word, value in settings.items()}).json()
+    trials = read_trials(path, Columns("x"))
+    expected = regressors(choose("pearce-hall", trials, settings).learner, trials)
+    assert np.array_equal(_numbers(answer["learning_rate"]), expected.learning_rate, equal_nan=True)
+    assert answer["assumed"] == []
+    assert repr(settings) in answer["python"]
+
+
+@pytest.mark.parametrize("kind", data.KINDS[1:])
+def test_what_can_be_set_is_what_the_library_takes(kind: str) -> None:
+    column = {"continuous": [1.0, 5.5, 2.0], "binary": [0, 1, 1]}.get(kind, ["a", "b", "a"])
+    columns = Columns(("x", "x") if kind == "transitions" else "x")
+    trials = read_trials(pd.DataFrame({"x": column}), columns, kind=kind)
+    for name, values in data.controls()["parameters"][kind].items():
+        plain = {word: value for word, value in values.items() if value is not None}
+        assert repr(choose(name, trials, plain).learner) == repr(choose(name, trials).learner)
+        missing = {word: 1.5 for word, value in values.items() if value is None}
+        choose(name, trials, missing | ({"high": 9.0} if "high" in missing else {}))
 
 
 def test_columns_and_first_rows_are_shown(page: TestClient) -> None:
@@ -326,12 +387,18 @@ def test_columns_and_first_rows_are_shown(page: TestClient) -> None:
         ({"outcome": "x", "learner": "nobody"}, TABLE, "nobody"),
         ({"outcome": "x", "kind": "odd"}, TABLE, "odd"),
         ({"outcome": "x", "who": "z"}, TABLE, "z"),
-        ({"outcome": "x", "m": "lots"}, TABLE, "lots"),
-        ({"outcome": "x", "m": "nan"}, TABLE, "nan"),
-        ({"outcome": "x", "m": "-1"}, TABLE, "-1"),
+        ({"outcome": "x", "set.m": "lots"}, TABLE, "lots"),
+        ({"outcome": "x", "set.m": "nan"}, TABLE, "nan"),
+        ({"outcome": "x", "set.m": "-1"}, TABLE, "-1"),
         ({"outcome": "x", "name": "trials.xlsx"}, TABLE, ".xlsx"),
         ({"outcome": "x", "name": "../../etc/passwd"}, TABLE, "ends in"),
-        ({"outcome": "x", "name": "trials.csv.gz"}, TABLE, ".gz"),
+        ({"outcome": "x", "name": "trials.csv.gz"}, TABLE, "gzip"),
+        ({"outcome": "x", "name": "trials.csv.gz"}, gzip.compress(TABLE.encode())[:-20], "gzip"),
+        ({"outcome": "x", "name": "trials.csv.gz"}, gzip.compress(bytes(21 * 2**20)), "20 MB"),
+        ({"outcome": "x", "name": "trials.parquet"}, TABLE, "Parquet"),
+        ({"outcome": "x", "set.mm": "1"}, TABLE, "mm"),
+        ({"outcome": "x", "learner": "message-passing", "set.hypotheses": "1e6"}, TABLE, "hypotheses"),
+        ({"outcome": "x", "learner": "particle-filter", "set.seed": "1e300"}, TABLE, "seed"),
         ({"outcome": "x", "extra": "1"}, TABLE, "extra"),
         ({"outcome": "x"}, "", "empty"),
         ({"outcome": "x"}, b"\xff\xfe\x00x\n\x00\xd8", "UTF-8"),
@@ -348,7 +415,7 @@ def test_tables_that_cannot_be_used_are_refused(page: TestClient, said: Any, tab
 
 
 def test_large_tables_are_refused_before_they_are_read(page: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data, "LARGEST", 1000)
+    monkeypatch.setattr(server, "LARGEST", 1000)
     pulled = 0
 
     def endless() -> Iterator[bytes]:
