@@ -6,11 +6,14 @@ import gzip
 import io
 import json
 import os
+import random
 import re
 import signal
 import subprocess
 import sys
+import urllib.parse
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,7 @@ pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
 
 import itertools
 
+import anyio
 from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
@@ -34,6 +38,7 @@ from astonish.catalogue import choose
 from astonish.domain import check_parameters
 from astonish.explorer import data, gaussian, guard, lab, maze, server
 from astonish.explorer.controls import told
+from astonish.explorer.upload import ENDS
 from astonish.paper.examples.numbers import TABLES
 from astonish.precision import double
 from astonish.regressors import regressors
@@ -41,6 +46,7 @@ from astonish.surprises import COLUMNS
 from astonish.table import Columns, read_trials
 from astonish.tasks.gaussian_jumps import gaussian_jumps
 
+WORDS = [*gaussian.SLIDERS, "learners", "leave", "switches", "learner", "family", "x", "std", "weight1", "smile", "é"]
 HOME = "http://127.0.0.1:8765"
 TABLE = "who,run,x\n" + "".join(f"{who},1,{x}\n" for who in "ab" for x in (1.5, 2.0, "", 9.0, 8.5, 9.25))
 
@@ -538,51 +544,85 @@ def test_long_requests_are_refused(page: TestClient) -> None:
     _refused(page.post("/api/gaussian", content=b"{}", headers={"content-length": "9" * 5000}), 413)
 
 
-def test_random_requests_are_refused(page: TestClient) -> None:
-    rng = np.random.default_rng(11)
-    words = [
-        "m",
-        "hazard",
-        "noise",
-        "seed",
-        "samples",
-        "learners",
-        "switches",
-        "learner",
-        "family",
-        "x",
-        "weight1",
-        "",
-        "é",
-    ]
+def _anything(rng: random.Random, depth: int = 0) -> Any:
+    """Some value of JSON."""
+    match rng.randrange(7 if depth > 2 else 11):
+        case 0:
+            return rng.choice([None, True, False, "", [], {}])
+        case 1 | 2:
+            return rng.gauss(0, 1) * 10.0 ** rng.randint(-300, 300)
+        case 3:
+            return rng.choice([float("nan"), float("inf"), 10 ** rng.randint(300, 900), -(2**63), 0, 1])
+        case 4 | 5:
+            return rng.choice(WORDS)
+        case 6:
+            return "".join(chr(rng.randrange(1, 0xD7FF)) for _ in range(rng.randrange(90)))
+        case 7 | 8:
+            return [_anything(rng, depth + 1) for _ in range(rng.randrange(5))]
+    return {rng.choice(WORDS): _anything(rng, depth + 1) for _ in range(rng.randint(1, 3))}
 
-    def anything(depth: int = 0) -> Any:
-        kinds: list[Any] = [
-            lambda: None, lambda: bool(rng.integers(2)), lambda: float(rng.normal() * 10.0 ** rng.integers(-300, 300)),
-            lambda: int(rng.integers(-(2**62), 2**62)), lambda: 10 ** int(rng.integers(300, 900)),
-            lambda: "".join(map(chr, rng.integers(1, 0xD7FF, rng.integers(0, 90)))), lambda: str(rng.choice(words)),
-        ]  # fmt: skip
-        if depth < 3:
-            kinds += [
-                lambda: [anything(depth + 1) for _ in range(rng.integers(0, 5))],
-                lambda: {str(rng.choice(words)): anything(depth + 1) for _ in range(rng.integers(1, 4))},
-            ] * 2
-        return kinds[rng.integers(len(kinds))]()
 
-    def body() -> bytes:
-        if rng.random() < 0.3:
-            return rng.bytes(int(rng.integers(0, 200)))
-        return json.dumps(anything()).encode()
+def _garbled(rng: random.Random) -> bytes:
+    """A body: bytes, JSON of any shape, JSON with a slip of the pen, or known words with any value."""
+    kind = rng.random()
+    if kind < 0.2:
+        return rng.randbytes(rng.randrange(200))
+    if kind < 0.5:
+        return json.dumps(_anything(rng)).encode()
+    body = bytearray(json.dumps({rng.choice(WORDS): _anything(rng, 2) for _ in range(rng.randint(1, 4))}).encode())
+    if kind < 0.7:
+        body[rng.randrange(len(body))] = rng.randrange(256)
+    return bytes(body)
 
-    answered = 0
-    for _ in range(300):
-        tab = str(rng.choice(["gaussian", "maze", "lab", "preview", "data", "table"]))
-        answer = page.post(f"/api/{tab}", content=body(), params={"outcome": "x"} if tab in ("data", "table") else {})
-        if (tab == "preview" and answer.status_code == 200) or answer.request.content == b"{}":
-            answered += 1  # some bytes are a table
-            continue
-        _refused(answer)
-    assert answered < 60
+
+def _strange(rng: random.Random) -> tuple[str, str, bytes]:
+    """A question, what follows it in the address, and a body."""
+    if rng.random() < 0.8:
+        return rng.choice(["gaussian", "maze", "lab"]), "", _garbled(rng)
+    said = {rng.choice(["outcome", "subject", "kind", "learner", "set.m", "who", "\x00"]): str(_anything(rng, 3))}
+    said |= {"name": f"t{rng.choice(ENDS)}"} if rng.random() < 0.9 else {}
+    query = urllib.parse.urlencode(said | ({"outcome": "x"} if rng.random() < 0.5 else {}))
+    starts = [b"", b"x\n", b"x,y\n1,2\n", b"\x1f\x8b\x08\x00", b"PAR1", gzip.compress(b"x\n1\n")]
+    return rng.choice(["preview", "data", "table"]), query, rng.choice(starts) + rng.randbytes(rng.randrange(60))
+
+
+async def _put(app: Any, question: str, query: str, body: bytes) -> tuple[int, bytes]:
+    """Straight to the application: a client would take longer than the answer."""
+    headers = [(b"host", b"127.0.0.1"), (b"content-length", str(len(body)).encode())]
+    path = f"/api/{question}"
+    scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": query.encode()}
+    scope |= {"headers": headers, "http_version": "1.1", "scheme": "http", "root_path": "", "server": ("127.0.0.1", 1)}
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
+
+
+def test_ten_thousand_random_requests_are_refused_in_a_sentence(page: TestClient) -> None:
+    rng, app = random.Random(11), server.make_app(warm=False)
+
+    async def ask_all() -> Counter[int]:
+        codes: Counter[int] = Counter()
+        async with app.router.lifespan_context(app):
+            for _ in range(10_000):
+                code, body = await _put(app, *_strange(rng))  # what is not expected is raised here, too
+                codes[code] += 1
+                if code != 200:
+                    sentence = json.loads(body)["error"]
+                    assert len(sentence) > 10
+                    assert "Traceback" not in sentence
+        return codes
+
+    codes = anyio.run(ask_all)
+    assert set(codes) <= {200, 400}
+    assert 20 < codes[200] < 1000
+    assert _asked(page, "gaussian", learners=["delta"], samples=20)["changes"][0] == 1
 
 
 def test_the_page_needs_nothing_from_elsewhere(page: TestClient) -> None:
