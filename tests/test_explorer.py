@@ -116,7 +116,12 @@ def test_moving_a_slider_compiles_nothing(page: TestClient) -> None:
 
 
 def test_every_learner_is_told_what_it_can_use() -> None:
-    at = {name: slider.default for name, slider in gaussian.SLIDERS.items()} | {"m": 0.7, "hazard": 0.2}
+    at = {name: slider.default for name, slider in (gaussian.SLIDERS | gaussian.MORE).items()} | {
+        "m": 0.7,
+        "hazard": 0.2,
+        "rate": 0.3,
+        "drift": 0.5,
+    }
     assert len(gaussian.LEARNERS) == 13
     for name in gaussian.LEARNERS:
         learner = gaussian.built(name, gaussian.parameters(name, at))
@@ -124,6 +129,9 @@ def test_every_learner_is_told_what_it_can_use() -> None:
         said: Any = vars(learner)
         assert said.get("m", 0.7) == 0.7
         assert said.get("hazard", 0.2) == 0.2
+        assert said.get("rate", 0.3) == 0.3
+        assert said.get("drift", 2.0) == 2.0
+        assert said.get("seed", 0) == 0  # its own, not that of the samples
         assert float(said["family"].noise if "family" in said else said.get("noise", 4.0)) == 4.0
 
 
@@ -137,7 +145,7 @@ def test_lines_of_the_gaussian_world_print_its_errors(page: TestClient) -> None:
 
 
 def test_lines_name_all_learners_rightly() -> None:
-    at = {name: slider.default for name, slider in gaussian.SLIDERS.items()}
+    at = {name: slider.default for name, slider in (gaussian.SLIDERS | gaussian.MORE).items()}
     settings = {name: gaussian.parameters(name, at) for name in gaussian.LEARNERS}
     lines = gaussian._python(at, settings).partition("for name")[0]
     scope: dict[str, Any] = {}

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from astonish.beliefs import Dirichlet
-from astonish.catalogue import BELIEVERS, settable
+from astonish.catalogue import BELIEVERS, defaults, settable
 from astonish.domain import Domain, Numbers
-from astonish.explorer.controls import Answer, Slider, described, known, numbers, one_of, packed, several
+from astonish.explorer.controls import Answer, Slider, described, in_words, known, numbers, one_of, packed, several
 from astonish.learner import PerContext
 from astonish.run import run
 from astonish.tasks.maze import A, B, Walk, maze
@@ -49,6 +49,7 @@ def walk_through_maze(said: Any) -> Answer:
     settings = parameters(name, at)
     history = run(PerContext(BELIEVERS[name](Dirichlet(ROOMS - 1), **settings), ROOMS), way.choices)
     return {
+        "told": in_words(defaults(name, "categorical") | settings),
         "rooms": way.rooms.tolist(),
         "environment": way.environment.tolist(),
         "switched": np.flatnonzero(way.switched).tolist(),

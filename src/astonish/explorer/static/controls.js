@@ -39,6 +39,25 @@ export function slider(host, key, spec, changed) {
   return { get value() { return value; }, put };
 }
 
+export function box(host, key, label, usual, changed) { // a number that may be left to others
+  const id = `control-${made++}`;
+  const field = element("input", { type: "number", id, name: key, step: "any", placeholder: usual ?? "automatic" });
+  field.value = state.get(key, "");
+  field.addEventListener("input", () => {
+    if (!field.checkValidity()) return;
+    state.set(key, field.value);
+    changed();
+  });
+  host.append(element("div", { className: "control" }, element("label", { htmlFor: id }, label), field));
+  return { get value() { return field.value; } };
+}
+
+export function folded(host, title) {
+  const made = element("details", { className: "more" }, element("summary", {}, title));
+  host.append(made);
+  return made;
+}
+
 export function select(host, key, label, options, start, changed) {
   const id = `control-${made++}`;
   const box = element("select", { id, name: key });

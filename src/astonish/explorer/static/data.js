@@ -1,5 +1,5 @@
 // Your data: a file that stays on this machine, its columns, and what a learner makes of its trials.
-import { button, element, select, slider, table } from "./controls.js";
+import { box, button, element, select, table } from "./controls.js";
 import { count, figure, look, unpack } from "./plots.js";
 import { asker, fetched, json, say } from "./ask.js";
 import * as state from "./state.js";
@@ -8,7 +8,7 @@ const NONE = ["", "(none)"];
 
 export function start(panel, spec, python) {
   const host = panel.querySelector(".controls"), views = panel.querySelector(".views");
-  let file = null, linked = state.get("data.who", "");
+  let file = null, kind = "continuous", boxes = {}, linked = state.get("data.who", "");
   const input = element("input", { type: "file", accept: spec.ends.join(","), name: "file" });
   const drop = element("label", { className: "drop" }, "Drop a table here, or choose one", element("br"), input);
   host.append(drop);
@@ -25,11 +25,15 @@ export function start(panel, spec, python) {
     to: select(host, "data.to", "column of what followed (for transitions)", [NONE], "", changed),
     subject: select(host, "data.subject", "column of the participant", [NONE], "", changed),
     block: select(host, "data.block", "column of the block", [NONE], "", changed),
-    kind: select(host, "data.kind", "kind of outcome", spec.kinds, spec.kinds[0], changed),
-    learner: select(host, "data.learner", "learner", spec.learners, "smile", changed),
+    kind: select(host, "data.kind", "kind of outcome", spec.kinds, spec.kinds[0], (said) => {
+      if (said in spec.parameters) understand(said);
+      changed();
+    }),
+    learner: select(host, "data.learner", "learner", spec.learners, "smile", () => { offer(true); changed(); }),
   };
-  const m = slider(host, "data.m", { label: "m, readiness to change one's mind (SMiLe, VarSMiLe)", low: 0.001, high: 100,
-    default: 0.1, step: 0.01, log: true }, changed);
+  const own = element("fieldset", {}, element("legend", {}, "Parameters of the learner"));
+  host.append(own);
+  offer(false);
   const who = select(host, "data.who", "participant to show", [NONE], "", changed);
   const tools = element("div", { className: "tools" });
   host.append(tools);
@@ -63,9 +67,24 @@ export function start(panel, spec, python) {
     }
   }
 
+  function offer(anew) { // what can be set of this learner, for outcomes of this kind
+    if (anew) state.forget("data.set.");
+    const parameters = Object.entries(spec.parameters[kind][words.learner.value] ?? {});
+    own.replaceChildren(own.firstChild);
+    boxes = Object.fromEntries(parameters.map(([word, usual]) => [word, box(own, `data.set.${word}`, word, usual, changed)]));
+    own.hidden = parameters.length === 0;
+  }
+
+  function understand(said) {
+    if (said === kind) return;
+    kind = said;
+    offer(false);
+  }
+
   function query() {
-    const said = { name: file.name, m: m.value, who: who.value || linked };
-    for (const [name, box] of Object.entries(words)) if (box.value) said[name] = box.value;
+    const said = { name: file.name, who: who.value || linked };
+    for (const [word, each] of Object.entries(boxes)) if (each.value !== "") said[`set.${word}`] = each.value;
+    for (const [name, each] of Object.entries(words)) if (each.value) said[name] = each.value;
     if (!said.who) delete said.who;
     return new URLSearchParams(said);
   }
@@ -78,9 +97,11 @@ export function start(panel, spec, python) {
   function show(answer) {
     python(answer.python);
     linked = "";
+    understand(answer.kind);
     who.offer(answer.participants, answer.who);
     understood.hidden = false;
-    understood.textContent = [answer.understood, "", `learner: ${answer.learner}`, ...answer.assumed.map((each) => `  ${each}`)].join("\n");
+    understood.textContent = [answer.understood, "", `learner: ${answer.learner}`,
+      ...(answer.assumed.length ? ["where nothing else was set:"] : []), ...answer.assumed.map((each) => `  ${each}`)].join("\n");
     picture.plot.parentElement.hidden = false;
     const surprise = unpack(answer.surprise), x = count(surprise.length);
     const line = (k) => ({ ...look(k), width: 1.6 });

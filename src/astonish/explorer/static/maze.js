@@ -15,6 +15,8 @@ export function start(panel, spec, python) {
   const sliders = Object.fromEntries(Object.entries(spec.sliders).map(
     ([name, each]) => [name, slider(host, `maze.${name}`, each, changed)]));
   const learner = select(host, "maze.learner", "learner, one belief for each room", spec.learners, "smile", changed);
+  const told = element("p", { className: "quiet" });
+  host.append(told);
   const speed = select(host, "maze.speed", "steps in a second", SPEEDS, 5, () => {});
   const place = slider(host, "maze.at", { label: "step", low: 0, high: spec.steps, default: 0, step: 1, whole: true },
     () => { at = place.value; show(); });
@@ -77,6 +79,7 @@ export function start(panel, spec, python) {
   function show() {
     if (!walk) return;
     const environment = walk.environment[Math.max(at - 1, 0)], room = walk.rooms[at];
+    told.textContent = `It is told: ${walk.told}.`;
     where.textContent = `After ${at} step${at === 1 ? "" : "s"}: room ${room + 1}, environment ${"AB"[environment]}`;
     drawMazes(environment, room);
     drawBelief(environment);
@@ -112,11 +115,11 @@ export function start(panel, spec, python) {
   function drawBelief(environment) {
     const believed = Array.from({ length: rooms }, (_, i) => Array.from({ length: rooms }, (_, j) =>
       i === j ? 0 : 1 / (rooms - 1)));
-    const told = new Set();
-    for (let t = at - 1; t >= 0 && told.size < rooms; t -= 1) { // only the room that was left last is seen anew
+    const seen = new Set();
+    for (let t = at - 1; t >= 0 && seen.size < rooms; t -= 1) { // only the room that was left last is seen anew
       const from = walk.rooms[t];
-      if (told.has(from)) continue;
-      told.add(from);
+      if (seen.has(from)) continue;
+      seen.add(from);
       for (let k = 0; k < rooms - 1; k += 1) believed[from][k + (k >= from)] = walk.row[t * (rooms - 1) + k];
     }
     const true_ = Array.from({ length: rooms }, (_, i) => Array.from(truth.subarray(
