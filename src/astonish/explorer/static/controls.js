@@ -105,10 +105,12 @@ export function button(host, text, pressed, className = "") {
 
 export function table(host, name) {
   const head = element("thead"), body = element("tbody");
-  const wide = element("div", { className: "wide", tabIndex: 0, role: "region" }, element("table", {}, head, body));
+  const wide = element("div", { className: "wide", tabIndex: 0, role: "region", hidden: true },
+    element("h2", {}, name), element("table", {}, head, body));
   wide.setAttribute("aria-label", name);
   host.append(wide);
   return (columns, rows, best = -1) => {
+    wide.hidden = false;
     head.replaceChildren(element("tr", {}, ...columns.map((text) => element("th", { scope: "col" }, text))));
     body.replaceChildren(...rows.map((cells, at) => element("tr", { className: at === best ? "best" : "" },
       ...cells.map((cell, k) => k === 0 ? element("th", { scope: "row" }, String(cell))

@@ -12,6 +12,11 @@ export function start(panel, spec, python) {
   const input = element("input", { type: "file", accept: spec.ends.join(","), name: "file" });
   const drop = element("label", { className: "drop" }, "Drop a table here, or choose one", element("br"), input);
   host.append(drop);
+  const tools = element("div", { className: "tools" });
+  host.append(tools);
+  button(tools, "Try an example", example);
+  const download = button(tools, "Download the table", keep, "main");
+  download.disabled = true;
   input.addEventListener("change", () => open(input.files[0]));
   drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
   drop.addEventListener("dragleave", () => drop.classList.remove("over"));
@@ -31,14 +36,13 @@ export function start(panel, spec, python) {
     }),
     learner: select(host, "data.learner", "learner", spec.learners, "smile", () => { offer(true); changed(); }),
   };
-  const own = element("fieldset", {}, element("legend", {}, "Parameters of the learner"));
-  host.append(own);
+  const own = element("div", { className: "pairs" });
+  host.append(element("fieldset", {}, element("legend", {}, "Parameters of the learner"), own));
+  if (words.kind.value in spec.parameters) kind = words.kind.value;
   offer(false);
   const who = select(host, "data.who", "participant to show", [NONE], "", changed);
-  const tools = element("div", { className: "tools" });
-  host.append(tools);
-  const download = button(tools, "Download the table", keep, "main");
-  download.disabled = true;
+  const hint = element("p", { className: "quiet" }, "There is no table yet.");
+  views.append(hint);
   const first = table(views, "First rows of the table");
   const understood = element("pre", { className: "words", hidden: true });
   const picture = figure(views, "data", "Outcomes, surprise and learning rate, trial by trial", 560);
@@ -59,9 +63,23 @@ export function start(panel, spec, python) {
       say("");
       first(found.columns, found.rows);
       for (const name of ["outcome", "to", "subject", "block"]) {
-        words[name].offer([NONE, ...found.columns.map((column) => [column, column])], state.get(`data.${name}`, ""));
+        const usual = name === "outcome" ? name : ""; // a column of this very name
+        words[name].offer([NONE, ...found.columns.map((column) => [column, column])], state.get(`data.${name}`, usual));
       }
+      hint.textContent = "Choose the column of the outcome: what happened on each trial.";
+      hint.hidden = Boolean(words.outcome.value);
       changed();
+    } catch (trouble) {
+      say(trouble.message);
+    }
+  }
+
+  async function example() { // samples of the Gaussian world
+    try {
+      const body = JSON.stringify({ samples: 120, seed: 3, learners: [] });
+      const { samples } = await json("/api/gaussian", { method: "POST", body });
+      const rows = [...unpack(samples)].map((value, at) => `${at + 1},${value.toFixed(2)}`);
+      await open(new File([["trial,outcome", ...rows, ""].join("\n")], "example.csv"));
     } catch (trouble) {
       say(trouble.message);
     }
@@ -70,9 +88,9 @@ export function start(panel, spec, python) {
   function offer(anew) { // what can be set of this learner, for outcomes of this kind
     if (anew) state.forget("data.set.");
     const parameters = Object.entries(spec.parameters[kind][words.learner.value] ?? {});
-    own.replaceChildren(own.firstChild);
+    own.replaceChildren();
     boxes = Object.fromEntries(parameters.map(([word, usual]) => [word, box(own, `data.set.${word}`, word, usual, changed)]));
-    own.hidden = parameters.length === 0;
+    own.parentElement.hidden = parameters.length === 0;
   }
 
   function understand(said) {
@@ -100,6 +118,7 @@ export function start(panel, spec, python) {
     understand(answer.kind);
     who.offer(answer.participants, answer.who);
     understood.hidden = false;
+    hint.hidden = true;
     understood.textContent = [answer.understood, "", `learner: ${answer.learner}`,
       ...(answer.assumed.length ? ["where nothing else was set:"] : []), ...answer.assumed.map((each) => `  ${each}`)].join("\n");
     picture.plot.parentElement.hidden = false;
@@ -114,7 +133,7 @@ export function start(panel, spec, python) {
     const upper = Boolean(answer.outcome || answer.prediction);
     const axis = (title, low, high, more = {}) => ({ title: { text: title }, domain: [low, high], ...more });
     picture.draw(data, {
-      xaxis: { title: { text: "trial" }, anchor: "y3" },
+      xaxis: { title: { text: "trial" }, anchor: "y3", range: [0, surprise.length + 1] },
       ...(upper ? { yaxis: axis("outcome", 0.56, 1) } : {}),
       yaxis2: axis("surprise", upper ? 0.29 : 0.55, upper ? 0.5 : 1, { rangemode: "tozero" }),
       yaxis3: axis("rate", 0, upper ? 0.22 : 0.45, { range: [-0.03, 1.03] }),

@@ -39,6 +39,10 @@ export function colour(name) {
   return style.getPropertyValue(`--${name}`).trim();
 }
 
+export function narrow() {
+  return matchMedia("(max-width: 52rem)").matches;
+}
+
 export function figure(host, name, title, height) {
   const plot = element("div", { className: "plot" });
   const caption = element("figcaption", {}, element("h2", {}, title));
@@ -56,7 +60,7 @@ export function figure(host, name, title, height) {
     plot,
     draw(data, layout, words) {
       if (words) plot.setAttribute("aria-label", `${title}. ${words}`);
-      return window.Plotly.react(plot, data, dressed(layout, height), { displayModeBar: false, responsive: true });
+      return window.Plotly.react(plot, data, dressed({ height, ...layout }), { displayModeBar: false, responsive: true });
     },
   };
   return made;
@@ -67,11 +71,11 @@ function save(plot, name, format) {
   window.Plotly.downloadImage(plot, { format, filename: `astonish-${name}`, width, height, scale: 2 });
 }
 
-function dressed(layout, height) {
+function dressed(layout) {
   const axis = { gridcolor: colour("grid"), zerolinecolor: colour("line"), linecolor: colour("line") };
   const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key));
   return {
-    height, autosize: true, margin: { l: 56, r: 14, t: 12, b: 44 }, showlegend: true,
+    autosize: true, margin: { l: 62, r: 14, t: 12, b: 44 }, showlegend: true,
     paper_bgcolor: colour("back"), plot_bgcolor: "rgba(0,0,0,0)", // lines of jumps lie over all panels
     font: { color: colour("text"), family: "system-ui, sans-serif", size: 12 },
     legend: { orientation: "h", y: 1.01, yanchor: "bottom", x: 0 }, hovermode: "closest", dragmode: "zoom",
