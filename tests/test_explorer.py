@@ -246,19 +246,19 @@ def test_presets_are_the_examples_of_the_paper(page: TestClient) -> None:
         "Parking lot: cares only about a free slot": some["slot"],
     }
     assert set(expected) < set(by_label)
+    felt = jax.jit(surprise.confidence_corrected)
     for label, value in expected.items():
         chosen = by_label[label]
         with double():
             shape = lab.all_shapes()[chosen["family"]]
             family = shape.family({})
             belief = shape.belief(family, chosen["values"])
-            found = float(surprise.confidence_corrected(family, belief, chosen["x"]))
+            found = float(felt(family, belief, chosen["x"]))
         assert found == pytest.approx(value, rel=1e-4, abs=1e-9), label
 
 
-@pytest.mark.parametrize("name", ["gaussian", "joke"])
-def test_lines_of_the_lab_print_its_numbers(page: TestClient, name: str) -> None:
-    answer = _asked(page, "lab", family=name)
+def test_lines_of_the_lab_print_its_numbers(page: TestClient) -> None:
+    answer = _asked(page, "lab", family="gaussian")
     printed = _printed(answer["python"]).splitlines()
     assert printed[0] == f"gamma {answer['gamma']:.4g}, bound {answer['bound']:.4g} of {answer['bound_max']:.4g} nats"
     by_line = dict(line.split(": ") for line in printed[1:])

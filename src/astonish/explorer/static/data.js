@@ -28,7 +28,7 @@ export function start(panel, spec, python) {
   const words = {
     outcome: select(host, "data.outcome", "column of the outcome", [NONE], "", changed),
     to: select(host, "data.to", "column of what followed (for transitions)", [NONE], "", changed),
-    subject: select(host, "data.subject", "column of the participant", [NONE], "", changed),
+    subject: select(host, "data.subject", "column of the participant", [NONE], "", () => { nobody(); changed(); }),
     block: select(host, "data.block", "column of the block", [NONE], "", changed),
     kind: select(host, "data.kind", "kind of outcome", spec.kinds, spec.kinds[0], (said) => {
       if (said in spec.parameters) understand(said);
@@ -56,8 +56,8 @@ export function start(panel, spec, python) {
       say(`${chosen.name} has more than ${spec.largest / 2 ** 20} MB, which is the most that is taken; use the command: astonish surprise`);
       return;
     }
+    if (file) nobody();
     file = chosen;
-    who.offer([NONE], "");
     try {
       const found = await json(`/api/preview?${new URLSearchParams({ name: file.name })}`, { method: "POST", body: file });
       say("");
@@ -72,6 +72,12 @@ export function start(panel, spec, python) {
     } catch (trouble) {
       say(trouble.message);
     }
+  }
+
+  function nobody() { // people of another column, or another table
+    linked = "";
+    who.offer([NONE], "");
+    state.set("data.who", null);
   }
 
   async function example() { // samples of the Gaussian world
