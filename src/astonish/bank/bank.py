@@ -47,7 +47,7 @@ class Bank:
     >>> bank = Bank(Smile(Gaussian(noise=1.0)), capacity=1000)
     >>> steps = bank.update(["ann", "bob", "ann"], [0.1, 7.0, -0.2])
     >>> len(bank), steps.surprise.round(2).tolist()
-    (2, [0.0, 24.5, 0.02])
+    (2, [0.01, 24.5, 0.02])
     """
 
     def __init__(self, learner: Learner, capacity: int, forgets: bool = False) -> None:
