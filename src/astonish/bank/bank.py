@@ -72,6 +72,12 @@ class Bank:
     def __contains__(self, key: Any) -> bool:
         return self._keys is not None and bool((self._keys.find(self._keys.read([key])) != UNKNOWN).all())
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory keys and states take, used or not; keys that are not whole numbers come on top."""
+        arrays = [*jax.tree.leaves(self._table), self._last]
+        return sum(array.nbytes for array in arrays) + (0 if self._keys is None else self._keys.nbytes)
+
     def update(self, keys: Any, xs: Any) -> Steps:
         """Learn from a batch: a key and a sample in each row. Samples of one key are learned from in their order.
 

@@ -1,5 +1,6 @@
 """Where is the state of each key kept? Every key that is known has a slot of its own."""
 
+import sys
 from collections.abc import Collection, Hashable
 from typing import Any, Protocol
 
@@ -14,6 +15,10 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio
 
 class Keys(Protocol):
     """Keys of one sort, and their slots."""
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory that takes."""
 
     def read(self, keys: Any) -> Any:
         """Keys as people give them, checked."""
@@ -45,8 +50,13 @@ class WholeNumbers:
     def _clear(self) -> None:
         self._table, self._taken = np.full(1 << self._bits, _FREE, np.int32), 0
 
+    @property
+    def nbytes(self) -> int:
+        return self._keys.nbytes + self._table.nbytes
+
     def read(self, keys: Any) -> NDArray[np.int64]:
         array = np.asarray(keys)
+        array = array if array.size else array.astype(np.int64)
         if array.dtype.kind not in "iu" or array.ndim != 1:
             odd = next((key for key in _listed(keys) if not isinstance(key, int | np.integer)), keys)
             raise ValueError(f"key {odd!r} is not a whole number, as all before it were; give keys of one sort")
@@ -114,6 +124,10 @@ class Names:
         self._slots: dict[Hashable, int] = {}
         self._keys: list[Any] = [None] * capacity
 
+    @property
+    def nbytes(self) -> int:
+        return sys.getsizeof(self._slots) + sys.getsizeof(self._keys)
+
     def read(self, keys: Any) -> list[Hashable]:
         listed = _listed(keys)
         odd = [key for key in listed if key is None or isinstance(key, float) or not isinstance(key, Hashable)]
@@ -137,12 +151,15 @@ class Names:
             self._keys[slot] = None
 
     def at(self, slots: Slots) -> Any:
-        return np.array([self._keys[slot] for slot in slots.tolist()])
+        keys = np.empty(len(slots), object)
+        keys[:] = [self._keys[slot] for slot in slots.tolist()]
+        return keys.astype(str) if all(isinstance(key, str) for key in keys) else keys
 
 
 def keys_like(keys: Any, capacity: int) -> Keys:
     """An empty memory for keys of the sort of these."""
-    return (WholeNumbers if np.asarray(keys).dtype.kind in "iu" else Names)(capacity)
+    array = np.asarray(keys)
+    return (WholeNumbers if array.dtype.kind in "iu" and array.ndim == 1 else Names)(capacity)
 
 
 def _listed(keys: Any) -> list[Any]:

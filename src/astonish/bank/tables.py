@@ -1,5 +1,6 @@
 """How does a bank learn from a table, and answer with one, whichever library it is from?"""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +21,15 @@ def update_table(bank: "Bank", table: Any, key: str, sample: str | Sequence[str]
     for name in (key, *parts):
         if name not in frame.columns:
             raise ValueError(f"there is no column {name!r}; the columns are {', '.join(frame.columns)}")
+    answers = (*wide("estimate", bank.estimate([])), "surprise", "rate", "change")
+    taken = next((name for name in answers if name in frame.columns), None)
+    if taken is not None:
+        raise ValueError(f"the table has a column {taken!r} already; rename it, since the answer needs the name")
     columns = tuple(frame[name].to_numpy() for name in parts)
     steps = bank.update(frame[key].to_numpy(), columns[0] if isinstance(sample, str) else columns)
     made = wide("estimate", steps.estimate) | {"surprise": steps.surprise, "rate": steps.rate}
     if steps.change is not None:
         made["change"] = steps.change
-    taken = next((name for name in made if name in frame.columns), None)
-    if taken is not None:
-        raise ValueError(f"the table has a column {taken!r} already; rename it, since the answer needs the name")
     backend = frame.implementation
     return frame.with_columns(*(nw.new_series(name, x, backend=backend) for name, x in made.items())).to_native()
 
@@ -49,5 +51,5 @@ def wide(name: str, values: Numbers) -> dict[str, Numbers]:
     """
     if values.ndim == 1:
         return {name: values}
-    flat = values.reshape(len(values), -1)
+    flat = values.reshape(len(values), math.prod(values.shape[1:]))
     return {f"{name}_{k}": flat[:, k] for k in range(flat.shape[1])}
