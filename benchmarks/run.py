@@ -19,6 +19,7 @@ import fits
 import gaussian
 import growth
 import imports
+import keyed
 import maze
 import online_em
 import page
@@ -26,8 +27,8 @@ import posteriors
 import streaming
 from timing import Target, show
 
-QUESTIONS = (maze, online_em, figure8, gaussian, streaming, change_points, detection, fits, posteriors, growth, imports,
-             page)  # fmt: skip
+QUESTIONS = (maze, online_em, figure8, gaussian, streaming, keyed, change_points, detection, fits, posteriors, growth,
+             imports, page)  # fmt: skip
 
 
 def main() -> None:
