@@ -2,12 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: reproduce test check unit bench docs clean
+.PHONY: reproduce test check unit chromium bench docs clean
 
 reproduce: .venv/ready  ## draw all figures of the paper, and check every claim, into figures/
 	$(BIN)/astonish reproduce --out figures
 
-test: check unit  ## everything that must hold
+test: check unit docs  ## everything that must hold
 
 check: .venv/ready  ## lint, format, types, and who may import whom
 	$(BIN)/ruff check
@@ -15,17 +15,21 @@ check: .venv/ready  ## lint, format, types, and who may import whom
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-unit: .venv/ready  ## tests, and the examples in docstrings, README and docs
+unit: .venv/ready chromium  ## tests, and the examples in docstrings, README and docs
 	$(BIN)/pytest
+
+chromium:  ## a browser for the tests of the page: installed where it is missing and may be, or else they are skipped
+	@sh tests/chromium.sh
 
 bench: .venv/ready  ## speed, as ratios against named rivals measured in the same run
 	$(BIN)/python benchmarks/run.py
 
-docs: .venv/ready  ## run every example in the documentation
-	$(BIN)/pytest README.md docs
+docs: .venv/ready  ## the site, into docs/_build/html: every example is run, and every link within it checked
+	rm -rf docs/_build
+	$(BIN)/sphinx-build -W --keep-going -q -j auto docs docs/_build/html
 
 clean:
-	rm -rf .venv figures
+	rm -rf .venv figures docs/_build
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "astonish needs Python 3.11 or later; set PYTHON=")'

@@ -6,6 +6,7 @@ sample by name, or the alarms that detectors give.
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -65,6 +66,19 @@ def drift(**series: list[float]) -> dict[str, float]:
         times[f"ADWIN {name}"] = best_fresh(lambda: ADWIN().update, xs) / len(xs)
         times[f"KSWIN {name}"] = best_fresh(lambda: KSWIN(seed=1).update, xs, repeats=2) / len(xs)
     return times
+
+
+def means(keys: list[int], xs: list[float]) -> dict[str, float]:
+    """Updates a second of river's exponentially weighted means, one for each key."""
+    from river.stats import EWMean
+
+    known: dict[int, Any] = {}
+    start = time.perf_counter()
+    for key, x in zip(keys, xs, strict=True):
+        if key not in known:
+            known[key] = EWMean()
+        known[key].update(x)
+    return {"EWMean": len(xs) / (time.perf_counter() - start)}
 
 
 def bocpd(
@@ -148,5 +162,5 @@ def _given(detector: Any, xs: list[float]) -> list[int]:
 
 if __name__ == "__main__":
     request = json.load(sys.stdin)
-    answer: Any = {"hgf": hgf, "drift": drift, "alarms": alarms, "bocpd": bocpd}[request["question"]]
+    answer: Any = {"hgf": hgf, "drift": drift, "alarms": alarms, "bocpd": bocpd, "means": means}[request["question"]]
     print(json.dumps(answer(**request["what"])))

@@ -19,13 +19,16 @@ import fits
 import gaussian
 import growth
 import imports
+import keyed
 import maze
 import online_em
+import page
 import posteriors
 import streaming
 from timing import Target, show
 
-QUESTIONS = (maze, online_em, figure8, gaussian, streaming, change_points, detection, fits, posteriors, growth, imports)
+QUESTIONS = (maze, online_em, figure8, gaussian, streaming, keyed, change_points, detection, fits, posteriors, growth,
+             imports, page)  # fmt: skip
 
 
 def main() -> None:

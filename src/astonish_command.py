@@ -18,6 +18,8 @@ try:
 except ModuleNotFoundError as missing:
     sys.exit(f"astonish: the command needs {missing.name}, which is not installed; pip install 'astonish[cli]'")
 
+from astonish_citations import cited, listing
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -347,6 +349,25 @@ def explore(
 
         code = command(host, port, browser)
     raise typer.Exit(code)
+
+
+@app.command()
+def cite(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(help="A learner, a measure of surprise, a method, or software.", show_default=False),
+    ] = None,
+) -> None:
+    """What to cite, as BibTeX; without a name, a list of all names.
+
+    astonish cite smile software
+    """
+    try:
+        found = {entry.key: entry.bibtex for name in what or [] for entry in cited(name)}
+    except ValueError as problem:
+        typer.echo(f"astonish: {problem}", err=True)
+        raise typer.Exit(2) from None
+    typer.echo("\n\n".join(found.values()) if what else "\n".join(listing()))
 
 
 def _typed() -> str:

@@ -4,25 +4,43 @@ Needs Chromium (Debian: apt-get install chromium) and playwright.
 """
 
 import contextlib
+import gzip
 import io
 import re
 import shutil
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="the browser is driven by playwright")
-uvicorn = pytest.importorskip("uvicorn", reason="the page needs uvicorn")
+pytest.importorskip("playwright.sync_api", reason="the browser is driven by playwright")
+pytest.importorskip("starlette", reason="the page needs starlette")
+
+import uvicorn
+from playwright import sync_api
+
+from astonish import Bayes, Dirichlet, PerContext, Smile, run
+from astonish.catalogue import choose
+from astonish.explorer import gaussian, maze
+from astonish.paper.examples.numbers import TABLES
+from astonish.regressors import regressors
+from astonish.table import Columns, read_trials
+from astonish.tasks.gaussian_jumps import gaussian_jumps
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-TABLE = "who,x\n" + "".join(f"{who},{x}\n" for who in "ab" for x in (1.5, 2.0, 1.0, 9.0, 8.5, 9.25, 9.0, 8.75))
+TABLE = "who,run,x,here,there\n" + "".join(
+    f"{who},{run},{x},{'left' if x < 5 else 'right'},right\n"
+    for who in "ab"
+    for run, x in ((1, 1.5), (1, 2.0), (1, 1.0), (1, 9.0), (1, 8.75), (2, 9.25), (2, 9.0), (2, 8.5))
+)
 
 
 @pytest.fixture(scope="module")
@@ -104,45 +122,92 @@ def _set(page: Any, name: str, value: Any, tab: str) -> None:
     _drawn(page, tab, before + 1)
 
 
-def test_sliders_and_learners_change_the_gaussian_world(visit: Any) -> None:
-    page = visit()
-    _drawn(page, "gaussian")
-    for name, value, line in (
-        ("m", 2.5, "m=2.5"), ("hazard", 0.2, "hazard=0.2"), ("noise", 1.5, "noise=1.5"), ("seed", 9, "(200, 9,"),
-        ("samples", 60, "(60, 9,"),
-    ):  # fmt: skip
-        _set(page, f"gaussian.{name}", value, "gaussian")
-        assert line in _lines(page)
-    rows = page.locator("#gaussian tbody tr")
-    assert rows.count() == 4
-    page.check('input[name="gaussian.learners kalman"]')
-    page.uncheck('input[name="gaussian.learners delta"]')
-    page.wait_for_function("() => document.querySelector('#gaussian tbody').innerText.includes('kalman')")
-    page.wait_for_function("() => !document.querySelector('#gaussian tbody').innerText.includes('delta')")
-    traces = page.evaluate("document.querySelector('#gaussian .js-plotly-plot').data.map(each => each.name)")
-    assert traces[:3] == ["jumps", "samples", "truth"]
-    assert traces.count("kalman") == 4
-    assert "delta" not in traces
-    slider = page.locator('input[name="gaussian.m"]')
+def _pulled(page: Any, name: str, tab: str) -> float:
+    """Move a slider by a key, and say what it then stands at."""
+    before, slider = _answers(page, tab), page.locator(f'input[name="{name}"]')
     slider.focus()
-    before = _answers(page, "gaussian")
     slider.press("ArrowRight")
-    _drawn(page, "gaussian", before + 1)
-    assert "m=2.5," not in _lines(page)
+    _drawn(page, tab, before + 1)
+    return float(page.input_value(f'input[name="{name} number"]'))
 
 
-def test_redrawing_is_quick(visit: Any) -> None:
-    page = visit()
+def _chosen(page: Any, name: str, value: str, tab: str) -> None:
+    before = _answers(page, tab)
+    page.select_option(f'select[name="{name}"]', value)
+    _drawn(page, tab, before + 1)
+
+
+def _cells(page: Any, tab: str, nth: int = 0) -> dict[str, list[str]]:
+    """The rows of a table by their first cell."""
+    rows = page.locator(f"#{tab} table").nth(nth).locator("tbody tr").all()
+    cells = [row.locator("th, td").all_inner_texts() for row in rows]
+    return {first: rest for first, *rest in cells}
+
+
+def _plotted(page: Any, tab: str, name: str, nth: int = 0, plot: int = 0) -> Any:
+    """The heights of a line, by its name; nth: of those that share it."""
+    found: list[float | None] = page.evaluate(
+        """([tab, name, nth, plot]) => Array.from(document.querySelectorAll(`#${tab} .js-plotly-plot`)[plot].data
+            .filter(each => each.name === name)[nth].y)""",
+        [tab, name, nth, plot],
+    )
+    return np.array([np.nan if each is None else each for each in found])
+
+
+def _gaussian_world(page: Any, at: dict[str, float], names: list[str]) -> None:
+    """The table and the lines on the page are the library's own."""
+    task = gaussian_jumps(int(at["samples"]), int(at["seed"]), at["hazard"], at["noise"])
+    padded = np.append(task.samples, np.full(gaussian.LENGTH - len(task.samples), np.nan))  # compiled already
+    cells = _cells(page, "gaussian")
+    assert list(cells) == names
+    assert _plotted(page, "gaussian", "samples") == pytest.approx(task.samples)
+    assert _plotted(page, "gaussian", "truth") == pytest.approx(task.truth)
+    for name in names:
+        history = run(gaussian.built(name, gaussian.parameters(name, at)), padded)
+        estimate, felt, rate = (
+            part[: len(task.samples)] for part in (history.estimate, history.surprise, history.rate)
+        )
+        off = np.abs(estimate - task.truth)
+        for nth, expected in enumerate((estimate, felt, rate, off)):
+            assert _plotted(page, "gaussian", name, nth) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        assert [float(cell) for cell in cells[name][:2]] == pytest.approx([(off**2).mean(), off.mean()], rel=1e-3)
+
+
+def test_every_slider_changes_the_gaussian_world(visit: Any) -> None:
+    names = ["smile", "leaky", "delta", "pearce-hall", "kalman"]
+    page = visit(f"#gaussian.learners={'+'.join(names)}")
     _drawn(page, "gaussian")
-    took = []
-    for seed in range(2, 8):
-        _set(page, "gaussian.seed", seed, "gaussian")
-        took.append(float(page.locator("#gaussian").get_attribute("data-drawn")))
-    assert sorted(took)[len(took) // 2] < 400  # 50 ms on a free machine; tests share theirs
+    at = {name: slider.default for name, slider in (gaussian.SLIDERS | gaussian.MORE).items()}
+    _gaussian_world(page, at, names)
+    page.locator("#gaussian summary").click()
+    for name, value in {"m": 2.5, "hazard": 0.2, "noise": 1.5, "seed": 9, "samples": 60, "rate": 0.3, "keep": 0.5,
+                        "salience": 0.9, "renewal": 0.8, "drift": 2.0}.items():  # fmt: skip
+        _set(page, f"gaussian.{name}", value, "gaussian")
+        at[name] = value
+        _gaussian_world(page, at, names)
+    for name in at:
+        moved = _pulled(page, f"gaussian.{name}", "gaussian")
+        assert moved != at[name]
+        at[name] = moved
+    _gaussian_world(page, at, names)
+
+
+def test_every_learner_can_be_switched_on_and_off(visit: Any) -> None:
+    page = visit("#gaussian.learners=none&gaussian.samples=50")
+    _drawn(page, "gaussian")
+    assert _cells(page, "gaussian") == {}
+    for name in gaussian.LEARNERS:
+        page.check(f'input[name="gaussian.learners {name}"]')
+    page.wait_for_function("n => document.querySelectorAll('#gaussian tbody tr').length === n", arg=13, timeout=60000)
+    at = {name: slider.default for name, slider in (gaussian.SLIDERS | gaussian.MORE).items()} | {"samples": 50}
+    _gaussian_world(page, at, list(gaussian.LEARNERS))
+    page.uncheck('input[name="gaussian.learners delta"]')
+    page.wait_for_function("n => document.querySelectorAll('#gaussian tbody tr').length === n", arg=12)
+    assert "delta" not in _cells(page, "gaussian")
 
 
 def test_stale_answers_are_dropped(visit: Any) -> None:
-    page = visit()
+    page = visit("#gaussian.learners=delta")
     _drawn(page, "gaussian")
     page.evaluate("""() => { const box = document.querySelector('input[name="gaussian.seed number"]');
         for (let seed = 100; seed <= 140; seed += 1) { box.value = seed; box.dispatchEvent(new Event("input")); } }""")
@@ -152,7 +217,7 @@ def test_stale_answers_are_dropped(visit: Any) -> None:
 
 
 def test_a_link_reproduces_the_view(visit: Any) -> None:
-    page = visit()
+    page = visit("#gaussian.learners=smile+delta")
     _drawn(page, "gaussian")
     _set(page, "gaussian.noise", 2.5, "gaussian")
     page.check('input[name="gaussian.learners leaky"]')
@@ -165,58 +230,121 @@ def test_a_link_reproduces_the_view(visit: Any) -> None:
     assert _lines(other) == lines
 
 
+def _walked(page: Any, at: dict[str, float], switches: list[int], learner: Any) -> str:
+    """The lines on the page are the library's own up to the present step; what the page says of it."""
+    way = maze.walked(at["leave"], int(at["seed"]), switches)
+    history, step = run(PerContext(learner, 16), way.choices), int(at["at"])
+    for name, expected in (("surprise", history.surprise), ("rate (gamma)", history.rate)):
+        assert _plotted(page, "maze", name, plot=2) == pytest.approx(expected[:step], rel=1e-9)
+    said = str(page.locator("#maze .controls [role=status]").inner_text())
+    where = f"room {way.rooms[step] + 1}, environment {'AB'[way.environment[max(step - 1, 0)]]}"
+    assert said == f"After {step} step{'s' * (step != 1)}: {where}"
+    believed = page.evaluate("document.querySelectorAll('#maze .js-plotly-plot')[1].data[0].z.map(row => [...row])")
+    left = int(way.rooms[step - 1])
+    if step:
+        assert np.delete(believed[left], left) == pytest.approx(history.estimate[step - 1], rel=1e-9)
+    return said
+
+
 def test_the_agent_walks_and_the_environment_switches(visit: Any) -> None:
-    page = visit("#tab=maze&maze.seed=4&maze.leave=0")
+    page = visit("#tab=maze&maze.leave=0")
     _drawn(page, "maze")
-    status = page.locator("#maze .controls [role=status]")
-    assert "After 0 steps" in status.inner_text()
+    at, switches = {"m": 0.1, "leave": 0.0, "seed": 1, "at": 0}, []
+    _walked(page, at, switches, Smile(Dirichlet(15), 0.1))
+    for name, value in {"m": 0.5, "leave": 0.1, "seed": 4}.items():
+        _set(page, f"maze.{name}", value, "maze")
+        at[name] = value
+    page.fill('input[name="maze.at number"]', "30")
     page.get_by_role("button", name="Step", exact=True).click()
-    assert "After 1 step:" in status.inner_text()
-    assert "environment A" in status.inner_text()
+    _walked(page, at | {"at": 31}, switches, Smile(Dirichlet(15), 0.5))
+    for name in ("m", "leave", "seed"):
+        at[name] = _pulled(page, f"maze.{name}", "maze")
+    page.locator('input[name="maze.at"]').press("ArrowLeft")
+    smile = Smile(Dirichlet(15), at["m"])
+    _walked(page, at | {"at": 30}, switches, smile)
+    before = _answers(page, "maze")
     page.get_by_role("button", name="Switch environment").click()
-    _drawn(page, "maze", 2)
+    _drawn(page, "maze", before + 1)
     page.get_by_role("button", name="Step", exact=True).click()
-    assert "environment B" in status.inner_text()
+    _walked(page, at | {"at": 31}, [30], smile)
     page.select_option('select[name="maze.speed"]', "25")
     page.get_by_role("button", name="Play").click()
-    page.wait_for_function("() => Number(document.querySelector('input[name=\"maze.at\"]').value) > 20")
+    page.wait_for_function("() => Number(document.querySelector('input[name=\"maze.at\"]').value) > 40")
     page.get_by_role("button", name="Pause").click()
-    here = status.inner_text()
-    page.wait_for_timeout(400)
-    assert status.inner_text() == here
-    shown = page.evaluate("[...document.querySelectorAll('#maze .js-plotly-plot')].map(each => each.data.length)")
-    assert shown == [6, 2, 4]
-    step = int(re.search(r"After (\d+)", here)[1])  # type: ignore[index]
-    length = page.evaluate("document.querySelectorAll('#maze .js-plotly-plot')[2].data[1].y.length")
-    assert length == step
+    at["at"] = int(page.input_value('input[name="maze.at number"]'))
+    here = _walked(page, at, [30], smile)
     page.wait_for_timeout(300)
     other = visit(re.sub(r"^[^#]*", "", page.url))
     _drawn(other, "maze")
-    assert other.locator("#maze .controls [role=status]").inner_text() == here
+    assert _walked(other, at, [30], smile) == here
+    _chosen(page, "maze.learner", "bayes", "maze")
+    assert "seen 0" in page.locator("#maze .controls").inner_text()
+    _walked(page, at, [30], Bayes(Dirichlet(15)))
+    before = _answers(page, "maze")
+    page.get_by_role("button", name="Start over").click()
+    _drawn(page, "maze", before + 1)
+    _walked(page, at | {"at": 0}, [], Bayes(Dirichlet(15)))
+
+
+def _shaped(page: Any, noise: float, mean: float, std: float, x: float, m: float) -> None:
+    """What the page says of a normal belief is what its formulas say."""
+    felt = np.log(noise / std) + (std**2 + (x - mean) ** 2) / (2 * noise**2) - 0.5
+    most = np.log(std / noise) + (noise**2 + (x - mean) ** 2) / (2 * std**2) - 0.5
+    cells = _cells(page, "lab")
+    assert float(cells["confidence_corrected"][0]) == pytest.approx(felt, rel=1e-3)
+    assert float(cells["absolute_error"][0]) == pytest.approx(abs(x - mean), rel=1e-3)
+    spread = np.hypot(std, noise)
+    shannon = 0.5 * ((x - mean) / spread) ** 2 + np.log(spread * np.sqrt(2 * np.pi))
+    assert float(cells["shannon"][0]) == pytest.approx(shannon, rel=1e-3)
+    names = page.evaluate("document.querySelectorAll('#lab .js-plotly-plot')[1].data.map(each => each.name)")
+    bound, limit = map(float, re.findall(r"[\d.]+(?:e[+-]?\d+)?", names[3]))
+    assert [bound, limit] == pytest.approx([most * m * felt / (1 + m * felt), most], rel=0.01)
 
 
 def test_beliefs_are_shaped_and_observations_dropped(visit: Any) -> None:
     page = visit("#tab=lab")
     _drawn(page, "lab")
-    _set(page, "lab.own.std", 0.5, "lab")
-    assert "std=0.5" in _lines(page)
-    assert page.locator("#lab tbody tr").count() >= 10
+    at = {"noise": 1.0, "mean": 0.0, "std": 1.0, "x": 2.0, "m": 0.1}
+    _shaped(page, **at)
+    for name, value in {"noise": 2.0, "mean": -1.0, "std": 0.5, "x": 3.0, "m": 0.7}.items():
+        _set(page, "lab.m" if name == "m" else f"lab.own.{name}", value, "lab")
+        at[name] = value
+        _shaped(page, **at)
+    for name in at:
+        at[name] = _pulled(page, "lab.m" if name == "m" else f"lab.own.{name}", "lab")
+    _shaped(page, **at)
     before, box = _answers(page, "lab"), page.locator("#lab .plot").first.bounding_box()
     page.mouse.click(box["x"] + 0.3 * box["width"], box["y"] + 0.6 * box["height"])
     _drawn(page, "lab", before + 1)
-    assert "x=2.0" not in _lines(page)
-    for family in ("beta",):
-        before = _answers(page, "lab")
-        page.select_option('select[name="lab.family"]', family)
-        _drawn(page, "lab", before + 1)
+    dropped = float(page.input_value('input[name="lab.own.x number"]'))
+    assert dropped != at["x"]
+    _shaped(page, **at | {"x": dropped})
     before = _answers(page, "lab")
     page.select_option('select[name="lab.preset"]', label="Joke: guns, after goldfish")
     _drawn(page, "lab", before + 1)
     assert page.input_value('select[name="lab.family"]') == "joke"
-    page.wait_for_timeout(400)
+    joke = TABLES["figure1_joke"]()
+    heard = joke[(joke.word == "guns") & (joke.belief == "after")].surprise.item()
+    assert float(_cells(page, "lab")["confidence_corrected"][0]) == pytest.approx(heard, rel=1e-3)
+    page.wait_for_timeout(300)
     other = visit(re.sub(r"^[^#]*", "", page.url))
     _drawn(other, "lab")
     assert other.inner_text("#lab tbody") == page.inner_text("#lab tbody")
+    _chosen(page, "lab.own.x", "0", "lab")
+    assert page.input_value('select[name="lab.preset"]') == ""  # it is no longer the example
+    assert "x=0" in _lines(page)
+    _chosen(page, "lab.family", "gaussian", "lab")
+    _shaped(page, noise=1.0, mean=0.0, std=1.0, x=2.0, m=at["m"])
+
+
+def _measured(page: Any, path: Path, who: str, columns: Columns, learner: str, kind: str, **settings: float) -> Any:
+    """The lines on the page are the library's own."""
+    trials = read_trials(path, columns, kind=kind)
+    table = regressors(choose(learner, trials, settings).learner, trials)
+    own = table[table[columns.subject] == who] if columns.subject else table
+    for line, name in (("surprise", "surprise"), ("learning rate", "learning_rate")):
+        assert _plotted(page, "data", line) == pytest.approx(own[name].to_numpy(), rel=1e-9, nan_ok=True)
+    return table
 
 
 def test_a_table_goes_in_and_comes_out(visit: Any, tmp_path: Path) -> None:
@@ -224,36 +352,107 @@ def test_a_table_goes_in_and_comes_out(visit: Any, tmp_path: Path) -> None:
     path.write_text(TABLE)
     page = visit("#tab=data")
     page.set_input_files('input[type="file"]', str(path))
-    page.wait_for_function("() => document.querySelectorAll('select[name=\"data.outcome\"] option').length > 1")
-    page.select_option('select[name="data.subject"]', "who")
-    page.select_option('select[name="data.outcome"]', "x")
-    _drawn(page, "data")
+    page.wait_for_selector("#data tbody tr")
+    assert _cells(page, "data")["a"] == ["1", "8.75", "right", "right"]  # the last row that is shown
+    page.select_option('select[name="data.learner"]', "delta")
+    _chosen(page, "data.outcome", "x", "data")
+    _measured(page, path, "", Columns("x"), "delta", "continuous")
+    _chosen(page, "data.subject", "who", "data")
     assert page.locator('select[name="data.who"] option').all_inner_texts() == ["a", "b"]
+    _chosen(page, "data.block", "run", "data")
+    columns = Columns("x", "who", "run")
+    _measured(page, path, "a", columns, "delta", "continuous")
+    before = _answers(page, "data")
+    page.fill('input[name="data.set.rate"]', "0.5")
+    _drawn(page, "data", before + 1)
+    _chosen(page, "data.who", "b", "data")
+    expected = _measured(page, path, "b", columns, "delta", "continuous", rate=0.5)
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download the table").click()
-    kept = Path(waiting.value.path()).read_text().splitlines()
-    assert len(kept) == 17
-    assert kept[0].startswith("who,x,surprise")
+    kept = pd.read_csv(waiting.value.path())
+    assert waiting.value.suggested_filename == "trials-surprise.csv"
+    pd.testing.assert_frame_equal(kept, expected, check_dtype=False, rtol=1e-12)
     out = io.StringIO()
     with contextlib.chdir(tmp_path), contextlib.redirect_stdout(out):
         exec(compile(_lines(page), "<page>", "exec"), {})
-    assert "learning_rate" in out.getvalue()
+    assert f"{expected.surprise.mean():.6f}" in out.getvalue()
+    page.wait_for_timeout(300)
+    link = re.sub(r"^[^#]*", "", page.url)
+    other = visit(link)  # the file itself has to be given again
+    other.set_input_files('input[type="file"]', str(path))
+    _drawn(other, "data")
+    _measured(other, path, "b", columns, "delta", "continuous", rate=0.5)
 
 
-def test_what_is_wrong_is_said_on_the_page(browser: Any, home: str, tmp_path: Path) -> None:
-    path = tmp_path / "odd.csv"
-    path.write_text("")
+def test_kinds_of_outcomes_and_the_example(visit: Any, tmp_path: Path) -> None:
+    path = tmp_path / "trials.csv"
+    path.write_text(TABLE)
+    page = visit("#tab=data&data.learner=bayes&data.outcome=here&data.kind=categorical")
+    page.set_input_files('input[type="file"]', str(path))
+    _drawn(page, "data")
+    _measured(page, path, "", Columns("here"), "bayes", "categorical")
+    _chosen(page, "data.kind", "guessed", "data")
+    _chosen(page, "data.to", "there", "data")
+    _chosen(page, "data.kind", "transitions", "data")
+    _measured(page, path, "", Columns(("here", "there")), "bayes", "transitions")
+    fresh = visit("#tab=data&data.learner=delta")
+    fresh.get_by_role("button", name="Try an example").click()
+    _drawn(fresh, "data")
+    samples = gaussian_jumps(120, 3, gaussian.SLIDERS["hazard"].default, gaussian.SLIDERS["noise"].default).samples
+    assert _plotted(fresh, "data", "outcome") == pytest.approx(samples.round(2), abs=0.0051)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "word"),
+    [
+        ("odd.csv", b"", "empty"),
+        ("odd.csv", b"\xff\xfe\x00x\n\x00\xd8", "UTF-8"),
+        ("odd.csv.gz", gzip.compress(bytes(30 * 2**20)), "unpacks to more than 20 MB"),
+        ("odd.parquet", b"PAR1 and nothing else PAR1", "Parquet"),
+        ("large.csv", 200 * 2**20, "more than 20 MB"),
+    ],
+)
+def test_what_is_wrong_is_said_on_the_page(
+    browser: Any, home: str, tmp_path: Path, name: str, content: Any, word: str
+) -> None:
+    path = tmp_path / name
+    with path.open("wb") as file:
+        file.truncate(content) if isinstance(content, int) else file.write(content)
     page = browser.new_page()
     page.goto(f"{home}#tab=data")
     page.set_input_files('input[type="file"]', str(path))
     page.wait_for_selector("#problem:not([hidden])")
-    assert "empty" in page.inner_text("#problem")
+    assert word in page.inner_text("#problem")
     page.close()
+
+
+def test_tables_are_dropped(visit: Any) -> None:
+    page = visit("#tab=data&data.learner=delta")
+    page.wait_for_selector("#data .drop")
+    page.evaluate("""() => { const dropped = new DataTransfer();
+        dropped.items.add(new File(["outcome\\n1.5\\n2.5\\n9\\n"], "dropped.csv"));
+        document.querySelector("#data .drop").dispatchEvent(new DragEvent("drop", { dataTransfer: dropped })); }""")
+    _drawn(page, "data")
+    assert _plotted(page, "data", "outcome").tolist() == [1.5, 2.5, 9.0]
+
+
+def test_link_and_lines_are_copied(visit: Any) -> None:
+    page = visit("#tab=lab&lab.m=3", permissions=["clipboard-read", "clipboard-write"])
+    _drawn(page, "lab")
+    page.click("#link")
+    page.wait_for_function("() => document.getElementById('link').textContent === 'Copied'")
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+    page.click("#python")
+    lines = page.text_content("#code")
+    page.click("#copy")
+    page.wait_for_function("() => document.getElementById('copy').textContent === 'Copied'")
+    assert page.evaluate("navigator.clipboard.readText()") == lines
+    assert "m=3.0" in lines
 
 
 @pytest.mark.parametrize("kind", ["png", "svg"])
 def test_plots_are_saved(visit: Any, kind: str) -> None:
-    page = visit()
+    page = visit("#gaussian.learners=smile+delta")
     _drawn(page, "gaussian")
     with page.expect_download() as waiting:
         page.locator("#gaussian figcaption button", has_text=kind.upper()).click()
@@ -264,7 +463,7 @@ def test_plots_are_saved(visit: Any, kind: str) -> None:
 
 
 def test_tabs_go_by_keys_and_everything_has_a_name(visit: Any) -> None:
-    page = visit()
+    page = visit("#gaussian.learners=smile+delta")
     _drawn(page, "gaussian")
     page.focus("#tab-gaussian")
     for tab in ("maze", "lab", "data"):
@@ -276,15 +475,21 @@ def test_tabs_go_by_keys_and_everything_has_a_name(visit: Any) -> None:
     assert nameless == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 380])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 380)])
 def test_it_fits_the_screen_in_light_and_dark(visit: Any, scheme: str, width: int) -> None:
-    page = visit("", color_scheme=scheme)
-    page.set_viewport_size({"width": width, "height": 800})
+    page = visit("#gaussian.learners=smile+delta", color_scheme=scheme)
     _drawn(page, "gaussian")
-    time.sleep(0.3)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
-    back = page.evaluate("document.querySelector('#gaussian .js-plotly-plot')._fullLayout.paper_bgcolor")
-    assert back == {"light": "#fff", "dark": "#15171a"}[scheme]
+    back = "document.querySelector('#gaussian .js-plotly-plot')._fullLayout.paper_bgcolor"
+    assert page.evaluate(back) == {"light": "#fff", "dark": "#15171a"}[scheme]
+    page.set_viewport_size({"width": width, "height": 800})
+    for tab in ("maze", "lab", "data", "gaussian"):
+        page.click(f"#tab-{tab}")
+        page.wait_for_selector(f"#{tab} .controls > *")
+        if tab != "data":
+            _drawn(page, tab)
+        page.wait_for_timeout(100)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1"), tab
     page.click("#theme")  # light
-    assert page.evaluate("document.querySelector('#gaussian .js-plotly-plot')._fullLayout.paper_bgcolor") == "#fff"
+    assert page.evaluate(back) == "#fff"
+    page.click("#theme")  # dark
+    assert page.evaluate(back) == "#15171a"

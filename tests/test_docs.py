@@ -2,9 +2,15 @@
 
 import importlib
 import re
+import runpy
 from pathlib import Path
 
 import pytest
+
+import astonish
+import astonish.fit
+import astonish.fit.posteriors
+import astonish.table
 
 ROOT = Path(__file__).parent.parent
 ROWS = re.findall(r"`([\w.]+)` \| `(test_\w+)` \|", (ROOT / "docs" / "paper.md").read_text())
@@ -24,3 +30,33 @@ def test_the_tree_in_the_readme_is_the_tree() -> None:
     for path in (ROOT / "src" / "astonish").rglob("*.py"):
         if path.name != "__init__.py":
             assert re.search(rf"\b{path.stem}\b", tree), f"{path.name} is missing in the README's tree"
+
+
+def test_dead_links_and_what_is_loaded_from_elsewhere_are_found(tmp_path: Path) -> None:
+    problems = runpy.run_path(str(ROOT / "docs" / "extensions" / "links.py"))["problems"]
+    (tmp_path / "a.html").write_text('<p id="here"></p><a href="b.html#there"></a><a href="https://example.org"></a>')
+    (tmp_path / "b.html").write_text('<p id="there"></p><a href="a.html#here"></a><img src="data:image/png;base64,">')
+    assert problems(tmp_path) == []
+    (tmp_path / "b.html").write_text('<a href="c.html"></a><script src="https://example.org/x.js"></script>')
+    (tmp_path / "s.css").write_text("p { background: url(https://example.org/x.png) }")
+    assert problems(tmp_path) == [
+        "a.html links to b.html#there, which has no such place",
+        "b.html links to c.html, which is not there",
+        "b.html loads https://example.org/x.js",
+        "s.css loads url(https://example.org/x.png)",
+    ]
+
+
+PUBLIC = [
+    (module.__name__, name)
+    for module in (astonish, astonish.table, astonish.fit, astonish.fit.posteriors)
+    for name in module.__all__
+]
+
+
+@pytest.mark.parametrize(("module", "name"), PUBLIC)
+def test_everything_public_is_in_the_reference(module: str, name: str) -> None:
+    pages = "\n".join(path.read_text() for path in sorted((ROOT / "docs" / "api").glob("*.md")))
+    blocks = [f".. currentmodule:: {module}\n" + block for block in pages.split(f".. currentmodule:: {module}\n")[1:]]
+    found = re.compile(rf"^\.\. auto(?:class|function):: {name}$", re.MULTILINE)
+    assert f".. automodule:: {module}.{name}\n" in pages or any(found.search(block.split("```")[0]) for block in blocks)

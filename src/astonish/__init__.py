@@ -5,6 +5,7 @@ Learning", Neural Computation 30(1).
 """
 
 from astonish import expfam, rule, surprise
+from astonish.bank import Bank, Steps
 from astonish.beliefs import (
     Beta,
     Dirichlet,
@@ -44,6 +45,7 @@ from astonish.surprises import surprises
 
 __version__ = "0.1.0"
 __all__ = [
+    "Bank",
     "Bayes",
     "Beta",
     "Comparison",
@@ -73,6 +75,7 @@ __all__ = [
     "Regression",
     "Smile",
     "Step",
+    "Steps",
     "Stream",
     "Trace",
     "VarSmile",

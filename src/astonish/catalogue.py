@@ -95,7 +95,7 @@ def choose(name: str, trials: Trials, settings: Mapping[str, float] | None = Non
     >>> choice.assumed
     ('low = 1, the smallest outcome', 'high = 9, the largest outcome')
     """
-    kind, family = _known(name, trials.kind), _family(name, trials)
+    kind, family = _known(name, trials.kind), _family(name, trials.kind)
     said, allowed = dict(settings or {}), settable(kind, family)
     for word in said:
         if word not in allowed:
@@ -109,7 +109,27 @@ def choose(name: str, trials: Trials, settings: Mapping[str, float] | None = Non
 
 def has(name: str, trials: Trials, word: str) -> bool:
     """Whether the learner of this name has a parameter of that name."""
-    return word in settable(_known(name, trials.kind), _family(name, trials))
+    return word in settable(_known(name, trials.kind), _family(name, trials.kind))
+
+
+def names_for(kind: str) -> tuple[str, ...]:
+    """The learners of outcomes of a kind."""
+    return {"continuous": NAMES, "binary": (*BELIEVERS, *FOLLOWERS)}.get(kind, tuple(BELIEVERS))
+
+
+def defaults(name: str, kind: str) -> dict[str, float | None]:
+    """All that can be set of a learner, and what it is unless somebody says so; None where the data tell, or itself.
+
+    >>> defaults("leaky", "binary")
+    {'keep': 0.9, 'ones': 0.0, 'zeros': 0.0}
+    >>> defaults("delta", "continuous")
+    {'rate': 0.1, 'start': None}
+    """
+    learner, family = _known(name, kind), _family(name, kind)
+    found: dict[str, Any] = {f.name: f.default for f in fields(learner)}
+    if family is not None:
+        found |= {word: each.default for word, each in inspect.signature(family.prior).parameters.items()}
+    return {word: None if word in SUGGESTED else found[word] for word in settable(learner, family)}
 
 
 def settable(kind: Any, family: Any = None) -> tuple[str, ...]:
@@ -124,14 +144,15 @@ def settable(kind: Any, family: Any = None) -> tuple[str, ...]:
 def _known(name: str, kind: str) -> Any:
     if name not in NAMES:
         raise ValueError(f"there is no learner {name!r}; {_guess(name, NAMES, 'known are')}")
-    fitting = {"continuous": NAMES, "binary": (*BELIEVERS, *FOLLOWERS)}.get(kind, tuple(BELIEVERS))
-    if name not in fitting:
-        raise ValueError(f"{name} does not learn from outcomes that are {kind}; give one of {', '.join(fitting)}")
+    if name not in names_for(kind):
+        raise ValueError(
+            f"{name} does not learn from outcomes that are {kind}; give one of {', '.join(names_for(kind))}"
+        )
     return {**BELIEVERS, **FOLLOWERS, **TRACKERS}[name]
 
 
-def _family(name: str, trials: Trials) -> Any:
-    return _FAMILIES[trials.kind] if name in BELIEVERS else None
+def _family(name: str, kind: str) -> Any:
+    return _FAMILIES[kind] if name in BELIEVERS else None
 
 
 def _guess(word: str, known: tuple[str, ...], start: str) -> str:

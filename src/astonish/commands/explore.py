@@ -11,6 +11,7 @@ from astonish.explorer.guard import is_loopback
 from astonish.explorer.server import make_app, plotly_file
 
 PORT = 8765
+CONNECTIONS = 500  # of which a browser keeps six; more than a class needs, and fewer than the files a process may open
 
 
 def explore(host: str, port: int | None, browser: bool) -> int:
@@ -27,7 +28,12 @@ def explore(host: str, port: int | None, browser: bool) -> int:
     if browser:
         Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     settings = uvicorn.Config(
-        make_app(host), log_level="warning", ws="none", server_header=False, proxy_headers=False, limit_concurrency=64
+        make_app(host),
+        log_level="warning",
+        ws="none",
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=CONNECTIONS,
     )
     try:
         uvicorn.Server(settings).run(sockets=[listening])

@@ -111,6 +111,15 @@ def told(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def in_words(values: Mapping[str, float | None]) -> str:
+    """Parameters by name, those that somebody else decides left out.
+
+    >>> in_words({"m": 0.1, "std": None, "hypotheses": 20})
+    'm 0.1, hypotheses 20'
+    """
+    return ", ".join(f"{word} {value:.4g}" for word, value in values.items() if value is not None)
+
+
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

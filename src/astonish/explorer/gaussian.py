@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from astonish.beliefs import Gaussian
-from astonish.catalogue import BELIEVERS, FOLLOWERS, TRACKERS, settable
+from astonish.catalogue import BELIEVERS, FOLLOWERS, TRACKERS, defaults, settable
 from astonish.domain import Domain
-from astonish.explorer.controls import Answer, Slider, described, known, numbers, packed, some_of
+from astonish.explorer.controls import Answer, Slider, described, in_words, known, numbers, packed, some_of
 from astonish.learner import Learner
 from astonish.learners import Smile
 from astonish.run import History, run
@@ -23,6 +23,13 @@ SLIDERS = {
     "seed": Slider("seed of all chance", Domain(0, 9999, whole=True), 1, 1),
     "samples": Slider("number of samples", Domain(20, 1000, whole=True), 200, 10),
 }
+MORE = {  # of single learners
+    "rate": Slider("learning rate of delta", Domain(0, 1), 0.1, 0.01),
+    "keep": Slider("how much of its belief leaky keeps", Domain(0, 1), 0.9, 0.01),
+    "salience": Slider("salience (Pearce-Hall)", Domain(0, 1), 0.5, 0.01),
+    "renewal": Slider("renewal of associability (Pearce-Hall)", Domain(0, 1), 0.3, 0.01),
+    "drift": Slider("drift of the mean, as a part of the noise (Kalman)", Domain(0, 5), 0.1, 0.01),
+}
 LEARNERS: dict[str, Any] = {  # a learner that goes by two names is shown once
     name: kind for name, kind in {**BELIEVERS, **FOLLOWERS, **TRACKERS}.items() if name != "reduced-bayes"
 }
@@ -31,13 +38,13 @@ SHOWN = ("smile", "varsmile", "message-passing", "delta")
 
 def controls() -> Answer:
     """What can be set, for the page."""
-    return {"sliders": described(SLIDERS), "learners": list(LEARNERS), "shown": list(SHOWN)}
+    return {"sliders": described(SLIDERS), "more": described(MORE), "learners": list(LEARNERS), "shown": list(SHOWN)}
 
 
 def gaussian(said: Any) -> Answer:
     """Samples, truth and what the chosen learners made of them."""
-    asked = known(said, (*SLIDERS, "learners"))
-    at = numbers(asked, SLIDERS)
+    asked = known(said, (*SLIDERS, *MORE, "learners"))
+    at = numbers(asked, SLIDERS | MORE)
     chosen = some_of("learners", asked.get("learners", list(SHOWN)), LEARNERS)
     task = gaussian_jumps(int(at["samples"]), int(at["seed"]), at["hazard"], at["noise"], LOW, HIGH)
     padded = np.append(task.samples, np.full(LENGTH - len(task.samples), np.nan))
@@ -46,16 +53,20 @@ def gaussian(said: Any) -> Answer:
         "samples": packed(task.samples),
         "truth": packed(task.truth),
         "changes": (np.flatnonzero(task.changed) + 1).tolist(),
-        "learners": {name: _made(run(built(name, settings[name]), padded), task) for name in chosen},
+        "learners": {
+            name: _made(run(built(name, own), padded), task) | {"told": in_words(defaults(name, "continuous") | own)}
+            for name, own in settings.items()
+        },
         "python": _python(at, settings),
     }
 
 
 def parameters(name: str, at: dict[str, float]) -> dict[str, float]:
-    """What a learner is told: the truth about noise, hazard and range; as much as the library would assume else."""
+    """What a learner is told: the truth about noise, hazard and range, and what is set for it alone."""
     middle, spread = 0.5 * (LOW + HIGH), (HIGH - LOW) / math.sqrt(12)
-    told = {"m": at["m"], "hazard": at["hazard"], "noise": at["noise"], "low": LOW, "high": HIGH, "mean": middle}
-    told |= {"std": spread, "start": middle, "scale": HIGH - LOW, "drift": 0.1 * at["noise"]}
+    told = {**at, "low": LOW, "high": HIGH, "mean": middle, "std": spread, "start": middle, "scale": HIGH - LOW}
+    told |= {"drift": at["drift"] * at["noise"]}
+    del told["seed"]  # that of the samples: a learner has its own
     kind = LEARNERS[name]
     words = settable(kind, Gaussian if name in BELIEVERS else None)
     as_one_sample = kind is Smile  # as in the paper

@@ -5,7 +5,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.scipy.special import xlog1py, xlogy
+from scipy.special import xlog1py, xlogy
 
 from astonish import expfam, rule
 from astonish.beliefs import BetaBelief, GammaBelief, GaussianBelief, GridBelief
@@ -53,7 +53,7 @@ def lab(said: Any) -> Answer:
         family = as_double(shape.family(at))
         belief = as_double(shape.belief(family, at))
         found = jax.device_get(_looked(family, belief, x, m))
-        drawn = {"belief": belief, "scaled": found["scaled"], "updated": found["update"].belief}
+        drawn = jax.device_get({"belief": belief, "scaled": found["scaled"], "updated": found["update"].belief})
         picture = _bars(shape, drawn) if shape.points else _curves(family, drawn)
     update = found["update"]
     return {
@@ -123,7 +123,12 @@ def density(family: Family, belief: Belief, theta: Any) -> Numbers:
             log_kernel = xlogy(belief.ones - 1, theta) + xlog1py(belief.zeros - 1, -theta)
         case GammaBelief():
             log_kernel = xlogy(belief.shape - 1, theta) - belief.time * theta
-    return np.exp(np.asarray(log_kernel) - np.asarray(family.log_partition(belief)))
+    return np.exp(log_kernel - np.asarray(_log_partition(family, belief)))
+
+
+@jax.jit
+def _log_partition(family: Family, belief: Belief) -> Any:
+    return family.log_partition(belief)
 
 
 def _python(shape: Shape, at: Values, x: float, m: float) -> str:

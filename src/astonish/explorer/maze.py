@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from astonish.beliefs import Dirichlet
-from astonish.catalogue import BELIEVERS, settable
+from astonish.catalogue import BELIEVERS, defaults, settable
 from astonish.domain import Domain, Numbers
-from astonish.explorer.controls import Answer, Slider, described, known, numbers, one_of, packed, several
+from astonish.explorer.controls import Answer, Slider, described, in_words, known, numbers, one_of, packed, several
 from astonish.learner import PerContext
 from astonish.run import run
 from astonish.tasks.maze import A, B, Walk, maze
@@ -49,6 +49,7 @@ def walk_through_maze(said: Any) -> Answer:
     settings = parameters(name, at)
     history = run(PerContext(BELIEVERS[name](Dirichlet(ROOMS - 1), **settings), ROOMS), way.choices)
     return {
+        "told": in_words(defaults(name, "categorical") | settings),
         "rooms": way.rooms.tolist(),
         "environment": way.environment.tolist(),
         "switched": np.flatnonzero(way.switched).tolist(),
@@ -81,12 +82,13 @@ def walked(leave: float, seed: int, switches: list[int]) -> Walk:
 def errors(way: Walk, rows: Numbers) -> Numbers:
     """The mean square of the differences between believed and true chances, over all 16 x 16 pairs of rooms."""
     truth = _without_staying(DRAWN.transitions)
-    off = np.square(1 / (ROOMS - 1) - truth).sum(axis=-1)  # of each room, in each environment
-    found = []
-    for room, environment, row in zip(way.rooms, way.environment, rows, strict=False):
-        off[:, room] = np.square(row - truth[:, room]).sum(axis=-1)
-        found.append(off[environment].sum() / ROOMS**2)
-    return np.array(found)
+    first = np.square(1 / (ROOMS - 1) - truth).sum(axis=-1)  # of each room, in each environment
+    steps = np.arange(len(rows))[:, None]
+    left = np.square(rows - truth[:, way.rooms[: len(rows)]]).sum(axis=-1)  # of the room just left
+    visits = np.where(way.rooms[: len(rows), None] == np.arange(ROOMS), steps, -1)
+    last = np.maximum.accumulate(visits)  # when each room was last left
+    now = way.environment[:, None]
+    return np.where(last < 0, first[way.environment], left[now, last]).sum(axis=-1) / ROOMS**2
 
 
 def _without_staying(chances: Numbers) -> Numbers:

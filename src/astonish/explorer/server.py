@@ -26,6 +26,7 @@ from starlette.staticfiles import StaticFiles
 from astonish.explorer import data, gaussian, lab, maze
 from astonish.explorer.controls import Answer
 from astonish.explorer.guard import Guard, sentence
+from astonish.explorer.upload import LARGEST
 
 STATIC = Path(str(files("astonish.explorer").joinpath("static")))
 LARGEST_REQUEST = 64 * 1024
@@ -126,7 +127,7 @@ async def _answer(request: Request) -> Response:
         return JSONResponse(await _in_thread(request, QUESTIONS[question], said))
     if question in TABLES:
         said = dict(request.query_params)
-        answer = await _in_thread(request, TABLES[question], said, await _body(request, data.LARGEST))
+        answer = await _in_thread(request, TABLES[question], said, await _body(request, LARGEST))
         return Response(answer, media_type="text/csv") if isinstance(answer, str) else JSONResponse(answer)
     raise HTTPException(404, f"there is no {question[:60]!r} here")
 

@@ -18,8 +18,8 @@ from astonish.surprise import shannon
 class Kalman:
     """Before every sample, the first included, the mean takes a normal step with standard deviation `drift`.
 
-    Exact in that world. mean, std: the belief before the first step. It reports Shannon's surprise; its rate is the
-    Kalman gain, which does not depend on the samples. A missing sample changes nothing: no time passes.
+    Exact in that world. It reports Shannon's surprise; its rate is the Kalman gain, which does not depend on the
+    samples. A missing sample changes nothing: no time passes. mean, std: the belief before the first step.
     """
 
     noise: Number = parameter(default=1.0, domain=POSITIVE)

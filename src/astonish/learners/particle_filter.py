@@ -16,7 +16,7 @@ from astonish.domain import Domain, parameter
 from astonish.expfam import Belief, Family, bayes, log_evidence
 from astonish.learner import Info
 from astonish.learners.message_passing import average, log_weights, repeated
-from astonish.precision import Number
+from astonish.precision import Number, limits
 from astonish.special import log
 
 
@@ -62,8 +62,11 @@ class ParticleFilter:
         stay = jnp.log1p(-hazard) + log_weights(state.weights) + under_each
         change = jnp.log(hazard) + log_evidence(self.family, self._fresh(), x)
         top = jnp.maximum(stay.max(), change)
-        changed = state.weights * jnp.exp(change - top)  # how probable each particle is if there was a change,
-        shares = changed + jnp.exp(stay - top)  # and in all, both up to one factor
+        changed = state.weights * jnp.exp(
+            jnp.minimum(change - top, 0)
+        )  # how probable each particle is if there was a change
+        least = limits(stay).tiny ** 0.5  # huge evidence may be rounded otherwise here than in `top`
+        shares = changed + jnp.exp(jnp.minimum(stay - top, 0)) + least * state.weights  # and in all, up to one factor
         total, news = (part @ jnp.ones_like(part) for part in (shares, changed))  # the compiler adds up one by one
         chosen, weights = _drawn(for_drawing, shares / total)
         beliefs, ages = self._renewed(state, chosen, (for_changes * shares < changed)[chosen])

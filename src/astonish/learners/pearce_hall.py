@@ -28,10 +28,10 @@ class Attention(NamedTuple):
 class PearceHall:
     """A delta rule with the rate `salience` (kappa) times associability, which is a running mean of errors' sizes.
 
+    The surprise it reports is the size of its error, in units of the samples, uncut.
     renewal: the share of the newest error in that mean (eta). associability: its value before the first sample.
     scale: the error that is as large as errors get. The original is for outcomes from 0 to 1, in which no error exceeds
     1 and so no rate does. For other samples errors are measured in units of `scale`, and larger ones count as 1.
-    The surprise it reports is the size of its error, in units of the samples, uncut.
     """
 
     salience: Number = parameter(default=0.5, domain=SHARE)

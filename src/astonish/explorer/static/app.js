@@ -87,6 +87,8 @@ by("theme").addEventListener("click", () => {
   theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
   dress(theme);
 });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showAgain);
+for (const change of ["(prefers-color-scheme: dark)", "(max-width: 52rem)"]) {
+  matchMedia(change).addEventListener("change", showAgain);
+}
 dress(theme);
 open(tabs.some((tab) => tab.dataset.tab === state.get("tab")) ? state.get("tab") : "gaussian", false);

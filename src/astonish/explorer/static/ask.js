@@ -40,6 +40,15 @@ export function showAgain() {
   for (const each of onScreen) each();
 }
 
+function timed(draw) { // from the answer to the next picture on the screen
+  const start = performance.now();
+  draw();
+  requestAnimationFrame(() => setTimeout(() => {
+    performance.clearMeasures("redrawn");
+    performance.measure("redrawn", { start });
+  }));
+}
+
 export function asker(send, show) {
   let asked = 0, shown = 0, busy = false, next = null, again = null;
   onScreen.push(() => again?.());
@@ -51,7 +60,7 @@ export function asker(send, show) {
         shown = number;
         say("");
         again = () => show(answer, body);
-        again();
+        timed(again);
       }
     } catch (trouble) {
       if (number > shown) say(trouble.message);

@@ -39,6 +39,25 @@ export function slider(host, key, spec, changed) {
   return { get value() { return value; }, put };
 }
 
+export function box(host, key, label, usual, changed) { // a number that may be left to others
+  const id = `control-${made++}`;
+  const field = element("input", { type: "number", id, name: key, step: "any", placeholder: usual ?? "automatic" });
+  field.value = state.get(key, "");
+  field.addEventListener("input", () => {
+    if (!field.checkValidity()) return;
+    state.set(key, field.value);
+    changed();
+  });
+  host.append(element("div", { className: "control" }, element("label", { htmlFor: id }, label), field));
+  return { get value() { return field.value; } };
+}
+
+export function folded(host, title) {
+  const made = element("details", { className: "more" }, element("summary", {}, title));
+  host.append(made);
+  return made;
+}
+
 export function select(host, key, label, options, start, changed) {
   const id = `control-${made++}`;
   const box = element("select", { id, name: key });
@@ -86,10 +105,12 @@ export function button(host, text, pressed, className = "") {
 
 export function table(host, name) {
   const head = element("thead"), body = element("tbody");
-  const wide = element("div", { className: "wide", tabIndex: 0, role: "region" }, element("table", {}, head, body));
+  const wide = element("div", { className: "wide", tabIndex: 0, role: "region", hidden: true },
+    element("h2", {}, name), element("table", {}, head, body));
   wide.setAttribute("aria-label", name);
   host.append(wide);
   return (columns, rows, best = -1) => {
+    wide.hidden = false;
     head.replaceChildren(element("tr", {}, ...columns.map((text) => element("th", { scope: "col" }, text))));
     body.replaceChildren(...rows.map((cells, at) => element("tr", { className: at === best ? "best" : "" },
       ...cells.map((cell, k) => k === 0 ? element("th", { scope: "row" }, String(cell))

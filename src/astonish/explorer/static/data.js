@@ -1,5 +1,5 @@
 // Your data: a file that stays on this machine, its columns, and what a learner makes of its trials.
-import { button, element, select, slider, table } from "./controls.js";
+import { box, button, element, select, table } from "./controls.js";
 import { count, figure, look, unpack } from "./plots.js";
 import { asker, fetched, json, say } from "./ask.js";
 import * as state from "./state.js";
@@ -8,10 +8,15 @@ const NONE = ["", "(none)"];
 
 export function start(panel, spec, python) {
   const host = panel.querySelector(".controls"), views = panel.querySelector(".views");
-  let file = null, linked = state.get("data.who", "");
+  let file = null, kind = "continuous", boxes = {}, linked = state.get("data.who", "");
   const input = element("input", { type: "file", accept: spec.ends.join(","), name: "file" });
   const drop = element("label", { className: "drop" }, "Drop a table here, or choose one", element("br"), input);
   host.append(drop);
+  const tools = element("div", { className: "tools" });
+  host.append(tools);
+  button(tools, "Try an example", example);
+  const download = button(tools, "Download the table", keep, "main");
+  download.disabled = true;
   input.addEventListener("change", () => open(input.files[0]));
   drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
   drop.addEventListener("dragleave", () => drop.classList.remove("over"));
@@ -23,18 +28,21 @@ export function start(panel, spec, python) {
   const words = {
     outcome: select(host, "data.outcome", "column of the outcome", [NONE], "", changed),
     to: select(host, "data.to", "column of what followed (for transitions)", [NONE], "", changed),
-    subject: select(host, "data.subject", "column of the participant", [NONE], "", changed),
+    subject: select(host, "data.subject", "column of the participant", [NONE], "", () => { nobody(); changed(); }),
     block: select(host, "data.block", "column of the block", [NONE], "", changed),
-    kind: select(host, "data.kind", "kind of outcome", spec.kinds, spec.kinds[0], changed),
-    learner: select(host, "data.learner", "learner", spec.learners, "smile", changed),
+    kind: select(host, "data.kind", "kind of outcome", spec.kinds, spec.kinds[0], (said) => {
+      if (said in spec.parameters) understand(said);
+      changed();
+    }),
+    learner: select(host, "data.learner", "learner", spec.learners, "smile", () => { offer(true); changed(); }),
   };
-  const m = slider(host, "data.m", { label: "m, readiness to change one's mind (SMiLe, VarSMiLe)", low: 0.001, high: 100,
-    default: 0.1, step: 0.01, log: true }, changed);
+  const own = element("div", { className: "pairs" });
+  host.append(element("fieldset", {}, element("legend", {}, "Parameters of the learner"), own));
+  if (words.kind.value in spec.parameters) kind = words.kind.value;
+  offer(false);
   const who = select(host, "data.who", "participant to show", [NONE], "", changed);
-  const tools = element("div", { className: "tools" });
-  host.append(tools);
-  const download = button(tools, "Download the table", keep, "main");
-  download.disabled = true;
+  const hint = element("p", { className: "quiet" }, "There is no table yet.");
+  views.append(hint);
   const first = table(views, "First rows of the table");
   const understood = element("pre", { className: "words", hidden: true });
   const picture = figure(views, "data", "Outcomes, surprise and learning rate, trial by trial", 560);
@@ -48,24 +56,59 @@ export function start(panel, spec, python) {
       say(`${chosen.name} has more than ${spec.largest / 2 ** 20} MB, which is the most that is taken; use the command: astonish surprise`);
       return;
     }
+    if (file) nobody();
     file = chosen;
-    who.offer([NONE], "");
     try {
       const found = await json(`/api/preview?${new URLSearchParams({ name: file.name })}`, { method: "POST", body: file });
       say("");
       first(found.columns, found.rows);
       for (const name of ["outcome", "to", "subject", "block"]) {
-        words[name].offer([NONE, ...found.columns.map((column) => [column, column])], state.get(`data.${name}`, ""));
+        const usual = name === "outcome" ? name : ""; // a column of this very name
+        words[name].offer([NONE, ...found.columns.map((column) => [column, column])], state.get(`data.${name}`, usual));
       }
+      hint.textContent = "Choose the column of the outcome: what happened on each trial.";
+      hint.hidden = Boolean(words.outcome.value);
       changed();
     } catch (trouble) {
       say(trouble.message);
     }
   }
 
+  function nobody() { // people of another column, or another table
+    linked = "";
+    who.offer([NONE], "");
+    state.set("data.who", null);
+  }
+
+  async function example() { // samples of the Gaussian world
+    try {
+      const body = JSON.stringify({ samples: 120, seed: 3, learners: [] });
+      const { samples } = await json("/api/gaussian", { method: "POST", body });
+      const rows = [...unpack(samples)].map((value, at) => `${at + 1},${value.toFixed(2)}`);
+      await open(new File([["trial,outcome", ...rows, ""].join("\n")], "example.csv"));
+    } catch (trouble) {
+      say(trouble.message);
+    }
+  }
+
+  function offer(anew) { // what can be set of this learner, for outcomes of this kind
+    if (anew) state.forget("data.set.");
+    const parameters = Object.entries(spec.parameters[kind][words.learner.value] ?? {});
+    own.replaceChildren();
+    boxes = Object.fromEntries(parameters.map(([word, usual]) => [word, box(own, `data.set.${word}`, word, usual, changed)]));
+    own.parentElement.hidden = parameters.length === 0;
+  }
+
+  function understand(said) {
+    if (said === kind) return;
+    kind = said;
+    offer(false);
+  }
+
   function query() {
-    const said = { name: file.name, m: m.value, who: who.value || linked };
-    for (const [name, box] of Object.entries(words)) if (box.value) said[name] = box.value;
+    const said = { name: file.name, who: who.value || linked };
+    for (const [word, each] of Object.entries(boxes)) if (each.value !== "") said[`set.${word}`] = each.value;
+    for (const [name, each] of Object.entries(words)) if (each.value) said[name] = each.value;
     if (!said.who) delete said.who;
     return new URLSearchParams(said);
   }
@@ -78,9 +121,12 @@ export function start(panel, spec, python) {
   function show(answer) {
     python(answer.python);
     linked = "";
+    understand(answer.kind);
     who.offer(answer.participants, answer.who);
     understood.hidden = false;
-    understood.textContent = [answer.understood, "", `learner: ${answer.learner}`, ...answer.assumed.map((each) => `  ${each}`)].join("\n");
+    hint.hidden = true;
+    understood.textContent = [answer.understood, "", `learner: ${answer.learner}`,
+      ...(answer.assumed.length ? ["where nothing else was set:"] : []), ...answer.assumed.map((each) => `  ${each}`)].join("\n");
     picture.plot.parentElement.hidden = false;
     const surprise = unpack(answer.surprise), x = count(surprise.length);
     const line = (k) => ({ ...look(k), width: 1.6 });
@@ -93,7 +139,7 @@ export function start(panel, spec, python) {
     const upper = Boolean(answer.outcome || answer.prediction);
     const axis = (title, low, high, more = {}) => ({ title: { text: title }, domain: [low, high], ...more });
     picture.draw(data, {
-      xaxis: { title: { text: "trial" }, anchor: "y3" },
+      xaxis: { title: { text: "trial" }, anchor: "y3", range: [0, surprise.length + 1] },
       ...(upper ? { yaxis: axis("outcome", 0.56, 1) } : {}),
       yaxis2: axis("surprise", upper ? 0.29 : 0.55, upper ? 0.5 : 1, { rangemode: "tozero" }),
       yaxis3: axis("rate", 0, upper ? 0.22 : 0.45, { range: [-0.03, 1.03] }),

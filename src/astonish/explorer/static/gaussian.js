@@ -1,15 +1,17 @@
 // Gaussian world: linked plots of samples, estimates, surprise, learning rate and error.
-import { checkboxes, slider, table } from "./controls.js";
+import { checkboxes, folded, slider, table } from "./controls.js";
 import { colour, count, figure, look, swatch, unpack } from "./plots.js";
 import { question } from "./ask.js";
 
 export function start(panel, spec, python) {
   const host = panel.querySelector(".controls"), views = panel.querySelector(".views");
-  const sliders = Object.fromEntries(Object.entries(spec.sliders).map(
-    ([name, each]) => [name, slider(host, `gaussian.${name}`, each, changed)]));
+  const made = (where, some) => Object.fromEntries(Object.entries(some).map(
+    ([name, each]) => [name, slider(where, `gaussian.${name}`, each, changed)]));
+  const sliders = made(host, spec.sliders);
   const place = (name) => spec.learners.indexOf(name);
   const chosen = checkboxes(host, "gaussian.learners", "Learners", spec.learners, spec.shown,
     (name) => swatch(place(name)), changed);
+  Object.assign(sliders, made(folded(host, "Parameters of single learners"), spec.more));
   const picture = figure(views, "gaussian", "Samples, estimates, surprise, rate and error", 720);
   const errors = table(views, "Errors of the learners");
   const ask = question("/api/gaussian", show);
@@ -21,7 +23,6 @@ export function start(panel, spec, python) {
 
   function show(answer) {
     python(answer.python);
-    const began = performance.now();
     const samples = unpack(answer.samples), truth = unpack(answer.truth), x = count(samples.length);
     const data = [
       { x: marks(answer.changes), y: bars(answer.changes), yaxis: "y5", mode: "lines", name: "jumps", hoverinfo: "skip",
@@ -46,10 +47,11 @@ export function start(panel, spec, python) {
       yaxis5: { domain: [0, 1], range: [0, 1], visible: false, fixedrange: true },
       uirevision: samples.length,
     }, `${samples.length} samples, ${answer.changes.length - 1} jumps.`);
-    const rows = Object.entries(answer.learners).map(([name, made]) => [name, made.squared_error, made.absolute_error]);
+    const rows = Object.entries(answer.learners).map(([name, made]) => [name, made.squared_error, made.absolute_error,
+      made.told]);
     const least = Math.min(...rows.map((row) => row[1]));
-    errors(["learner", "mean squared error", "mean absolute error"], rows, rows.findIndex((row) => row[1] === least));
-    panel.dataset.drawn = performance.now() - began;
+    errors(["learner", "mean squared error", "mean absolute error", "what it is told"], rows,
+      rows.findIndex((row) => row[1] === least));
   }
 
   changed();

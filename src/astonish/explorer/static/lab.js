@@ -6,6 +6,16 @@ import * as state from "./state.js";
 
 const NAMES = { belief: "belief", scaled: "scaled likelihood of the observation", updated: "updated belief (SMiLe)" };
 
+function marked(lines) { // upright lines through the whole plot, with a word beside each
+  const color = colour("quiet");
+  return {
+    shapes: lines.map(({ x, dash }) => ({ type: "line", x0: x, x1: x, y0: 0, y1: 1, yref: "paper",
+      line: { color, width: 1.5, dash } })),
+    annotations: lines.map(({ x, text }) => ({ x, text, y: 1, yref: "paper", showarrow: false, xanchor: "left",
+      yanchor: "top", font: { color } })),
+  };
+}
+
 export function start(panel, spec, python) {
   const host = panel.querySelector(".controls"), views = panel.querySelector(".views");
   let family = state.get("lab.family", "gaussian"), sliders = {}, sample = null, silent = true;
@@ -83,12 +93,11 @@ export function start(panel, spec, python) {
         : { ...common, mode: "lines", line: { color, width: 2.2, dash: ["solid", "dot", "dash"][k] } };
     });
     const continuous = drawn.kind === "curves";
-    const lines = continuous && asNumber() ? [{ type: "line", x0: x, x1: x, y0: 0, y1: 1, yref: "paper",
-      line: { color: colour("quiet"), width: 1.5, dash: "dot" } }] : [];
+    const seen = continuous && asNumber() ? [{ x, text: "observation", dash: "dot" }] : [];
     beliefs.draw(data, {
       xaxis: { title: { text: continuous ? "parameter" : "" }, fixedrange: true },
       yaxis: { title: { text: continuous ? "density" : "weight" }, rangemode: "tozero", fixedrange: true },
-      barmode: "group", hovermode: "x", hoverdistance: -1, dragmode: false, shapes: lines,
+      barmode: "group", hovermode: "x", hoverdistance: -1, dragmode: false, ...marked(seen),
     }, about.outcomes.length ? `Observation: ${about.outcomes[x]}.` : `Observation: ${x}.`);
     if (!beliefs.listens) {
       beliefs.listens = true;
@@ -109,8 +118,6 @@ export function start(panel, spec, python) {
 
   function drawSteps(answer) {
     const gamma = unpack(answer.gammas), again = unpack(answer.again), spent = unpack(answer.spent);
-    const upright = (x, text, color) => ({ type: "line", x0: x, x1: x, y0: 0, y1: 1, yref: "paper",
-      line: { color, width: 1.5, dash: "dash" }, label: { text, textangle: 0, textposition: "end", font: { color } } });
     const [first, second] = [look(0).color, look(1).color];
     steps.draw([
       { x: gamma, y: again, mode: "lines", name: "surprise left, S_cc", line: { color: first, width: 2 } },
@@ -126,7 +133,7 @@ export function start(panel, spec, python) {
       yaxis: { title: { text: "S_cc (nats)" }, rangemode: "tozero", fixedrange: true },
       yaxis2: { title: { text: "change (nats)" }, overlaying: "y", side: "right", rangemode: "tozero", showgrid: false,
         fixedrange: true },
-      shapes: [upright(answer.gamma, "gamma", colour("quiet"))], dragmode: false, margin: { l: 56, r: 60, t: 12, b: 40 },
+      ...marked([{ x: answer.gamma, text: "gamma", dash: "dash" }]), dragmode: false, margin: { l: 62, r: 62, t: 12, b: 44 },
     }, `Gamma is ${answer.gamma?.toPrecision(3)}, the bound ${answer.bound?.toPrecision(3)} of ${answer.bound_max?.toPrecision(3)} nats.`);
   }
 

@@ -1,6 +1,6 @@
 // The maze: both environments, the agent walking, its belief beside the truth, and how surprised it is.
 import { button, element, select, slider } from "./controls.js";
-import { colour, count, figure, look, unpack } from "./plots.js";
+import { colour, count, figure, look, narrow, unpack } from "./plots.js";
 import { question } from "./ask.js";
 import * as state from "./state.js";
 
@@ -12,12 +12,6 @@ export function start(panel, spec, python) {
   let walk = null, at = state.number("maze.at", 0), playing = false, last = 0, part = 0;
   let switches = state.get("maze.switches", "").split(" ").filter(Boolean).map(Number);
 
-  const sliders = Object.fromEntries(Object.entries(spec.sliders).map(
-    ([name, each]) => [name, slider(host, `maze.${name}`, each, changed)]));
-  const learner = select(host, "maze.learner", "learner, one belief for each room", spec.learners, "smile", changed);
-  const speed = select(host, "maze.speed", "steps in a second", SPEEDS, 5, () => {});
-  const place = slider(host, "maze.at", { label: "step", low: 0, high: spec.steps, default: 0, step: 1, whole: true },
-    () => { at = place.value; show(); });
   const tools = element("div", { className: "tools" });
   host.append(tools);
   const play = button(tools, "Play", toggle, "main");
@@ -31,6 +25,14 @@ export function start(panel, spec, python) {
   button(tools, "Start over", () => { switches = []; state.set("maze.switches", null); to(0); changed(); });
   const where = element("p", { className: "quiet", role: "status" });
   host.append(where);
+  const place = slider(host, "maze.at", { label: "step", low: 0, high: spec.steps, default: 0, step: 1, whole: true },
+    () => { at = place.value; show(); });
+  const speed = select(host, "maze.speed", "steps in a second", SPEEDS, 5, () => {});
+  const sliders = Object.fromEntries(Object.entries(spec.sliders).map(
+    ([name, each]) => [name, slider(host, `maze.${name}`, each, changed)]));
+  const learner = select(host, "maze.learner", "learner, one belief for each room", spec.learners, "smile", changed);
+  const told = element("p", { className: "quiet" });
+  host.append(told);
 
   const mazes = figure(views, "maze", "The two environments, and the agent", 330);
   const belief = figure(views, "belief", "Chances of going from room to room: believed, and true", 400);
@@ -77,6 +79,7 @@ export function start(panel, spec, python) {
   function show() {
     if (!walk) return;
     const environment = walk.environment[Math.max(at - 1, 0)], room = walk.rooms[at];
+    told.textContent = `It is told: ${walk.told}.`;
     where.textContent = `After ${at} step${at === 1 ? "" : "s"}: room ${room + 1}, environment ${"AB"[environment]}`;
     drawMazes(environment, room);
     drawBelief(environment);
@@ -100,39 +103,42 @@ export function start(panel, spec, python) {
     const flatAxis = (more) => ({ visible: false, fixedrange: true, range: [-0.15, 4.15], ...more });
     const title = (text, x) => ({ text, x, y: 1.02, xref: "paper", yref: "paper", showarrow: false, xanchor: "center",
       yanchor: "bottom" });
-    const names = ["A", "B"].map((name, k) => k === environment ? `<b>${name}, where the agent is</b>` : name);
+    const names = ["A", "B"].map((name, k) => k === environment ? `<b>${name}: the agent is here</b>` : name);
     mazes.draw(data, {
       xaxis: flatAxis({ domain: [0, 0.47] }), yaxis: flatAxis({ scaleanchor: "x" }),
       xaxis2: flatAxis({ domain: [0.53, 1], anchor: "y2" }), yaxis2: flatAxis({ scaleanchor: "x2", anchor: "x2" }),
       annotations: [title(names[0], 0.235), title(names[1], 0.765)], showlegend: false, dragmode: false,
-      margin: { l: 8, r: 8, t: 34, b: 8 },
+      margin: { l: 8, r: 8, t: 34, b: 8 }, height: narrow() ? 220 : 330,
     }, `The agent is in room ${room + 1} of environment ${"AB"[environment]}.`);
   }
 
   function drawBelief(environment) {
     const believed = Array.from({ length: rooms }, (_, i) => Array.from({ length: rooms }, (_, j) =>
       i === j ? 0 : 1 / (rooms - 1)));
-    const told = new Set();
-    for (let t = at - 1; t >= 0 && told.size < rooms; t -= 1) { // only the room that was left last is seen anew
+    const seen = new Set();
+    for (let t = at - 1; t >= 0 && seen.size < rooms; t -= 1) { // only the room that was left last is seen anew
       const from = walk.rooms[t];
-      if (told.has(from)) continue;
-      told.add(from);
+      if (seen.has(from)) continue;
+      seen.add(from);
       for (let k = 0; k < rooms - 1; k += 1) believed[from][k + (k >= from)] = walk.row[t * (rooms - 1) + k];
     }
     const true_ = Array.from({ length: rooms }, (_, i) => Array.from(truth.subarray(
       (environment * rooms + i) * rooms, (environment * rooms + i + 1) * rooms)));
     const names = Array.from({ length: rooms }, (_, k) => k + 1);
-    const map = (z, axes) => ({ type: "heatmap", x: names, y: names, z, zmin: 0, zmax: 0.3, colorscale: "Viridis", ...axes,
+    const map = (z, axes) => ({ type: "heatmap", x: names, y: names, z, zmin: 0, zmax: 0.25, colorscale: "Viridis", ...axes,
       hovertemplate: "from %{y} to %{x}: %{z:.3f}<extra></extra>" });
     const axis = (title, more) => ({ title: { text: title }, fixedrange: true, dtick: 5, tick0: 1, showgrid: false, ...more });
+    const [first, second] = narrow() ? [{ x: [0, 1], y: [0.57, 1] }, { x: [0, 1], y: [0, 0.43] }]
+      : [{ x: [0, 0.46], y: [0, 1] }, { x: [0.54, 1], y: [0, 1] }];
     belief.draw([
       map(believed, { showscale: false }),
       map(true_, { xaxis: "x2", yaxis: "y2", colorbar: { thickness: 12, title: { text: "chance" } } }),
     ], {
-      xaxis: axis("believed: to room", { domain: [0, 0.46] }),
-      yaxis: axis("from room", { autorange: "reversed" }),
-      xaxis2: axis(`true, in ${"AB"[environment]}`, { domain: [0.54, 1], anchor: "y2" }),
-      yaxis2: axis("", { autorange: "reversed", anchor: "x2" }), dragmode: false,
+      xaxis: axis("believed: to room", { domain: first.x }),
+      yaxis: axis("from room", { autorange: "reversed", domain: first.y }),
+      xaxis2: axis(`true, in ${"AB"[environment]}: to room`, { domain: second.x, anchor: "y2" }),
+      yaxis2: axis(narrow() ? "from room" : "", { autorange: "reversed", anchor: "x2", domain: second.y }),
+      dragmode: false, height: narrow() ? 620 : 400,
     });
   }
 
@@ -149,7 +155,7 @@ export function start(panel, spec, python) {
     ], {
       xaxis: { title: { text: "step" }, anchor: "y3", range: [0, Math.max(at, 50)] },
       yaxis: axis("surprise", 0.7, 1), yaxis2: axis("rate", 0.36, 0.64), yaxis3: axis("error", 0, 0.3),
-      yaxis4: { domain: [0, 1], range: [0, 1], visible: false, fixedrange: true },
+      yaxis4: { domain: [0, 1], range: [0, 1], visible: false, fixedrange: true }, margin: { l: 72, r: 14, t: 12, b: 44 },
     });
   }
 

@@ -24,7 +24,8 @@ export function swatch(at) {
 }
 
 export function unpack(packed) {
-  const bytes = Uint8Array.from(atob(packed.f8), (letter) => letter.charCodeAt(0));
+  const letters = atob(packed.f8), bytes = new Uint8Array(letters.length);
+  for (let k = 0; k < letters.length; k += 1) bytes[k] = letters.charCodeAt(k);
   return new Float64Array(bytes.buffer);
 }
 
@@ -32,8 +33,14 @@ export function count(length, first = 1) {
   return Float64Array.from({ length }, (_, at) => at + first);
 }
 
+const style = getComputedStyle(document.documentElement); // it follows the theme
+
 export function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  return style.getPropertyValue(`--${name}`).trim();
+}
+
+export function narrow() {
+  return matchMedia("(max-width: 52rem)").matches;
 }
 
 export function figure(host, name, title, height) {
@@ -53,7 +60,7 @@ export function figure(host, name, title, height) {
     plot,
     draw(data, layout, words) {
       if (words) plot.setAttribute("aria-label", `${title}. ${words}`);
-      return window.Plotly.react(plot, data, dressed(layout, height), { displayModeBar: false, responsive: true });
+      return window.Plotly.react(plot, data, dressed({ height, ...layout }), { displayModeBar: false, responsive: true });
     },
   };
   return made;
@@ -64,11 +71,11 @@ function save(plot, name, format) {
   window.Plotly.downloadImage(plot, { format, filename: `astonish-${name}`, width, height, scale: 2 });
 }
 
-function dressed(layout, height) {
-  const axis = { gridcolor: colour("grid"), zerolinecolor: colour("line"), linecolor: colour("line"), automargin: true };
+function dressed(layout) {
+  const axis = { gridcolor: colour("grid"), zerolinecolor: colour("line"), linecolor: colour("line") };
   const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key));
   return {
-    height, autosize: true, margin: { l: 56, r: 14, t: 12, b: 40 }, showlegend: true,
+    autosize: true, margin: { l: 62, r: 14, t: 12, b: 44 }, showlegend: true,
     paper_bgcolor: colour("back"), plot_bgcolor: "rgba(0,0,0,0)", // lines of jumps lie over all panels
     font: { color: colour("text"), family: "system-ui, sans-serif", size: 12 },
     legend: { orientation: "h", y: 1.01, yanchor: "bottom", x: 0 }, hovermode: "closest", dragmode: "zoom",

@@ -18,7 +18,7 @@ export function set(name, value) {
 }
 
 export function forget(start) {
-  for (const name of [...words.keys()]) if (name.startsWith(start)) words.delete(name);
+  for (const name of [...words.keys()].filter((each) => each.startsWith(start))) set(name, null);
 }
 
 export function write() {

@@ -1,0 +1,168 @@
+"""Where is the state of each key kept? Every key that is known has a slot of its own."""
+
+import sys
+from collections.abc import Collection, Hashable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Slots = NDArray[np.int64]
+UNKNOWN = -1
+_FREE, _LEFT = -1, -2  # places of the table: never taken, and given up
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio
+
+
+class Keys(Protocol):
+    """Keys of one sort, and their slots."""
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory that takes."""
+
+    def read(self, keys: Any) -> Any:
+        """Keys as people give them, checked."""
+
+    def find(self, keys: Any) -> Slots:
+        """The slot of each key, `UNKNOWN` where there is none."""
+
+    def unique(self, keys: Any) -> Any:
+        """Each key once, in the order of their first coming."""
+
+    def enter(self, keys: Any, slots: Slots) -> None:
+        """Remember new keys, each once."""
+
+    def leave(self, slots: Slots) -> None:
+        """Forget the keys in these slots."""
+
+    def at(self, slots: Slots) -> Any:
+        """The keys in these slots, as an array."""
+
+
+class WholeNumbers:
+    """Keys that are whole numbers: an open table that is searched for all of them at once."""
+
+    def __init__(self, capacity: int) -> None:
+        self._keys = np.zeros(capacity, np.int64)
+        self._bits = max(int(2 * capacity - 1).bit_length(), 3)
+        self._clear()
+
+    def _clear(self) -> None:
+        self._table, self._taken = np.full(1 << self._bits, _FREE, np.int32), 0
+
+    @property
+    def nbytes(self) -> int:
+        return self._keys.nbytes + self._table.nbytes
+
+    def read(self, keys: Any) -> NDArray[np.int64]:
+        array = np.asarray(keys)
+        array = array if array.size else array.astype(np.int64)
+        if array.dtype.kind not in "iu" or array.ndim != 1:
+            odd = next((key for key in _listed(keys) if not isinstance(key, int | np.integer)), keys)
+            raise ValueError(f"key {odd!r} is not a whole number, as all before it were; give keys of one sort")
+        if array.dtype == np.uint64 and (array > np.iinfo(np.int64).max).any():
+            raise ValueError(f"key {array.max()} is too large; give whole numbers below 2**63, or strings")
+        return array.astype(np.int64, copy=False)
+
+    def find(self, keys: NDArray[np.int64]) -> Slots:
+        place = self._places(keys)
+        found, left = self._look(keys, place)
+        while len(left):  # another key is there: look further
+            place[left] = self._next(place[left])
+            found[left], further = self._look(keys[left], place[left])
+            left = left[further]
+        return found
+
+    def _look(self, keys: NDArray[np.int64], place: Slots) -> tuple[Slots, Slots]:
+        """The slots of keys that are just there, and which may be elsewhere."""
+        slot = self._table.take(place)
+        same = (self._keys.take(slot, mode="clip") == keys) & (slot >= 0)
+        return np.where(same, slot, np.int64(UNKNOWN)), np.flatnonzero((slot != _FREE) & ~same)
+
+    def unique(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        values, first = np.unique(keys, return_index=True)
+        return values[np.argsort(first)]
+
+    def enter(self, keys: NDArray[np.int64], slots: Slots) -> None:
+        self._keys[slots] = keys
+        if self._taken + len(keys) > 0.75 * len(self._table):  # much of it by keys that have left
+            stay = self._table[self._table >= 0].astype(np.int64)
+            self._clear()
+            self._take(stay)
+        self._take(slots)
+
+    def leave(self, slots: Slots) -> None:
+        place, wanted = self._places(self._keys[slots]), slots
+        while len(wanted):
+            here = self._table[place] == wanted
+            self._table[place[here]] = _LEFT
+            place, wanted = self._next(place[~here]), wanted[~here]
+
+    def _take(self, slots: Slots) -> None:
+        self._taken += len(slots)
+        place = self._places(self._keys[slots])
+        while len(slots):
+            free = self._table[place] < 0
+            self._table[place[free]] = slots[free]
+            lost = self._table[place] != slots  # to another key that wanted the same place
+            place, slots = self._next(place[lost]), slots[lost]
+
+    def at(self, slots: Slots) -> NDArray[np.int64]:
+        return self._keys[slots]
+
+    def _places(self, keys: NDArray[np.int64]) -> Slots:
+        return ((keys.view(np.uint64) * _SPREAD) >> np.uint64(64 - self._bits)).view(np.int64)
+
+    def _next(self, place: Slots) -> Slots:
+        return (place + 1) & (len(self._table) - 1)
+
+
+class Names:
+    """Keys of any other sort, such as strings: a dictionary."""
+
+    def __init__(self, capacity: int) -> None:
+        self._slots: dict[Hashable, int] = {}
+        self._keys: list[Any] = [None] * capacity
+
+    @property
+    def nbytes(self) -> int:
+        return sys.getsizeof(self._slots) + sys.getsizeof(self._keys)
+
+    def read(self, keys: Any) -> list[Hashable]:
+        listed = _listed(keys)
+        odd = [key for key in listed if key is None or isinstance(key, float) or not isinstance(key, Hashable)]
+        if odd:
+            raise ValueError(f"{odd[0]!r} is not a key; give whole numbers or strings")
+        return listed
+
+    def find(self, keys: list[Hashable]) -> Slots:
+        return np.fromiter((self._slots.get(key, UNKNOWN) for key in keys), np.int64, len(keys))
+
+    def unique(self, keys: list[Hashable]) -> list[Hashable]:
+        return list(dict.fromkeys(keys))
+
+    def enter(self, keys: list[Hashable], slots: Slots) -> None:
+        for key, slot in zip(keys, slots.tolist(), strict=True):
+            self._slots[key], self._keys[slot] = slot, key
+
+    def leave(self, slots: Slots) -> None:
+        for slot in slots.tolist():
+            del self._slots[self._keys[slot]]
+            self._keys[slot] = None
+
+    def at(self, slots: Slots) -> Any:
+        keys = np.empty(len(slots), object)
+        keys[:] = [self._keys[slot] for slot in slots.tolist()]
+        return keys.astype(str) if all(isinstance(key, str) for key in keys) else keys
+
+
+def keys_like(keys: Any, capacity: int) -> Keys:
+    """An empty memory for keys of the sort of these."""
+    array = np.asarray(keys)
+    return (WholeNumbers if array.dtype.kind in "iu" and array.ndim == 1 else Names)(capacity)
+
+
+def _listed(keys: Any) -> list[Any]:
+    if isinstance(keys, str) or not isinstance(keys, Collection):
+        raise ValueError(f"got {keys!r} as keys; give one for each sample, such as a list")
+    return keys.tolist() if hasattr(keys, "tolist") else list(keys)

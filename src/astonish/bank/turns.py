@@ -1,0 +1,78 @@
+"""In which order are samples learned from, when many keys learn at once and each must see its own in turn?
+
+Samples of different keys are learned from side by side. Where a few keys have many samples left, they go through them
+in a loop instead, still side by side.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Whole = NDArray[np.int64]
+TILES = (64, 512, 2048, 8192)  # sizes for which programs are compiled; the largest still fits a core's own memory
+LOOPS = ((8, 512), (64, 64))  # keys and samples of each
+
+
+class Block(NamedTuple):
+    """Samples to learn from at once. slots: one per key. at: where each key's samples are, in turn, -1 behind its last.
+
+    Neither is padded to the sizes in which blocks are computed, (`keys`, `steps`).
+    """
+
+    slots: Whole
+    at: Whole
+    keys: int
+    steps: int
+
+
+def turns(slots: Whole, marks: Whole) -> Iterator[list[Block]]:
+    """Blocks that may be learned from side by side, list after list.
+
+    slots: the slot of each sample's key. marks: room to write a number at each slot.
+
+    >>> [[block.at.tolist() for block in blocks] for blocks in turns(np.array([1, 0, 1, 1]), np.zeros(2, int))]
+    [[[[0], [1]]], [[[2, 3]]]]
+    """
+    number = np.arange(len(slots))
+    marks[slots[::-1]] = number[::-1]  # of equal slots, the first sample is written last
+    first = marks[slots] == number
+    at = np.flatnonzero(first)
+    yield list(_tiles(slots[at], at[:, None]))
+    if len(at) < len(slots):
+        yield from _later(slots, np.flatnonzero(~first))
+
+
+def _later(slots: Whole, rest: Whole) -> Iterator[list[Block]]:
+    """Second and later samples of keys: those with most samples first."""
+    order, starts, counts = _sorted(slots[rest])
+    done, most = 0, int(counts[0])
+    while done < most:
+        width = int(np.searchsorted(-counts, -done))  # how many keys have more samples than that
+        keys, steps = next((size for size in LOOPS if width <= size[0]), (0, 1))
+        at = _through(starts[:width], counts[:width], done, steps)
+        found = np.where(at < 0, -1, rest[order[at]])
+        who = slots[found[:, 0]]
+        yield [Block(who, found, keys, steps)] if keys else list(_tiles(who, found))
+        done += steps
+
+
+def _sorted(slots: Whole) -> tuple[Whole, Whole, Whole]:
+    """Samples in the order of their slots and then of time; where each slot's begin, how many; most samples first."""
+    order = np.argsort(slots, kind="stable")
+    starts = np.flatnonzero(np.diff(slots[order], prepend=-1))
+    counts = np.diff(starts, append=len(slots))
+    by_count = np.argsort(-counts, kind="stable")
+    return order, starts[by_count], counts[by_count]
+
+
+def _through(starts: Whole, counts: Whole, done: int, steps: int) -> Whole:
+    ahead = done + np.arange(min(steps, int(counts[0]) - done))
+    return np.where(ahead < counts[:, None], starts[:, None] + ahead, -1)
+
+
+def _tiles(who: Whole, at: Whole) -> Iterator[Block]:
+    for begin in range(0, len(who), TILES[-1]):
+        part: Any = slice(begin, begin + TILES[-1])
+        yield Block(who[part], at[part], next(size for size in TILES if len(who[part]) <= size), 1)

@@ -1,0 +1,308 @@
+"""Does a bank do for every key what a stream of its own would have done?"""
+
+import io
+from collections import OrderedDict, defaultdict
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from astonish import (
+    Delta,
+    Dirichlet,
+    Gaussian,
+    MessagePassing,
+    ParticleFilter,
+    PerContext,
+    Regression,
+    Smile,
+    Stream,
+    run_many,
+)
+from astonish.bank import Bank
+from astonish.bank.keys import UNKNOWN, Names, WholeNumbers
+from astonish.bank.turns import LOOPS, TILES, turns
+from astonish.memory import write
+
+LEARNER = Smile(Gaussian(noise=1.0))
+RNG = np.random.default_rng(1)
+
+
+def _some(size: int) -> Any:
+    """Keys of which a few come often, as they do."""
+    return np.random.default_rng(2).zipf(1.4, size) % 40
+
+
+@pytest.mark.parametrize(
+    ("learner", "xs"),
+    [
+        (LEARNER, RNG.normal(size=900)),
+        (Smile(Dirichlet(15)), RNG.integers(15, size=900)),
+        (Delta(rate=0.1), RNG.normal(size=900)),
+        (MessagePassing(Gaussian(noise=1.0), hazard=0.1), RNG.normal(size=900)),
+        (ParticleFilter(Gaussian(noise=1.0), hazard=0.1, particles=5), RNG.normal(size=900)),
+        (PerContext(Smile(Dirichlet(3)), 4), (RNG.integers(4, size=900), RNG.integers(3, size=900))),
+        (
+            Smile(Regression(2, noise=1.0), reference=Regression(2, noise=1.0).prior(std=5.0)),
+            (RNG.normal(size=(900, 2)), RNG.normal(size=900)),
+        ),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_every_key_learns_as_if_alone(learner: Any, xs: Any) -> None:
+    keys = _some(900)
+    bank = Bank(learner, 40)
+    parts = [(slice(at, at + 350)) for at in range(0, 900, 350)]
+    steps = [bank.update(keys[part], jax.tree.map(lambda column, part=part: column[part], xs)) for part in parts]
+    names = np.unique(keys)
+    series = [jax.tree.map(lambda column, key=key: column[keys == key], xs) for key in names]
+    for key, alone in zip(names, run_many(learner, series), strict=True):
+        for name in ("estimate", "surprise", "rate", "change"):
+            wanted = getattr(alone, name)
+            if wanted is None:
+                assert steps[0].change is None
+            else:
+                found = np.concatenate([getattr(step, name) for step in steps])[keys == key]
+                np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(bank.estimate([key])[0], alone.estimate[-1], rtol=1e-12, atol=1e-12)
+
+
+def test_missing_samples_change_nothing_and_a_stream_goes_on_from_a_key() -> None:
+    bank, stream = Bank(LEARNER, 10), Stream(LEARNER)
+    steps = bank.update(["a", "b", "a", "a"], [1.0, None, np.nan, 3.0])
+    assert np.isnan(steps.surprise).tolist() == [False, True, True, False]
+    assert steps.rate[1:3].tolist() == [0.0, 0.0]
+    stream.update(1.0)
+    assert stream.update(3.0).estimate == pytest.approx(steps.estimate[3], rel=1e-12)
+    assert Stream(LEARNER, bank.state("a")).update(2.0).estimate == pytest.approx(
+        stream.update(2.0).estimate, rel=1e-12
+    )
+    assert bank.estimate(["b", "new"]).tolist() == [0.0, 0.0]
+    assert "new" not in bank
+    assert "b" in bank
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=400), st.integers(0, 300))
+@settings(deadline=None, max_examples=60)
+def test_turns_go_through_the_samples_of_each_key_in_order(slots: list[int], hot: int) -> None:
+    given_slots = np.array(slots + [7] * hot)
+    met: dict[int, list[int]] = defaultdict(list)
+    for blocks in turns(given_slots, np.zeros(8, np.int64)):
+        together = np.concatenate([block.slots for block in blocks])
+        assert len(set(together.tolist())) == len(together)
+        for block in blocks:
+            assert block.keys in (*TILES, *(keys for keys, _ in LOOPS))
+            assert len(block.slots) <= block.keys
+            assert block.at.shape[1] <= block.steps
+            for slot, at in zip(block.slots.tolist(), block.at, strict=True):
+                met[slot] += at[at >= 0].tolist()
+    assert met == {int(slot): np.flatnonzero(given_slots == slot).tolist() for slot in np.unique(given_slots)}
+
+
+WHOLE = st.integers(-(2**63), 2**63 - 1) | st.integers(0, 30)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["enter", "leave"]), st.lists(WHOLE, max_size=12)), max_size=25))
+@settings(deadline=None, max_examples=100)
+def test_keys_are_found_where_they_were_put(script: list[tuple[str, list[int]]]) -> None:
+    for kind in (WholeNumbers, Names):
+        memory, known, free = kind(400), {}, list(range(400))
+        for word, given_keys in script:
+            keys = memory.read(np.array(given_keys, np.int64))
+            if word == "enter":
+                new = [key for key in dict.fromkeys(given_keys) if key not in known]
+                assert list(memory.unique(keys)) == list(dict.fromkeys(given_keys))
+                slots = [free.pop() for _ in new]
+                memory.enter(memory.read(np.array(new, np.int64)), np.array(slots, np.int64))
+                known |= dict(zip(new, slots, strict=True))
+            else:
+                gone = [known.pop(key) for key in dict.fromkeys(given_keys) if key in known]
+                memory.leave(np.array(gone, np.int64))
+                free += gone
+            asked = [*known, *given_keys]
+            assert memory.find(memory.read(np.array(asked, np.int64))).tolist() == [
+                known.get(key, UNKNOWN) for key in asked
+            ]
+        assert memory.at(np.array(list(known.values()), np.int64)).tolist() == list(known)
+
+
+def test_keys_that_collide_and_leave_do_not_fill_the_table() -> None:
+    memory = WholeNumbers(4)
+    for key in range(0, 4000, 4):
+        keys = np.arange(key, key + 4) * 2**40
+        memory.enter(keys, np.arange(4))
+        assert memory.find(keys).tolist() == [0, 1, 2, 3]
+        memory.leave(np.arange(4))
+        assert (memory.find(keys) == UNKNOWN).all()
+
+
+@pytest.mark.parametrize("name", [int, str])
+def test_those_that_were_silent_for_longest_leave(name: Any) -> None:
+    rng = np.random.default_rng(3)
+    bank, oracle = Bank(LEARNER, 12, forgets=True), OrderedDict[Any, Stream]()
+    for _ in range(60):
+        keys, xs = [name(key) for key in rng.integers(30, size=8)], rng.normal(size=8)
+        found = bank.update(keys, xs)
+        fresh = [key for key in dict.fromkeys(keys) if key not in oracle]
+        idle = [key for key in oracle if key not in keys]
+        for key in idle[: max(len(oracle) + len(fresh) - 12, 0)]:
+            del oracle[key]
+        for k, (key, x) in enumerate(zip(keys, xs, strict=True)):
+            oracle.setdefault(key, Stream(LEARNER))
+            oracle.move_to_end(key)
+            assert oracle[key].update(x).estimate == pytest.approx(found.estimate[k], rel=1e-12)
+        assert set(bank.keys().tolist()) == set(oracle)
+
+
+@pytest.mark.parametrize(
+    ("keys", "xs", "words"),
+    [
+        ([1, 2, 3], [0.0, 0.0, 0.0], "room for 2 keys and knows 1, 2 more"),
+        ([1, 2], [0.0], "2 keys and 1 samples"),
+        ([1, "a"], [0.0, 0.0], "'a' is not a whole number"),
+        ([1.5, 1.0], [0.0, 0.0], "1.5 is not a whole number"),
+        (np.array([2**63], np.uint64), [0.0], "too large"),
+        ([1], [np.inf], "sample 0"),
+        ("one", [0.0] * 3, "'one' as keys"),
+    ],
+)
+def test_a_batch_with_anything_wrong_is_refused_and_leaves_no_trace(keys: Any, xs: Any, words: str) -> None:
+    bank = Bank(LEARNER, 2)
+    bank.update([1], [0.5])
+    before = bank.packed()
+    with pytest.raises(ValueError, match=words):
+        bank.update(keys, xs)
+    assert bank.packed() == before
+
+
+def test_names_that_are_none_are_refused_and_so_are_too_many_at_once() -> None:
+    with pytest.raises(ValueError, match="None is not a key"):
+        Bank(LEARNER, 2).update(["a", None], [0.0, 0.0])
+    with pytest.raises(ValueError, match="more keys than the 2"):
+        Bank(LEARNER, 2, forgets=True).update([1, 2, 3], [0.0] * 3)
+    with pytest.raises(ValueError, match="capacity = 0"):
+        Bank(LEARNER, 0)
+    with pytest.raises(KeyError, match="'a' is not among"):
+        Bank(LEARNER, 2).state("a")
+
+
+@pytest.mark.parametrize("name", [int, str])
+def test_a_saved_bank_goes_on_exactly(tmp_path: Path, name: Any) -> None:
+    keys, xs = [name(key) for key in _some(300)], np.random.default_rng(4).normal(size=300)
+    bank = Bank(LEARNER, 40, forgets=True)
+    bank.update(keys, xs)
+    bank.save(tmp_path / "bank")
+    again = Bank.load(tmp_path / "bank", LEARNER, forgets=True)
+    larger = Bank.load(io.BytesIO(bank.packed()), LEARNER, capacity=70)
+    late = [name(key) for key in range(20, 60)]
+    with pytest.raises(ValueError, match="room for 40"):
+        Bank.load(tmp_path / "bank", LEARNER).update(late, xs[:40])
+    wanted = bank.update(late, xs[:40])
+    for other in (again, larger):
+        for found, part in zip(other.update(late, xs[:40]), wanted, strict=True):
+            np.testing.assert_array_equal(found, part)
+    assert len(larger) > len(again) == 40
+    assert set(again.keys().tolist()) == set(bank.keys().tolist())
+
+
+def test_an_empty_bank_can_be_saved() -> None:
+    assert len(Bank.load(io.BytesIO(Bank(LEARNER, 5).packed()), LEARNER)) == 0
+
+
+def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
+    bank = Bank(LEARNER, 4)
+    bank.update([1, 2], [0.5, 0.1])
+    good = bank.packed()
+    rng = np.random.default_rng(5)
+    for cut in rng.integers(1, len(good), 20):
+        with pytest.raises(ValueError, match="is not a saved bank"):
+            Bank.load(io.BytesIO(good[:cut]), LEARNER)
+    refused = 0
+    for at in rng.integers(len(good), size=60):  # a changed byte is noticed, or is one that nothing depends on
+        broken = bytearray(good)
+        broken[at] ^= 0xFF
+        try:
+            found = Bank.load(io.BytesIO(bytes(broken)), LEARNER)
+        except ValueError:
+            refused += 1
+        else:
+            np.testing.assert_array_equal(found.estimate([1, 2]), bank.estimate([1, 2]))
+    assert refused > 30
+    with pytest.raises(ValueError, match=r"not \.alpha; give the kind of learner"):
+        Bank.load(io.BytesIO(good), Smile(Dirichlet(3)))
+    with pytest.raises(ValueError, match="2 keys were saved and there is room for 1"):
+        Bank.load(io.BytesIO(good), LEARNER, capacity=1)
+    Stream(LEARNER).save(tmp_path / "state")
+    with pytest.raises(ValueError, match="state is not a saved bank"):
+        Bank.load(tmp_path / "state", LEARNER)
+    file = io.BytesIO()
+    write(file, "bank", {"capacity": np.array(3)})
+    with pytest.raises(ValueError, match="no 'keys'"):
+        Bank.load(file, LEARNER)
+
+
+def test_a_newer_format_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("astonish.memory._VERSION", 2)
+    newer = Bank(LEARNER, 2).packed()
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="format version 2; this library reads up to 1"):
+        Bank.load(io.BytesIO(newer), LEARNER)
+
+
+def test_keys_that_no_file_can_hold_are_refused_when_saved() -> None:
+    bank = Bank(LEARNER, 2)
+    bank.update([(1, 2)], [0.5])
+    with pytest.raises(ValueError, match=r"key \(1, 2\) cannot be kept"):
+        bank.packed()
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pyarrow", "polars"])
+@pytest.mark.parametrize("keys", [[3, 5, 3], ["x", "y", "x"]])
+def test_tables_of_every_kind_go_in_and_out(kind: str, keys: Any) -> None:
+    pytest.importorskip(kind)
+    import narwhals as nw
+
+    table = nw.from_dict({"who": keys, "x": [0.5, 1.5, -1.0]}, backend=kind).to_native()
+    bank, plain = Bank(LEARNER, 4), Bank(LEARNER, 4).update(keys, [0.5, 1.5, -1.0])
+    answer = bank.update_table(table, key="who", sample="x")
+    assert type(answer) is type(table)
+    read = nw.from_native(answer)
+    assert read.columns == ["who", "x", "estimate", "surprise", "rate"]
+    np.testing.assert_array_equal(read["surprise"].to_numpy(), plain.surprise)
+    listed = nw.from_native(bank.to_frame(kind))
+    assert listed["key"].to_list() == [keys[0], keys[1]]
+    np.testing.assert_array_equal(listed["estimate"].to_numpy(), bank.estimate(keys[:2]))
+
+
+def test_samples_of_several_parts_are_several_columns() -> None:
+    table = pd.DataFrame({"who": [1, 1], "room": [0, 2], "door": [1, 1]})
+    answer = Bank(PerContext(Smile(Dirichlet(3)), 4), 2).update_table(table, "who", ["room", "door"])
+    assert list(answer.columns[-5:]) == ["estimate_0", "estimate_1", "estimate_2", "surprise", "rate"]
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [("when", "no column 'when'; the columns are who, x, rate"), ("who", "column 'rate' already")],
+)
+def test_columns_that_are_wrong_are_named(key: str, words: str) -> None:
+    bank = Bank(LEARNER, 2)
+    with pytest.raises(ValueError, match=words):
+        bank.update_table(pd.DataFrame({"who": [1], "x": [0.0], "rate": [0.0]}), key, "x")
+    assert len(bank) == 0
+    with pytest.raises(ValueError, match="kind = 'list' is not known"):
+        bank.to_frame("list")
+
+
+def test_a_million_keys_take_little_more_than_their_states() -> None:
+    bank = Bank(LEARNER, 1_000_000)
+    rng = np.random.default_rng(6)
+    for _ in range(3):
+        steps = bank.update(rng.permutation(1_000_000) * 7919, rng.normal(scale=1e3, size=1_000_000))
+    assert np.isfinite(steps.estimate).all()
+    assert np.isfinite(steps.surprise).all()
+    assert bank.nbytes <= 3 * 1_000_000 * 16

@@ -1,0 +1,106 @@
+"""What does `astonish cite` print, and is there something to cite for everything?"""
+
+import re
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+import astonish
+from astonish.catalogue import NAMES
+from astonish_citations import KINDS, Entry, cited, entries, names
+
+COLUMNS = sys.modules["astonish.surprises"].COLUMNS  # the module; the function of that name hides it
+REQUIRED = {
+    "article": {"author", "title", "journal", "year"},
+    "incollection": {"author", "title", "booktitle", "publisher", "year"},
+    "software": {"author", "title", "version", "year"},
+}
+
+
+def parsed(bibtex: str) -> tuple[str, str, dict[str, str]]:
+    """Type, key and fields of an entry, brace by brace, as BibTeX reads it."""
+    head = re.fullmatch(r"@(\w+)\{(\w+),(.*)\}", bibtex, re.DOTALL)
+    assert head, f"{bibtex!r} is no entry"
+    kind, key, rest = head.groups()
+    found: dict[str, str] = {}
+    at = 0
+    while rest[at:].strip():
+        start = re.compile(r"\s*(\w+)\s*=\s*\{").match(rest, at)
+        assert start, f"{key}: {rest[at : at + 40]!r} is no field"
+        depth, end = 1, start.end()
+        while depth:
+            depth += {"{": 1, "}": -1}.get(rest[end], 0)
+            end += 1
+        assert start[1] not in found
+        found[start[1]] = rest[start.end() : end - 1]
+        assert rest[end] == ","
+        at = end + 1
+    return kind, key, found
+
+
+@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.key)
+def test_every_entry_is_bibtex(entry: Entry) -> None:
+    kind, key, fields = parsed(entry.bibtex)
+    assert fields.keys() >= REQUIRED[kind]
+    assert not fields.keys() & set(KINDS)
+    assert key.endswith(fields["year"]) or kind == "software"
+    assert re.fullmatch(r"10\.\d{4,}/\S+", fields.get("doi", "10.1000/none"))
+    assert re.fullmatch(r"e?\d+(--\d+)?", fields.get("pages", "1"))
+    authors = set(fields["author"].split(" and ")) - {"others", "{The astonish developers}"}
+    assert all(author.count(",") == 1 for author in authors)
+
+
+def test_no_key_is_given_twice() -> None:
+    keys = [entry.key for entry in entries()]
+    assert len(set(keys)) == len(keys)
+
+
+def test_everything_has_something_to_cite() -> None:
+    assert set(names("learners")) == {*NAMES, "modulated", "online-em"}
+    assert set(names("measures")) == {*COLUMNS, "commitment"}
+
+
+@pytest.mark.parametrize("name", sorted(set(names("methods")) - {"software"}))
+def test_methods_exist(name: str) -> None:
+    places = ("changes", "fit", "fit.posteriors", "bids", "tasks.gaussian_jumps", "tasks.maze")
+    assert any(hasattr(import_module(f"astonish.{place}"), name) for place in places)
+
+
+def test_the_software_has_this_version() -> None:
+    assert cited("software")[0].fields["version"] == astonish.__version__
+
+
+@pytest.mark.parametrize("name", ["message-passing", "MessagePassing", "message_passing"])
+def test_names_may_be_those_of_python_or_of_the_command(name: str) -> None:
+    assert [entry.key for entry in cited(name)] == ["adams2007", "fearnhead2007", "liakoni2021"]
+
+
+def test_the_command_answers_without_the_library() -> None:
+    program = """
+import sys, astonish_command
+try:
+    astonish_command.app(["cite", "pearce-hall", "faraji2018", "li2011"])
+except SystemExit as end:
+    assert end.code == 0
+assert not {"astonish", "jax", "numpy"} & set(sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert [parsed(text.strip())[1] for text in done.stdout.split("\n\n")] == ["pearce1980", "li2011", "faraji2018"]
+
+
+def _said(*words: str) -> subprocess.CompletedProcess[str]:
+    program = "from astonish_command import main; main()"
+    return subprocess.run([sys.executable, "-c", program, "cite", *words], capture_output=True, text=True, check=False)
+
+
+def test_alone_it_lists_every_name() -> None:
+    lines = _said().stdout.splitlines()
+    assert [line.split()[0] for line in lines] == [word for kind in KINDS for word in (kind, *names(kind))]
+
+
+def test_an_unknown_name_gets_near_ones() -> None:
+    done = _said("smlie")
+    assert done.returncode == 2
+    assert "nothing to cite for 'smlie'; did you mean smile or varsmile? `astonish cite` lists" in done.stderr
