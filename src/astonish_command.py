@@ -318,7 +318,7 @@ def sweep(
     ] = None,
     at_once: Annotated[
         int | None,
-        typer.Option(min=1, help="Settings sent together, for workers with an accelerator.", show_default=False),
+        typer.Option(min=1, help="Episodes in one call on an accelerator; else what fills it.", show_default=False),
     ] = None,
     anew: Annotated[bool, typer.Option("--anew", help="Replace results of other settings or other code.")] = False,
 ) -> None:

@@ -23,9 +23,9 @@ from astonish.commands.sweep import sweep as command
 from astonish.studies import read_study
 from astonish.studies.gaussian import compute as gaussian_errors
 from astonish.studies.gaussian import episodes
-from astonish.sweep import Study, batches, engines, folder, local_cluster, made, results, run_sweep, scheduler
+from astonish.sweep import Study, Together, batches, engines, folder, local_cluster, made, results, run_sweep, scheduler
 from astonish.sweep import run as running
-from astonish.sweep.work import Answer, Task, work
+from astonish.sweep import work as work_module
 from astonish.tasks.gaussian_jumps import gaussian_jumps
 
 SOURCE = Path(__file__).parent.parent / "src"
@@ -523,37 +523,57 @@ def test_two_engines_are_one_too_many(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def _square(settings: Any) -> list[dict[str, Any]]:
-    if len(settings) > 1 and any(setting["seed"] == 4 for setting in settings):
+    if len({setting["seed"] for setting in settings} & {4}) and settings[0]["seed"] != 4:
         raise MemoryError
-    return [{"many": setting["seed"] ** 2} for setting in settings]
+    return [{"square": setting["seed"] ** 2, "size": len(settings)} for setting in settings]
 
 
-def test_an_accelerator_gets_as_many_settings_as_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    study = Study(seeds(10).settings, lambda s: {"many": -(s["seed"] ** 2)}, many=_square, memory=lambda _: 10.0)
-    names = list(study.settings)
-    assert batches.batches(study, names, None) == [[name] for name in names]
+def _accelerated(monkeypatch: pytest.MonkeyPatch, count: int, episodes: int = 5) -> Study:
+    """A study on what seems to be an accelerator."""
     monkeypatch.setattr("jax.default_backend", lambda: "gpu")
-    monkeypatch.setattr(batches, "room", lambda: 35.0)
-    groups = batches.batches(study, names, None)
-    assert [len(group) for group in groups] == [3, 3, 3, 1]
-    found = run_sweep(study)
-    alone = {f"draws/seed={k}" for k in (3, 4, 5, 9)}  # one of these failed together with others, or had none
-    assert {name for name in names if found.results[name]["many"] < 0 or name == "draws/seed=9"} == alone
+    monkeypatch.setattr(batches, "room", lambda: 350.0)
+    for module in (work_module, folder):
+        monkeypatch.setattr(module, "device", lambda: "H9000")
+    together = Together(_square, lambda setting: setting["seed"] % 2, lambda _: episodes, lambda _: 10.0)
+    return Study(seeds(count).settings, lambda _: {"square": -1}, together=together)
 
 
-def test_what_failed_together_is_computed_one_by_one() -> None:
-    answer: Answer = work(Task({"a": {"seed": 1}, "b": {"seed": 2}}, draw_or_fail, None))
-    assert set(answer.failed) == {"a", "b"}
-    assert answer.device == "cpu"
+def test_an_accelerator_gets_as_many_settings_as_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = _accelerated(monkeypatch, 20)
+    assert batches.episodes_at_once(study) == 32  # 50 are alike, 35 fit
+    parts = batches.batches(study, study.settings, 32)
+    assert [len(part.names) for part in parts] == [6, 4, 6, 4]
+    assert {part.size for part in parts} == {6}
+    found = run_sweep(study, tmp_path)
+    assert [result["square"] for result in found.results.values()] == [k**2 for k in range(20)]
+    assert {result["size"] for result in found.results.values()} == {6}  # filled up, also where one failed
+    assert json.loads((tmp_path / "manifest.json").read_text())["device"] == "H9000, 32 episodes at once"
+
+
+def test_a_call_on_an_accelerator_keeps_the_size_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_sweep(_accelerated(monkeypatch, 3), tmp_path)
+    grown = run_sweep(_accelerated(monkeypatch, 40), tmp_path, say=lambda _: None)
+    assert {result["size"] for result in grown.results.values()} == {3}  # of 10 alike, hence 16 at once, 5 each
+    with pytest.raises(ValueError, match="of H9000, 16 episodes at once, and here computes H9000, 64 episodes at once"):
+        run_sweep(_accelerated(monkeypatch, 41), tmp_path, at_once=64)
+
+
+def test_on_a_processor_each_setting_is_computed_by_itself() -> None:
+    together = Together(_square, lambda _: 0, lambda _: 5, lambda _: 10.0)
+    study = Study(seeds(4).settings, lambda _: {"square": -1}, together=together)
+    assert batches.episodes_at_once(study) == 0
+    for at_once in (None, 10):
+        assert {result["square"] for result in run_sweep(study, at_once=at_once).results.values()} == {-1}
 
 
 def test_settings_together_give_what_each_gives_alone(tmp_path: Path) -> None:
     study = read_study(_study_file(tmp_path, GAUSSIAN))
-    assert study.many is not None
-    together = study.many(list(study.settings.values()))
-    for setting, result in zip(study.settings.values(), together, strict=True):
-        alone = study.compute(setting)
-        np.testing.assert_allclose(result["squared_error"], alone["squared_error"], rtol=1e-12)
+    assert study.together is not None
+    for part in batches.batches(study, study.settings, 9):
+        assert part.size == 3
+        settings = [study.settings[name] for name in part.names]
+        for setting, result in zip(settings, study.together.compute(settings), strict=True):
+            np.testing.assert_allclose(result["squared_error"], study.compute(setting)["squared_error"], rtol=1e-12)
 
 
 def test_a_gaussian_world_is_told_to_the_learner() -> None:

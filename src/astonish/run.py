@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-OPTIONS = {"xla_cpu_prefer_vector_width": "512"}  # wide vector units are used in full
+OPTIONS = {
+    "xla_cpu_prefer_vector_width": "512",  # wide vector units are used in full
+    "xla_gpu_autotune_level": "0",  # what is fastest by a hair would be chosen anew, with other last digits, every time
+}
 _one = jax.jit(scan, compiler_options=OPTIONS)
 _STEPS_FIRST = Trace(1, 1, 1, 0, 1)  # type: ignore[arg-type] # as the loop leaves them: another order would be a copy
 _many = jax.jit(jax.vmap(scan, in_axes=(None, 0, None, 0), out_axes=_STEPS_FIRST), compiler_options=OPTIONS)

@@ -7,7 +7,7 @@ import numpy as np
 from pandas import DataFrame, concat
 
 from astonish.paper.agents import Floats, Setting, errors, naive, smile, watch_em
-from astonish.sweep import Result, Study
+from astonish.sweep import Result, Study, Together
 from astonish.sweep import Setting as Part
 from astonish.tasks.maze import Maze, Walk, chances_of_leaving, rearranged, walk
 
@@ -44,8 +44,8 @@ def sweep(seed: int = 1, quick: bool = False, taus: Sequence[int] = TAUS) -> Stu
 
 
 def of_cells(settings: Mapping[str, Part]) -> Study:
-    """The study of these settings; all have the same number of steps."""
-    return Study(settings, _compute, _summarise, many=simulate, memory=_memory)
+    """The study of these settings."""
+    return Study(settings, _compute, _summarise, together=Together(simulate, _alike, _episodes, _memory))
 
 
 def simulate(parts: Sequence[Part]) -> list[Result]:
@@ -68,8 +68,16 @@ def _compute(part: Part) -> Result:
     return simulate([part])[0]
 
 
+def _alike(part: Part) -> Any:
+    return part["steps"]
+
+
+def _episodes(part: Part) -> int:
+    return len(part["cells"])
+
+
 def _memory(part: Part) -> float:
-    return BYTES * part["steps"] * len(part["cells"])
+    return BYTES * part["steps"]
 
 
 def _summarise(known: Mapping[str, Result]) -> DataFrame:

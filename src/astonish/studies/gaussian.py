@@ -16,7 +16,7 @@ from astonish.run import OPTIONS
 from astonish.studies.grid import Words, checked, own_parameters, spanned
 from astonish.studies.lanes import Lanes, side_by_side
 from astonish.studies.summary import by_setting
-from astonish.sweep import Result, Setting, Study
+from astonish.sweep import Result, Setting, Study, Together
 from astonish.tasks.gaussian_jumps import Episode, many_gaussian_jumps
 
 LOW, HIGH = -20.0, 20.0
@@ -36,7 +36,7 @@ def study(world: Words, learners: Sequence[Words]) -> Study:
     settings = spanned("gaussian", checked("[study]", world, WORLD), learners)
     for setting in settings.values():
         learner_of(setting, WORLD)  # refused now, rather than once for each
-    return Study(settings, compute, by_setting, many=many, memory=memory)
+    return Study(settings, compute, by_setting, together=Together(many, alike, size, memory))
 
 
 def learner_of(setting: Setting, world: Mapping[str, Any]) -> Learner:
@@ -62,16 +62,26 @@ def compute(setting: Setting) -> Result:
 
 
 def many(settings: Sequence[Setting]) -> list[Result]:
-    """The same for several settings in one call."""
+    """The same for several settings that are alike."""
     worlds = [episodes(setting) for setting in settings]
     pairs = zip(settings, worlds, strict=True)
     parts = [Lanes(learner_of(setting, WORLD), (world.samples, world.truth)) for setting, world in pairs]
     return side_by_side(_errors, parts)
 
 
+def alike(setting: Setting) -> Any:
+    """Learners of one kind, in series of one length."""
+    return jax.tree.structure(learner_of(setting, WORLD)), setting["steps"]
+
+
+def size(setting: Setting) -> int:
+    """How many episodes there are."""
+    return setting["episodes"]
+
+
 def memory(setting: Setting) -> float:
     """Samples, truth, and what a learner says after each sample."""
-    return 64.0 * setting["episodes"] * setting["steps"]
+    return 64.0 * setting["steps"]
 
 
 def _errors_of_one(learner: Learner, samples: Array, truth: Array) -> dict[str, Array]:

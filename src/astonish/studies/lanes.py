@@ -20,19 +20,8 @@ class Lanes(NamedTuple):
 def side_by_side(compute: Callable[..., dict[str, Any]], parts: Sequence[Lanes]) -> list[dict[str, Any]]:
     """What `compute`, which takes a learner and a row of each array (all stacked), finds in each part.
 
-    Parts whose learners and series are of one kind and size go together.
+    All learners are of one kind, and all series of one length.
     """
-    kinds: dict[Any, list[int]] = {}
-    for k, part in enumerate(parts):
-        shape = tuple(np.shape(leaf)[1:] for leaf in jax.tree.leaves(part.series))
-        kinds.setdefault((jax.tree.structure(part.learner), shape), []).append(k)
-    found: dict[int, dict[str, Any]] = {}
-    for members in kinds.values():
-        found |= dict(zip(members, _together(compute, [parts[k] for k in members]), strict=True))
-    return [found[k] for k in range(len(parts))]
-
-
-def _together(compute: Callable[..., dict[str, Any]], parts: Sequence[Lanes]) -> list[dict[str, Any]]:
     sizes = [len(jax.tree.leaves(part.series)[0]) for part in parts]
     learners = [as_double(part.learner) for part in parts]
     stacked = jax.tree.map(lambda *leaves: np.repeat(np.stack(leaves), sizes, axis=0), *learners)

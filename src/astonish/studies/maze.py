@@ -14,11 +14,11 @@ from astonish.domain import Domain, check_parameters
 from astonish.learner import PerContext
 from astonish.paper.agents import ROOMS, errors_of_one, others
 from astonish.run import OPTIONS
-from astonish.studies.gaussian import WHOLE
+from astonish.studies.gaussian import WHOLE, memory, size
 from astonish.studies.grid import Words, checked, own_parameters, spanned
 from astonish.studies.lanes import Lanes, side_by_side
 from astonish.studies.summary import by_setting
-from astonish.sweep import Result, Setting, Study
+from astonish.sweep import Result, Setting, Study, Together
 from astonish.tasks.maze import A, B, maze, walk
 
 LEARNERS = ("smile", "varsmile", "bayes", "leaky")  # with one belief, which is compared with the truth
@@ -35,7 +35,7 @@ def study(world: Words, learners: Sequence[Words]) -> Study:
     settings = spanned("maze", checked("[study]", world, WORLD), learners)
     for setting in settings.values():
         learner_of(setting)  # refused now, rather than once for each
-    return Study(settings, compute, by_setting, many=many, memory=memory)
+    return Study(settings, compute, by_setting, together=Together(many, alike, size, memory))
 
 
 def learner_of(setting: Setting) -> PerContext:
@@ -58,13 +58,13 @@ def compute(setting: Setting) -> Result:
 
 
 def many(settings: Sequence[Setting]) -> list[Result]:
-    """The same for several settings in one call."""
+    """The same for several settings that are alike."""
     return side_by_side(_errors, [Lanes(learner_of(setting), _series(setting)) for setting in settings])
 
 
-def memory(setting: Setting) -> float:
-    """Rooms, environments, and both errors after each step."""
-    return 64.0 * setting["episodes"] * setting["steps"]
+def alike(setting: Setting) -> Any:
+    """Learners of one kind, in walks of one length."""
+    return jax.tree.structure(learner_of(setting)), setting["steps"]
 
 
 def _series(setting: Setting) -> tuple[Any, ...]:

@@ -2,6 +2,6 @@
 
 from astonish.sweep.engines import local_cluster, scheduler, threads
 from astonish.sweep.run import Sweep, run_sweep
-from astonish.sweep.study import Result, Setting, Study
+from astonish.sweep.study import Result, Setting, Study, Together
 
-__all__ = ["Result", "Setting", "Study", "Sweep", "local_cluster", "run_sweep", "scheduler", "threads"]
+__all__ = ["Result", "Setting", "Study", "Sweep", "Together", "local_cluster", "run_sweep", "scheduler", "threads"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from astonish.files import whole
-from astonish.sweep.made import Made, device, fingerprint, versions
+from astonish.sweep.made import Made, device, fingerprint, place, versions
 from astonish.sweep.results import Kept, load, save
 from astonish.sweep.study import Result, Study
 
@@ -25,7 +25,7 @@ class Folder:
     def __init__(self, path: Path, study: Study) -> None:
         self.path, self.study = path, study
         self.made = {**versions(), "study": fingerprint(study.compute)}
-        self.device: str | None = None  # of the results that there are
+        self.place: tuple[str, int] | None = None  # device and episodes at once of the results that there are
 
     def open(self, anew: bool) -> tuple[dict[str, Result], list[str]]:
         """The results that are finished, and what is to be said about others.
@@ -64,30 +64,31 @@ class Folder:
             elif change := self._change(kept):
                 stale.append(f"{name} ({change})")
             else:
-                results[name], self.device = kept.result, kept.device
+                results[name], self.place = kept.result, (kept.device, kept.at_once)
         return results, damaged, stale
 
-    def check_device(self) -> None:
-        """Refuse to go on here with what was begun on another kind of device: the last digits would be others."""
-        if self.device not in (None, device()):
+    def check_place(self, at_once: int) -> None:
+        """Refuse to go on here with what was begun otherwise: the last digits would be others."""
+        here = device(), at_once
+        if self.place not in (None, here):
             raise ValueError(
-                f"{self.path} holds results of {self.device}, and here computes {device()}, which has other last "
-                "digits; go on there, or give another folder"
+                f"{self.path} holds results of {place(*self.place)}, and here computes {place(*here)}, which has "
+                "other last digits; go on as it was begun, or give another folder"
             )
 
-    def odd(self, made: Made, on: str) -> str:
+    def odd(self, made: Made, where: tuple[str, int]) -> str:
         """What is wrong with results that somebody else has computed; nothing if they go with the others."""
         for word, version in made.items():
             if self.made[word] != version:
                 return f"a worker has {word} {version}, here is {self.made[word]}; install the same there"
-        if self.device not in (None, on):
-            return f"a worker computed on {on}, others on {self.device}, with other last digits; use one kind"
+        if self.place not in (None, where):
+            return f"a worker computed on {place(*where)}, others on {place(*self.place)}, with other last digits"
         return ""
 
-    def keep(self, name: str, result: Result, on: str) -> None:
+    def keep(self, name: str, result: Result, where: tuple[str, int]) -> None:
         """A result that is finished."""
-        self.device = on
-        save(self.result_file(name), Kept(name, self.study.settings[name], self.made, on, result))
+        self.place = where
+        save(self.result_file(name), Kept(name, self.study.settings[name], self.made, *where, result))
         self._failed_file(name).unlink(missing_ok=True)
 
     def fail(self, name: str, why: str) -> None:
@@ -105,7 +106,7 @@ class Folder:
             "version": _VERSION,
             "made": {**self.made, "python": platform.python_version()},
             "engine": engine,
-            "device": self.device,
+            "device": None if self.place is None else place(*self.place),
             "failed": sorted(failed),
             "seeds": seeds,
             "settings": settings,

@@ -32,6 +32,11 @@ def device() -> str:
     return "cpu" if first.platform == "cpu" else str(first.device_kind)
 
 
+def place(on: str, at_once: int) -> str:
+    """In words, where something was computed."""
+    return f"{on}, {at_once} episodes at once" if at_once else on
+
+
 def fingerprint(compute: Any) -> str:
     """Of a function that is not part of the library: of the file that it is in, or of itself where there is none."""
     while isinstance(compute, partial):

@@ -15,19 +15,22 @@ _SCHEMA = {"format": "astonish result", "version": 1}
 
 
 class Kept(NamedTuple):
-    """A result, the setting that it is the result of, and by which code, and on what, it was computed."""
+    """A result, the setting that it is the result of, and by which code, and on what, it was computed.
+
+    at_once: with how many episodes in one call on an accelerator; 0 elsewhere.
+    """
 
     name: str
     setting: Setting
     made: Made
     device: str
+    at_once: int
     result: Result
 
 
 def save(path: Path, kept: Kept) -> None:
     """Write a result; the file appears whole or not at all, and the same result gives the same bytes."""
-    about = {"name": kept.name, "setting": dict(kept.setting), "made": kept.made, "device": kept.device}
-    schema = json.dumps({**_SCHEMA, **about, "numbers": list(kept.result)})
+    schema = json.dumps({**_SCHEMA, **kept._asdict(), "setting": dict(kept.setting), "result": list(kept.result)})
     arrays: dict[str, Any] = {f"number{i}": np.asarray(value) for i, value in enumerate(kept.result.values())}
     with whole(path) as file:
         np.savez(file, schema=np.array(schema), **arrays)
@@ -41,9 +44,9 @@ def load(path: Path) -> Kept | None:
         schema = json.loads(str(archive["schema"]))
         kind, version = schema["format"], schema["version"]
         if kind == _SCHEMA["format"] and version <= _SCHEMA["version"]:
-            arrays = {name: archive[f"number{i}"] for i, name in enumerate(schema["numbers"])}
+            arrays = {name: archive[f"number{i}"] for i, name in enumerate(schema["result"])}
             result = {name: array if array.ndim else array.item() for name, array in arrays.items()}
-            return Kept(schema["name"], schema["setting"], schema["made"], schema["device"], result)
+            return Kept(**{name: schema[name] for name in Kept._fields[:-1]}, result=result)
     except Exception:  # whatever else zipfile, NumPy and JSON think of other bytes
         return None
     if kind != _SCHEMA["format"]:

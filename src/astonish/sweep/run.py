@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jax
+
 from astonish.domain import Domain
-from astonish.sweep.batches import batches
+from astonish.sweep.batches import Batch, batches, episodes_at_once
 from astonish.sweep.engines import threads
 from astonish.sweep.folder import Folder
 from astonish.sweep.study import Result, Study
@@ -49,7 +51,8 @@ def run_sweep(
     folder: where results are kept, each as soon as it is there; the same call goes on from them. Nowhere if left out.
     executor: who computes: any `concurrent.futures.Executor`, such as those of `engines`; threads of this machine if
     left out. Results are the same to the last digit, whoever computes them on the same kind of device.
-    at_once: how many settings are sent together; for workers with an accelerator, which compute them in one call.
+    at_once: how many episodes an accelerator computes in one call; if left out, as many as fill the one that is here.
+    To be said for workers of an executor that have one; a processor computes settings one by one in any case.
     anew: results of other settings or of other code are computed anew; else they are refused.
     told: hears which share is done. say: hears sentences about what is not as expected.
 
@@ -58,7 +61,7 @@ def run_sweep(
     [2.5, 3.5]
     """
     if at_once is not None:
-        Domain(1, whole=True).check("at_once", at_once)
+        at_once = int(Domain(1, whole=True).check("at_once", at_once))
     keeper = None if folder is None else Folder(Path(folder), study)
     results, sentences = ({}, []) if keeper is None else keeper.open(anew)
     for sentence in sentences:
@@ -67,15 +70,27 @@ def run_sweep(
     course = _Course(study, keeper, results, told or (lambda _: None))
     if not names:
         return course.end("none")
-    if executor is None and keeper is not None:
-        keeper.check_device()
-    groups = batches(study, names, 1 if at_once is None and executor is not None else at_once)
+    at_once = _size(study, keeper, executor, at_once)
     pool: AbstractContextManager[Executor] = threads() if executor is None else nullcontext(executor)
     with pool as engine:
         if keeper is not None:
             keeper.describe(type(engine).__name__, {})
-        course.run(engine, groups)
+        course.run(engine, batches(study, names, at_once), at_once)
         return course.end(type(engine).__name__)
+
+
+def _size(study: Study, keeper: Folder | None, executor: Executor | None, at_once: int | None) -> int:
+    """How many episodes there are in a call: as was said, as it was begun, or as the device here needs."""
+    begun = 0 if keeper is None or keeper.place is None else keeper.place[1]
+    if executor is not None:
+        return begun if at_once is None else at_once
+    if jax.default_backend() == "cpu":
+        at_once = 0
+    elif at_once is None:
+        at_once = begun or episodes_at_once(study)
+    if keeper is not None:
+        keeper.check_place(at_once)
+    return at_once
 
 
 class _Course:
@@ -85,9 +100,9 @@ class _Course:
         self.study, self.keeper, self.results, self.told = study, keeper, results, told
         self.failed: dict[str, str] = {}
 
-    def run(self, engine: Executor, groups: list[list[str]]) -> None:
+    def run(self, engine: Executor, parts: list[Batch], at_once: int) -> None:
         """Send all, and keep what comes back. After an interruption nothing is begun, but what was begun is kept."""
-        waiting = {engine.submit(work, self._task(names)): names for names in groups}
+        waiting = {engine.submit(work, self._task(part, at_once)): part.names for part in parts}
         self._tell()
         try:
             for future in as_completed(list(waiting)):
@@ -108,8 +123,10 @@ class _Course:
         ordered = {name: self.results[name] for name in self.study.settings if name in self.results}
         return Sweep(self.study, ordered, self.failed)
 
-    def _task(self, names: list[str]) -> Task:
-        return Task({name: self.study.settings[name] for name in names}, self.study.compute, self.study.many)
+    def _task(self, part: Batch, at_once: int) -> Task:
+        settings = {name: self.study.settings[name] for name in part.names}
+        together = None if self.study.together is None else self.study.together.compute
+        return Task(settings, self.study.compute, together, part.size, at_once)
 
     def _take(self, future: Future[Answer], names: list[str]) -> None:
         if future.cancelled() or isinstance(future.exception(), BrokenExecutor):
@@ -118,22 +135,23 @@ class _Course:
                 "run the same again to go on from there"
             )
         problem = future.exception()
-        answer = Answer({}, {name: repr(problem) for name in names}, {}, "") if problem else future.result()
-        odd = self.keeper.odd(answer.versions, answer.device) if self.keeper and answer.results else ""
+        answer = Answer({}, {name: repr(problem) for name in names}, {}, "", 0) if problem else future.result()
+        where = answer.device, answer.at_once
+        odd = self.keeper.odd(answer.versions, where) if self.keeper and answer.results else ""
         for name, result in answer.results.items():
             if odd:
                 answer.failed[name] = odd
             else:
-                self._keep(name, result, answer.device)
+                self._keep(name, result, where)
         for name, why in answer.failed.items():
             self.failed[name] = why
             if self.keeper:
                 self.keeper.fail(name, why)
         self._tell()
 
-    def _keep(self, name: str, result: Result, on: str) -> None:
+    def _keep(self, name: str, result: Result, where: tuple[str, int]) -> None:
         if self.keeper:
-            self.keeper.keep(name, result, on)
+            self.keeper.keep(name, result, where)
         self.results[name] = result
 
     def _tell(self) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,20 @@ _LONGEST = 200
 
 
 @dataclass(frozen=True)
+class Together:
+    """How several settings are computed in one call, which is what fills an accelerator.
+
+    compute: as `Study.compute`, for settings that are alike. alike: equal for settings that go into one call, such as
+    those with as many steps. episodes: how many a setting has side by side. memory: the bytes that an episode takes.
+    """
+
+    compute: Callable[[Sequence[Setting]], Sequence[Mapping[str, Any]]]
+    alike: Callable[[Setting], Hashable]
+    episodes: Callable[[Setting], int]
+    memory: Callable[[Setting], float]
+
+
+@dataclass(frozen=True)
 class Study:
     """Settings by name, and what is to be done with them.
 
@@ -29,8 +43,7 @@ class Study:
     summarise: from what there is about each name, which is its setting and its result in one dictionary, to a table.
     Left out, the table has a row for each name.
     draw: a figure of that table, if there is one to be drawn.
-    many: the same as `compute` for several settings in one call, which is what fills an accelerator; on a processor
-    each setting is computed by itself. memory: the bytes that a setting then takes on the device.
+    together: how an accelerator computes several settings in one call; a processor computes each by itself.
 
     >>> study = Study({f"die/sides={n}": {"sides": n} for n in (4, 6)}, lambda s: {"mean": (s["sides"] + 1) / 2})
     >>> study.table({"die/sides=4": {"mean": 2.5}, "die/sides=6": {"mean": 3.5}}).to_dict("list")
@@ -41,8 +54,7 @@ class Study:
     compute: Callable[[Setting], Mapping[str, Any]]
     summarise: Callable[[Mapping[str, Result]], "DataFrame"] | None = None
     draw: Callable[["DataFrame"], "Figure"] | None = None
-    many: Callable[[Sequence[Setting]], Sequence[Mapping[str, Any]]] | None = None
-    memory: Callable[[Setting], float] | None = None
+    together: Together | None = None
 
     def __post_init__(self) -> None:
         if not self.settings:
