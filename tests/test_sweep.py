@@ -23,7 +23,7 @@ from astonish.commands.sweep import sweep as command
 from astonish.studies import read_study
 from astonish.studies.gaussian import compute as gaussian_errors
 from astonish.studies.gaussian import episodes
-from astonish.sweep import Study, Together, batches, engines, folder, local_cluster, made, results, run_sweep, scheduler
+from astonish.sweep import Study, Together, batches, engines, folder, local_cluster, made, results, run_sweep
 from astonish.sweep import run as running
 from astonish.sweep import work as work_module
 from astonish.tasks.gaussian_jumps import gaussian_jumps
@@ -603,7 +603,5 @@ def test_recovery_is_a_study(tmp_path: Path) -> None:
     assert table["noise.correlation"].between(-1, 1).all()
 
 
-def test_modules_are_where_they_are_named() -> None:
-    assert running.short("a\nb: c\n") == "b: c"
-    with pytest.raises(ValueError, match="is no address of a scheduler"), scheduler("here"):
-        pass
+def test_what_went_wrong_is_told_in_a_line() -> None:
+    assert running.short("Traceback:\n  somewhere\nKeyError: 'b'\n") == "KeyError: 'b'"

@@ -14,6 +14,7 @@ from astonish.domain import Domain
 
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://.")
 _PATIENCE = 10  # seconds, for a scheduler to answer
+_DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"  # Ctrl-C is for who started the workers
 _AGAIN = 3  # times that a task is sent again after a worker lost it
 
 
@@ -55,7 +56,11 @@ def local_cluster(workers: int) -> Iterator[Executor]:
 
     Domain(1, whole=True).check("workers", workers)
     cluster = LocalCluster(
-        n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
+        n_workers=workers,
+        threads_per_worker=1,
+        dashboard_address=":0",
+        silence_logs=logging.CRITICAL,
+        preload=[_DEAF],
     )
     with cluster, _lent(Client(cluster, set_as_default=False)) as pool:
         yield pool
