@@ -24,11 +24,12 @@ import maze
 import online_em
 import page
 import posteriors
+import spark
 import streaming
 from timing import Target, show
 
-QUESTIONS = (maze, online_em, figure8, gaussian, streaming, keyed, change_points, detection, fits, posteriors, growth,
-             imports, page)  # fmt: skip
+QUESTIONS = (maze, online_em, figure8, gaussian, streaming, keyed, spark, change_points, detection, fits, posteriors,
+             growth, imports, page)  # fmt: skip
 
 
 def main() -> None:

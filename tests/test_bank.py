@@ -22,6 +22,7 @@ from astonish import (
     Regression,
     Smile,
     Stream,
+    run,
     run_many,
 )
 from astonish.bank import Bank
@@ -85,6 +86,17 @@ def test_missing_samples_change_nothing_and_a_stream_goes_on_from_a_key() -> Non
     assert bank.estimate(["b", "new"]).tolist() == [0.0, 0.0]
     assert "new" not in bank
     assert "b" in bank
+
+
+@pytest.mark.single
+def test_it_computes_in_double_precision_in_a_program_that_does_not() -> None:
+    bank = Bank(LEARNER, 10)
+    bank.update([1, 2], [0.1, 0.2])
+    again = Bank.load(io.BytesIO(bank.packed()), LEARNER)
+    alone = run(LEARNER, [0.1, 0.3])
+    for each in (bank, again):
+        assert each.update([1], [0.3]).estimate[0] == pytest.approx(alone.estimate[1], rel=1e-14)
+        assert each.estimate([1])[0] == pytest.approx(alone.estimate[1], rel=1e-14)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=400), st.integers(0, 300))

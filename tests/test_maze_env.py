@@ -50,6 +50,28 @@ def test_gymnasium_finds_nothing_to_complain_about(how: dict[str, Any]) -> None:
     check_env(gymnasium.make(EnvSpec("Maze-v0", "astonish.tasks.maze_env:MazeEnv", kwargs=how)).unwrapped)
 
 
+def test_gymnasium_knows_it_by_its_name() -> None:
+    env = gymnasium.make("astonish/Maze-v0", leave=LEAVE)
+    check_env(env.unwrapped)
+    assert isinstance(env.unwrapped, MazeEnv)
+    assert env.unwrapped.leave.tolist() == list(LEAVE)
+    assert env.spec is not None
+    assert EnvSpec.from_json(env.spec.to_json()).make().observation_space == env.observation_space
+
+
+def test_its_name_says_where_it_is_from() -> None:
+    program = "import gymnasium; print(gymnasium.make('astonish.tasks.maze_env:astonish/Maze-v0').action_space)"
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("Discrete(4)\n", "")
+
+
+def test_many_of_them_run_side_by_side() -> None:
+    env = gymnasium.make_vec("astonish/Maze-v0", num_envs=3, vectorization_mode="sync")
+    rooms, _ = env.reset(seed=2)
+    after, *_ = env.step(np.zeros(3, np.int64))
+    assert rooms.shape == after.shape == (3,)
+
+
 def test_the_spaces() -> None:
     env = MazeEnv()
     assert (env.observation_space, env.action_space) == (gymnasium.spaces.Discrete(16), gymnasium.spaces.Discrete(4))

@@ -34,11 +34,12 @@ class Packing:
         return jnp.concatenate([jnp.zeros(0), *small]), [leaf for leaf, together in leaves if not together]
 
     def unpack(self, vector: Any, others: list[Any]) -> Any:
-        """The state; numbers in the vector beyond those of the state are left alone."""
+        """The state; numbers in the vector beyond those of the state are left alone. Or many: a vector in each row."""
         rest, at, leaves = iter(others), 0, []
         for shape, together in zip(self.shapes, self.together, strict=True):
             size = math.prod(shape)
-            leaves.append(vector[at : at + size].reshape(shape) if together else next(rest))
+            own = vector[..., at : at + size] if together else next(rest)
+            leaves.append(own.reshape((*vector.shape[:-1], *shape)) if together else own)
             at += size if together else 0
         return self.structure.unflatten(leaves)
 

@@ -60,6 +60,9 @@ class Stream:
     def __repr__(self) -> str:
         return f"Stream({self.learner})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Stream, (self.learner, self.state)  # compiled code is not pickled
+
     @property
     def state(self) -> State:
         """The learner's state, in NumPy's arrays."""

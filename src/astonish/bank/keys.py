@@ -66,11 +66,12 @@ class WholeNumbers:
 
     def find(self, keys: NDArray[np.int64]) -> Slots:
         place = self._places(keys)
-        found, left = self._look(keys, place)
-        while len(left):  # another key is there: look further
-            place[left] = self._next(place[left])
-            found[left], further = self._look(keys[left], place[left])
-            left = left[further]
+        found, further = self._look(keys, place)
+        left = np.arange(len(keys))
+        while len(further):  # another key is there: look on
+            keys, place = keys.take(further), self._next(place.take(further))
+            left = left.take(further)
+            found[left], further = self._look(keys, place)
         return found
 
     def _look(self, keys: NDArray[np.int64], place: Slots) -> tuple[Slots, Slots]:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 Whole = NDArray[np.int64]
 TILES = (64, 512, 2048, 8192)  # sizes for which programs are compiled; the largest still fits a core's own memory
-LOOPS = ((8, 512), (64, 64))  # keys and samples of each
+LOOPS = ((8, 512), (64, 64))  # keys and samples of each,
+_WORTH = 16  # where there are more samples to come than these
 
 
 class Block(NamedTuple):
@@ -26,20 +27,30 @@ class Block(NamedTuple):
     keys: int
     steps: int
 
+    def padded(self) -> tuple[Whole, Whole]:
+        """Slots and places in full size: any slot for keys, and -1 for samples, that are not there."""
+        if self.at.shape == (self.keys, self.steps):
+            return self.slots, self.at
+        slots, at = np.zeros(self.keys, np.int64), np.full((self.keys, self.steps), -1)
+        slots[: len(self.slots)] = self.slots
+        at[: self.at.shape[0], : self.at.shape[1]] = self.at
+        return slots, at
 
-def turns(slots: Whole, marks: Whole) -> Iterator[list[Block]]:
+
+def turns(slots: Whole, marks: Whole, now: int = 0) -> Iterator[list[Block]]:
     """Blocks that may be learned from side by side, list after list.
 
-    slots: the slot of each sample's key. marks: room to write a number at each slot.
+    slots: the slot of each sample's key. marks: room to write a number at each slot; there is then the number of its
+    first sample, counted from `now`.
 
     >>> [[block.at.tolist() for block in blocks] for blocks in turns(np.array([1, 0, 1, 1]), np.zeros(2, int))]
-    [[[[0], [1]]], [[[2, 3]]]]
+    [[[[0], [1]]], [[[2]]], [[[3]]]]
     """
-    number = np.arange(len(slots))
+    number = np.arange(now, now + len(slots))
     marks[slots[::-1]] = number[::-1]  # of equal slots, the first sample is written last
-    first = marks[slots] == number
+    first = marks.take(slots) == number
     at = np.flatnonzero(first)
-    yield list(_tiles(slots[at], at[:, None]))
+    yield list(_tiles(slots.take(at), at[:, None]))
     if len(at) < len(slots):
         yield from _later(slots, np.flatnonzero(~first))
 
@@ -50,7 +61,8 @@ def _later(slots: Whole, rest: Whole) -> Iterator[list[Block]]:
     done, most = 0, int(counts[0])
     while done < most:
         width = int(np.searchsorted(-counts, -done))  # how many keys have more samples than that
-        keys, steps = next((size for size in LOOPS if width <= size[0]), (0, 1))
+        loops = LOOPS if most - done > _WORTH else ()
+        keys, steps = next((size for size in loops if width <= size[0]), (0, 1))
         at = _through(starts[:width], counts[:width], done, steps)
         found = np.where(at < 0, -1, rest[order[at]])
         who = slots[found[:, 0]]

@@ -2,6 +2,9 @@
 
 The paper's agent does not choose: `env.action_space.sample()` opens a door at random, as `maze.walk` does. There is no
 reward and no end; for a limit of time, put `gymnasium.wrappers.TimeLimit` around it.
+
+Importing this module tells gymnasium of it, and so does its name in front of the environment's:
+`gymnasium.make("astonish.tasks.maze_env:astonish/Maze-v0")`.
 """
 
 from typing import Any
@@ -15,6 +18,8 @@ from astonish.tasks import maze as worlds
 
 DRAWN = worlds.maze(worlds.A, worlds.B)
 Answer = tuple[np.int64, float, bool, bool, dict[str, Any]]
+
+gymnasium.register("astonish/Maze-v0", "astonish.tasks.maze_env:MazeEnv")
 
 
 class MazeEnv(gymnasium.Env[np.int64, np.int64]):

@@ -1,0 +1,122 @@
+"""How does astonish serve in river's pipelines and ensembles?
+
+`pip install 'astonish[river]'`
+"""
+
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+from river import base
+
+from astonish.changes import Detector
+from astonish.domain import Numbers, as_numbers
+from astonish.interop.weights import weights
+from astonish.learner import Learner
+from astonish.learners import Delta
+from astonish.stream import Stream
+
+Features = dict[Hashable, Any]
+
+
+class SurpriseDrift(base.DriftDetector):
+    """A drift detector of river that listens to a learner, as `astonish.Detector` does, with the same settings.
+
+    `SurpriseDrift.of(Detector.simulated(learner, rate=0.001))` has a threshold with a stated rate of false alarms. A
+    missing value (None, NaN) gives no alarm. After an alarm nothing is forgotten: learners follow a change by
+    themselves.
+
+    >>> from astonish import Gaussian, MessagePassing
+    >>> drift = SurpriseDrift(MessagePassing(Gaussian(noise=1.0), hazard=0.02), threshold=0.5, burn_in=3)
+    >>> for x in (0.1, -0.4, 0.2, 0.3, 6.1):
+    ...     drift.update(x)
+    >>> drift.drift_detected
+    True
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        threshold: float,
+        cooldown: int = 10,
+        burn_in: int = 50,
+        within: int = 1,
+        signal: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.learner, self.threshold, self.within, self.signal = learner, threshold, within, signal
+        self.cooldown, self.burn_in = cooldown, burn_in
+        self._detector = Detector(learner, threshold, cooldown=cooldown, burn_in=burn_in, within=within, signal=signal)
+
+    @classmethod
+    def of(cls, detector: Detector) -> "SurpriseDrift":
+        """With the settings and the threshold of this detector, and nothing seen yet."""
+        return cls(
+            detector.learner, detector.threshold, detector.cooldown, detector.burn_in, detector.within, detector.signal
+        )
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"learner": Delta(0.1), "threshold": 3.0}
+
+    def update(self, x: float) -> None:
+        """Learn from one value; `drift_detected` then says whether it gave an alarm."""
+        self._drift_detected = self._detector.update(x)
+
+
+class SurpriseRegressor(base.Regressor):
+    """A linear regression that relearns quickly when the response becomes surprising.
+
+    rule: "varsmile" or "smile". m: readiness to change one's mind; with "varsmile", p / (1 - p) for a chance p that
+    all weights change before a sample, and 0 is Bayes' rule. noise: the standard deviation of the response about its
+    prediction. std: that of each weight, and of the intercept, about 0 before anything is known. The defaults suit
+    features and responses of about the size of 1: put `preprocessing.StandardScaler` in front, or say otherwise.
+    Features may come and go; one that is absent counts as 0. A sample with a missing value (None, NaN) is skipped.
+
+    >>> model = SurpriseRegressor(m=0.01, noise=0.1)
+    >>> for i in range(40):
+    ...     model.learn_one({"a": i % 3, "b": i % 5}, 1.0 + 2.0 * (i % 3))
+    >>> round(model.predict_one({"a": 10}), 1)
+    21.0
+    """
+
+    def __init__(self, rule: str = "varsmile", m: float = 0.01, noise: float = 1.0, std: float = 1.0) -> None:
+        self.rule, self.m, self.noise, self.std = rule, m, noise, std
+        self.surprise = self.rate = float("nan")  # of the sample learned from last
+        self._places: dict[Hashable, int] = {}
+        self._stream = Stream(self._learner(size=8))
+
+    def _learner(self, size: int) -> Learner:
+        return weights(size, self.rule, self.m, self.noise, self.std)
+
+    def learn_one(self, x: Features, y: float) -> None:
+        """Learn from a row; `surprise` and `rate` then say what the learner made of it."""
+        for name in sorted(x.keys() - self._places.keys(), key=repr):  # whatever order they came in
+            self._places[name] = len(self._places) + 1
+        self._grow()
+        step = self._stream.update((self._row(x), y))
+        self.surprise, self.rate = step.surprise, step.rate
+
+    def predict_one(self, x: Features) -> float:
+        """The response to expect, where features that were never learned from count for nothing."""
+        return float(self._row({name: x[name] for name in x.keys() & self._places.keys()}) @ self._stream.estimate)
+
+    def _row(self, x: Features) -> Numbers:
+        """Features at their places, behind the 1 that the intercept is the weight of."""
+        row = np.zeros(self._stream.estimate.shape)
+        row[0] = 1.0
+        row[[self._places[name] for name in x]] = as_numbers("x", list(x.values()))
+        return row
+
+    def _grow(self) -> None:
+        """Make room for more weights, in doublings, for each size is compiled anew; those to come are at the prior."""
+        old = self._stream.state
+        size = len(old.mean)
+        while len(self._places) >= size:
+            size *= 2
+        if size > len(old.mean):
+            learner, known = self._learner(size), slice(len(old.mean))
+            new = jax.tree.map(np.array, learner.init())
+            new.mean[known], new.precision[known, known] = old
+            self._stream = Stream(learner, new)

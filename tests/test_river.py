@@ -1,0 +1,165 @@
+"""Do river's own checks find anything to complain about, and are the numbers those of the library?"""
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from river import checks, drift, evaluate, forest, metrics, preprocessing
+from river.datasets import TrumpApproval, synth
+
+from astonish import Delta, Detector, Gaussian, MessagePassing, Regression, VarSmile, run
+from astonish.interop.river import SurpriseDrift, SurpriseRegressor
+
+MODELS = [SurpriseRegressor(), SurpriseRegressor("smile", m=0.5, noise=0.3)]
+FAMILY = Gaussian(noise=1.0)
+DRIFT = SurpriseDrift(MessagePassing(FAMILY, 0.01, FAMILY.prior(std=10.0)), 0.5, burn_in=10)
+
+
+def _names(model: Any) -> list[str]:
+    return [check.__name__ for check in checks.yield_checks(model)]
+
+
+def _check(name: str, model: Any) -> None:
+    """The data of a check can be read once, so it is made anew for each model."""
+    next(check for check in checks.yield_checks(model) if check.__name__ == name)(model.clone())
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.rule)
+@pytest.mark.parametrize("name", _names(MODELS[0]))
+def test_river_finds_nothing_in_the_regressor(model: SurpriseRegressor, name: str) -> None:
+    _check(name, model)
+
+
+@pytest.mark.parametrize("name", [name for name in _names(DRIFT) if name != "check_tags"])  # estimators have tags
+def test_river_finds_nothing_in_the_drift_detector(name: str) -> None:
+    _check(name, DRIFT)
+
+
+def test_rivers_own_detectors_have_no_tags_either() -> None:
+    with pytest.raises(AttributeError):
+        _check("check_tags", drift.ADWIN())
+
+
+def test_a_drift_detector_gives_the_alarms_of_a_detector_with_the_same_settings() -> None:
+    detector = Detector(DRIFT.learner, 0.5, burn_in=10, within=5)
+    xs = np.random.default_rng(1).normal(0.0, 1.0, 200) + 8.0 * (np.arange(200) >= 120)
+    mine = SurpriseDrift.of(detector)
+    alarms = []
+    for x in xs.tolist():
+        mine.update(x)
+        alarms.append(mine.drift_detected)
+    assert alarms == detector.alarms(xs).tolist()
+    assert any(alarms[120:125])
+    assert SurpriseDrift.of(detector).within == 5
+
+
+def test_a_drift_detector_serves_in_river() -> None:
+    detector = SurpriseDrift(Delta(0.05), threshold=0.9, burn_in=30)
+    trees = forest.ARFClassifier(n_models=2, seed=1, drift_detector=detector, warning_detector=detector)
+    for x, y in synth.ConceptDriftStream(seed=1, position=200, width=10).take(400):
+        trees.learn_one(x, y)
+    assert trees.n_drifts_detected() > 0
+    assert detector.clone({"threshold": 2.0}).threshold == 2.0
+    assert repr(detector.clone()) == repr(detector)
+
+
+@pytest.mark.parametrize("how", [pickle.dumps, copy.deepcopy], ids=["pickled", "copied"])
+def test_copies_go_on_where_the_original_was(how: Any) -> None:
+    def copied(model: Any) -> Any:
+        return copy.deepcopy(model) if how is copy.deepcopy else pickle.loads(how(model))
+
+    detector, model, rng = DRIFT.clone(), SurpriseRegressor(), np.random.default_rng(2)
+    xs = rng.normal(0.0, 1.0, 60) + 9.0 * (np.arange(60) >= 50)
+    for x in xs[:50].tolist():
+        detector.update(x)
+        model.learn_one({"x": x}, 2 * x)
+    other, twin = copied(detector), copied(model)
+    assert twin.predict_one({"x": 1.0}) == model.predict_one({"x": 1.0})
+    for x in xs[50:].tolist():
+        for fed in (detector, other):
+            fed.update(x)
+        for learning in (model, twin):
+            learning.learn_one({"x": x}, -x)
+        assert detector.drift_detected == other.drift_detected
+        assert (model.surprise, model.rate) == (twin.surprise, twin.rate)
+
+
+def _rows(count: int, names: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(3)
+    xs = rng.standard_normal((count, names))
+    return xs, xs @ rng.standard_normal(names) + 1.0 + rng.normal(0.0, 0.5, count)
+
+
+def test_without_changes_of_mind_it_is_the_ridge_regression_of_all_rows() -> None:
+    """Features come in one after the other, beyond the room there was at first."""
+    xs, ys = _rows(60, 20)
+    xs *= np.arange(60)[:, None] >= np.arange(20)
+    model = SurpriseRegressor(m=0.0, noise=0.5, std=2.0)
+    for row, y in zip(xs, ys, strict=True):
+        model.learn_one({f"f{i}": float(x) for i, x in enumerate(row) if x}, float(y))
+    features = np.column_stack([np.ones(60), xs])
+    weights = np.linalg.solve(features.T @ features + (0.5 / 2.0) ** 2 * np.eye(21), features.T @ ys)
+    ask = np.random.default_rng(4).standard_normal(20)
+    answer = model.predict_one({f"f{i}": x for i, x in enumerate(ask.tolist())} | {"unknown": 5.0})
+    assert answer == pytest.approx(weights[0] + weights[1:] @ ask, rel=1e-9)
+
+
+def test_its_surprise_is_that_of_the_learner() -> None:
+    xs, ys = _rows(30, 3)
+    family = Regression(4, 1.0)
+    history = run(VarSmile(family, 0.05, family.prior(std=1.0)), (np.column_stack([np.ones(30), xs]), ys))
+    model, told = SurpriseRegressor(m=0.05), []
+    for row, y in zip(xs.tolist(), ys.tolist(), strict=True):
+        model.learn_one(dict(zip("abc", row, strict=True)), y)
+        told.append((model.surprise, model.rate))
+    np.testing.assert_allclose(np.transpose(told), [history.surprise, history.rate], rtol=1e-9, atol=1e-12)
+
+
+def test_a_surprised_regression_follows_a_change_sooner() -> None:
+    xs, ys = _rows(400, 2)
+    ys[200:] = -ys[200:]
+    errors = {}
+    for m in (0.0, 0.01):
+        model = SurpriseRegressor(m=m, noise=0.5)
+        pairs = [({"a": a, "b": b}, y) for (a, b), y in zip(xs.tolist(), ys.tolist(), strict=True)]
+        errors[m] = evaluate.progressive_val_score(pairs[200:], _taught(model, pairs[:200]), metrics.MAE()).get()
+    assert errors[0.01] < 0.6 * errors[0.0]
+
+
+def _taught(model: SurpriseRegressor, pairs: list[Any]) -> SurpriseRegressor:
+    for x, y in pairs:
+        model.learn_one(x, y)
+    return model
+
+
+def test_it_serves_at_the_end_of_a_pipeline() -> None:
+    model = preprocessing.StandardScaler() | preprocessing.TargetStandardScaler(SurpriseRegressor(noise=0.3))
+    error = evaluate.progressive_val_score(TrumpApproval().take(300), model, metrics.MAE()).get()
+    assert error < 1.0  # of approval in per cent
+
+
+def test_a_missing_value_is_skipped_and_text_is_refused() -> None:
+    model = _taught(SurpriseRegressor(), [({"a": 1.0}, 2.0)])
+    before = model.predict_one({"a": 1.0})
+    model.learn_one({"a": None}, 1.0)
+    model.learn_one({"a": 1.0}, float("nan"))
+    assert model.predict_one({"a": 1.0}) == before
+    assert np.isnan(model.surprise)
+    with pytest.raises(ValueError, match="x holds 'red', which is not a number; give numbers"):
+        model.learn_one({"a": "red"}, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("how", "sentence"),
+    [
+        ({"rule": "bayes"}, "rule = 'bayes' is not known; give one of varsmile, smile"),
+        ({"m": -1.0}, "m = -1 is not allowed; give a finite number of at least 0"),
+        ({"noise": 0.0}, "noise = 0 is not allowed; give a finite number above 0"),
+        ({"std": 0.0}, "std = 0 is not allowed; give a finite number above 0"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(how: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        SurpriseRegressor(**how)
