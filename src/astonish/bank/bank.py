@@ -5,6 +5,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import jax
@@ -61,6 +62,7 @@ class Bank:
             self._packing = Packing.of(self._start)
             small, large = jax.tree.map(np.asarray, self._packing.pack(self._start))
         self._rows = [np.empty((self.capacity, *part.shape), part.dtype) for part in (small, *large)]
+        self._size = sum(math.prod(part.shape[1:]) for part in self._rows)
         self._items = [_items(part) for part in self._rows]  # the same numbers, a key's in one item,
         self._table = self._packing.unpack(self._rows[0], self._rows[1:])  # and by name
         self._keys: Keys | None = None
@@ -93,10 +95,9 @@ class Bank:
         slots = self._placed(keys, len(observed))
         seen = None if observed.all() else observed
         found: Steps | None = None
-        for blocks in turns(slots, self._last, self._seen):
-            for block, steps in self._learned(blocks, samples, seen):
-                found = _like(steps, len(slots)) if found is None else found
-                _put(found, block, steps)
+        for block, steps in self._learned(slots, samples, seen):
+            found = _like(steps, len(slots)) if found is None else found
+            _put(found, block, steps)
         if self.forgets:
             self._last[slots] = np.arange(self._seen, self._seen + len(slots))  # of equal slots, the last is kept
         self._seen += len(slots)
@@ -228,18 +229,18 @@ class Bank:
     def _states(self, slots: Slots) -> State:
         return jax.tree.map(lambda leaf: leaf[slots], self._table)
 
-    def _learned(self, blocks: list[Block], samples: Any, seen: Mask | None) -> Iterator[tuple[Block, Steps]]:
-        """Go through the samples of blocks, from the states of their keys and back into them.
+    def _learned(self, slots: Slots, samples: Any, seen: Mask | None) -> Iterator[tuple[Block, Steps]]:
+        """Go through the samples, from the states of their keys and back into them.
 
-        All are begun before any is waited for, so that several cores can work.
+        All blocks of a list are begun before any is waited for, so that several cores can work; and while they are
+        computed, those to come are found, and what those before gave is put away.
         """
-        with double():
-            begun = [self._begun(block, samples, seen) for block in blocks]
-        for block, trace in zip(blocks, begun, strict=True):
-            for items, new in zip(self._items, jax.tree.leaves(trace.state), strict=True):
-                items[block.slots] = _items(np.asarray(new))[: len(block.slots)]
-            parts: Any = (trace.estimate, trace.surprise, trace.rate, trace.change)
-            yield block, Steps(*jax.tree.map(np.asarray, parts))
+        begun: list[tuple[Block, Trace]] = []
+        for blocks in chain(turns(slots, self._last, self._seen, self._size), [[]]):
+            ended = [(block, self._ended(block, trace)) for block, trace in begun]
+            with double():
+                begun = [(block, self._begun(block, samples, seen)) for block in blocks]
+            yield from ended
 
     def _begun(self, block: Block, samples: Any, seen: Mask | None) -> Trace:
         slots, at = block.padded()
@@ -251,6 +252,12 @@ class Bank:
             for items, part in zip(self._items, self._rows, strict=True)
         ]
         return _through(self._packing)(self._learner, xs, rows, mask)
+
+    def _ended(self, block: Block, trace: Trace) -> Steps:
+        for items, new in zip(self._items, jax.tree.leaves(trace.state), strict=True):
+            items[block.slots] = _items(np.asarray(new))[: len(block.slots)]
+        parts: Any = (trace.estimate, trace.surprise, trace.rate, trace.change)
+        return Steps(*jax.tree.map(np.asarray, parts))
 
 
 def _items(rows: Any) -> Any:
@@ -277,8 +284,7 @@ def _like(steps: Steps, samples: int) -> Steps:
 
 def _put(found: Steps, block: Block, steps: Steps) -> None:
     """What a block gave, to where its samples came from."""
-    there = block.at >= 0
-    at = block.at[there]
     keys, length = block.at.shape
+    there = np.s_[:, 0] if length == 1 else block.at >= 0
     for out, part in zip(jax.tree.leaves(found), jax.tree.leaves(steps), strict=True):
-        out[at] = part[:keys, :length][there]
+        out[block.at[there]] = part[:keys, :length][there]

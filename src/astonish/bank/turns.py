@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Whole = NDArray[np.int64]
-TILES = (64, 512, 2048, 8192)  # sizes for which programs are compiled; the largest still fits a core's own memory
+TILES = (64, 512, 4096, 8192, 32768)  # numbers of keys for which programs are compiled
+_AT_ONCE = 2**16  # numbers of states that a core's own memory holds, with what is made of them
 LOOPS = ((8, 512), (64, 64))  # keys and samples of each,
 _WORTH = 16  # where there are more samples to come than these
 
@@ -37,11 +38,11 @@ class Block(NamedTuple):
         return slots, at
 
 
-def turns(slots: Whole, marks: Whole, now: int = 0) -> Iterator[list[Block]]:
+def turns(slots: Whole, marks: Whole, now: int = 0, size: int = 1) -> Iterator[list[Block]]:
     """Blocks that may be learned from side by side, list after list.
 
     slots: the slot of each sample's key. marks: room to write a number at each slot; there is then the number of its
-    first sample, counted from `now`.
+    first sample, counted from `now`. size: of a state.
 
     >>> [[block.at.tolist() for block in blocks] for blocks in turns(np.array([1, 0, 1, 1]), np.zeros(2, int))]
     [[[[0], [1]]], [[[2]]], [[[3]]]]
@@ -50,23 +51,23 @@ def turns(slots: Whole, marks: Whole, now: int = 0) -> Iterator[list[Block]]:
     marks[slots[::-1]] = number[::-1]  # of equal slots, the first sample is written last
     first = marks.take(slots) == number
     at = np.flatnonzero(first)
-    yield list(_tiles(slots.take(at), at[:, None]))
+    yield list(_tiles(slots.take(at), at[:, None], size))
     if len(at) < len(slots):
-        yield from _later(slots, np.flatnonzero(~first))
+        yield from _later(slots, np.flatnonzero(~first), size)
 
 
-def _later(slots: Whole, rest: Whole) -> Iterator[list[Block]]:
+def _later(slots: Whole, rest: Whole, size: int) -> Iterator[list[Block]]:
     """Second and later samples of keys: those with most samples first."""
     order, starts, counts = _sorted(slots[rest])
     done, most = 0, int(counts[0])
     while done < most:
         width = int(np.searchsorted(-counts, -done))  # how many keys have more samples than that
         loops = LOOPS if most - done > _WORTH else ()
-        keys, steps = next((size for size in loops if width <= size[0]), (0, 1))
+        keys, steps = next((loop for loop in loops if width <= loop[0]), (0, 1))
         at = _through(starts[:width], counts[:width], done, steps)
         found = np.where(at < 0, -1, rest[order[at]])
         who = slots[found[:, 0]]
-        yield [Block(who, found, keys, steps)] if keys else list(_tiles(who, found))
+        yield [Block(who, found, keys, steps)] if keys else list(_tiles(who, found, size))
         done += steps
 
 
@@ -84,7 +85,8 @@ def _through(starts: Whole, counts: Whole, done: int, steps: int) -> Whole:
     return np.where(ahead < counts[:, None], starts[:, None] + ahead, -1)
 
 
-def _tiles(who: Whole, at: Whole) -> Iterator[Block]:
-    for begin in range(0, len(who), TILES[-1]):
-        part: Any = slice(begin, begin + TILES[-1])
-        yield Block(who[part], at[part], next(size for size in TILES if len(who[part]) <= size), 1)
+def _tiles(who: Whole, at: Whole, size: int) -> Iterator[Block]:
+    tiles = [tile for tile in TILES if tile * size <= _AT_ONCE] or TILES[:1]
+    for begin in range(0, len(who), tiles[-1]):
+        part: Any = slice(begin, begin + tiles[-1])
+        yield Block(who[part], at[part], next(tile for tile in tiles if len(who[part]) <= tile), 1)
