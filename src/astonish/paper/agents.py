@@ -86,8 +86,13 @@ def watch(learner: PerContext, setting: Setting) -> Signals:
 
 def errors(learner: PerContext, setting: Setting) -> Floats:
     """The errors alone, which is faster."""
+    return np.asarray(errors_on_device(learner, setting))
+
+
+def errors_on_device(learner: PerContext, setting: Setting) -> Array:
+    """The same, left where they were computed."""
     with double():
-        return np.asarray(_errors(learner, setting.walk.choices, others(setting.truth)))
+        return _errors(learner, setting.walk.choices, others(setting.truth))
 
 
 def matrices(learner: PerContext, walk: Walk) -> Floats:
@@ -102,9 +107,14 @@ def watch_em(setting: Setting, rate: float = EM_RATE, seed: Any = 0, frozen: int
     seed: of the first walk, the others counting on; or one for each walk.
     Its environments have no names. Here A is called the one that is, at the end, more like A, so that both fit best.
     """
+    return jax.device_get(em_on_device(setting, rate, seed, frozen))
+
+
+def em_on_device(setting: Setting, rate: float = EM_RATE, seed: Any = 0, frozen: int = 2000) -> Signals:
+    """The same, left where it was computed."""
     seeds = np.asarray(seed) + (np.arange(len(setting.truth)) if np.ndim(seed) == 0 else 0)
     with double():
-        return jax.device_get(_watch_em(seeds, rate, frozen, setting.walk.transitions, setting.truth))
+        return _watch_em(seeds, rate, frozen, setting.walk.transitions, setting.truth)
 
 
 def current(environment: Any, per_environment: Floats) -> Floats:

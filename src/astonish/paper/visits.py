@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pandas import DataFrame, concat
 
-from astonish.paper.agents import Floats, Setting, errors, naive, smile, watch_em
+from astonish.paper.agents import Floats, Setting, em_on_device, errors, naive, smile
 from astonish.sweep import Result, Study, Together
 from astonish.sweep import Setting as Part
 from astonish.tasks.maze import Maze, Walk, chances_of_leaving, rearranged, walk
@@ -18,7 +18,7 @@ AT_ONCE = 50  # walks in one compiled call: enough to fill a core, few enough fo
 BYTES = 250  # that a step of a walk takes on an accelerator
 LEARNERS: dict[str, Callable[[Setting, Any], Floats]] = {  # of online EM every walk has a seed
     "SMiLe": lambda where, _: errors(smile(), Setting(where.walk, where.truth[:, :1])),
-    "online EM": lambda where, seeds: watch_em(where, seed=seeds).errors,
+    "online EM": lambda where, seeds: np.asarray(em_on_device(where, seed=seeds).errors),
     "naive Bayes": lambda where, _: errors(naive(), Setting(where.walk, where.truth[:, :1])),
 }
 
