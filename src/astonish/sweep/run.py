@@ -117,11 +117,12 @@ class _Course:
                 future.cancel()
 
     def end(self, engine: str) -> Sweep:
-        """The results in the order of the settings."""
+        """The results, and the failures, in the order of the settings, whichever came first."""
         if self.keeper is not None and engine != "none":
             self.keeper.describe(engine, self.failed)
-        ordered = {name: self.results[name] for name in self.study.settings if name in self.results}
-        return Sweep(self.study, ordered, self.failed)
+        results = {name: self.results[name] for name in self.study.settings if name in self.results}
+        failed = {name: self.failed[name] for name in self.study.settings if name in self.failed}
+        return Sweep(self.study, results, failed)
 
     def _task(self, part: Batch, at_once: int) -> Task:
         settings = {name: self.study.settings[name] for name in part.names}
