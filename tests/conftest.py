@@ -1,7 +1,8 @@
 """Runs every test in double precision, as the doors of the library do, unless it is marked `single`.
 
 The tests compile two thousand programs to run most of them once, so the compiler is told not to take pains: the same
-arithmetic in half the time. `XLA_FLAGS= pytest` compiles as users do, and so do the commands that tests start.
+arithmetic in half the time. Only modules marked `computes`, whose programs run for long, are compiled with care.
+`XLA_FLAGS= pytest` compiles everything as users do, and so do the commands that tests start.
 """
 
 import gc
@@ -14,16 +15,19 @@ import matplotlib as mpl
 import pytest
 
 mpl.use("Agg")
-if "XLA_FLAGS" not in os.environ:
-    os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+HASTY = "XLA_FLAGS" not in os.environ
+if HASTY:
+    os.environ["XLA_FLAGS"] = "--xla_cpu_use_fusion_emitters=false"
     jax.devices()  # reads them
     del os.environ["XLA_FLAGS"]
 MANY = 20_000  # pieces of memory that compiled programs take up; Linux gives a process 65530
 
 
 @pytest.fixture(scope="module", autouse=True)
-def room() -> Iterator[None]:
+def room(request: pytest.FixtureRequest) -> Iterator[None]:
     """Compiled programs are forgotten between modules before they fill what a process may have."""
+    computes = request.node.get_closest_marker("computes") is not None
+    jax.config.update("jax_disable_most_optimizations", HASTY and not computes)
     yield
     pieces = Path("/proc/self/maps")
     if not pieces.exists() or pieces.read_text().count("\n") > MANY:

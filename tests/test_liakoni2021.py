@@ -31,6 +31,8 @@ from astonish.paper.liakoni2021.numbers import FULL, Size, simulate
 from astonish.paper.liakoni2021.series import Run
 from astonish.paper.study import Study
 
+pytestmark = pytest.mark.computes
+
 DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "liakoni2021"
 needs_data = pytest.mark.skipif(
     not DATA.is_dir(), reason=f"no published errors in {DATA}; name a folder that has liakoni2021/ by ASTONISH_DATA"

@@ -17,9 +17,12 @@ from astonish.fit.losses import Losses
 from astonish.table import Columns, Trials, read_trials
 
 DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-pytestmark = pytest.mark.skipif(
-    not (DATA / "helicopter").is_dir(), reason=f"no data of people in {DATA}; name their folder by ASTONISH_DATA"
-)
+pytestmark = [
+    pytest.mark.computes,
+    pytest.mark.skipif(
+        not (DATA / "helicopter").is_dir(), reason=f"no data of people in {DATA}; name their folder by ASTONISH_DATA"
+    ),
+]
 HELICOPTER = (
     DATA / "helicopter" / "exp1.csv.gz",
     *("--outcome", "x_t", "--response", "b_t", "--response-time", "before", "--subject", "subj_num"),
