@@ -1,5 +1,6 @@
 """What does a learner make of a whole series, or of many?"""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -128,7 +129,18 @@ def _table(history: History) -> dict[str, Any]:
     columns = dict(zip(names, parts, strict=True)) | {"observed": history.observed, "estimate": history.estimate}
     flat: dict[str, Any] = {}
     for name, values in columns.items():
-        wide = values.reshape(len(values), -1)
-        flat |= {name: wide[:, 0]} if values.ndim == 1 else {f"{name}_{k}": wide[:, k] for k in range(wide.shape[1])}
+        flat |= wide(name, values)
     flat |= {"surprise": history.surprise, "rate": history.rate}
     return flat if history.change is None else flat | {"change": history.change}
+
+
+def wide(name: str, values: Any) -> dict[str, Any]:
+    """A column, or one for each of several numbers.
+
+    >>> list(wide("estimate", np.zeros((5, 2))))
+    ['estimate_0', 'estimate_1']
+    """
+    if values.ndim == 1:
+        return {name: values}
+    flat = values.reshape(len(values), math.prod(values.shape[1:]))
+    return {f"{name}_{k}": flat[:, k] for k in range(flat.shape[1])}

@@ -76,14 +76,13 @@ class Bank:
         return self._used
 
     def __contains__(self, key: Any) -> bool:
-        return self._keys is not None and bool((self._keys.find(self._keys.read([key])) != UNKNOWN).all())
+        return bool(self._find([key])[0] != UNKNOWN)
 
     @property
     def nbytes(self) -> int:
         """How much memory keys and states take, used or not; keys that are not whole numbers come on top."""
-        return sum(array.nbytes for array in (*self._rows, self._last)) + (
-            0 if self._keys is None else self._keys.nbytes
-        )
+        keys = 0 if self._keys is None else self._keys.nbytes
+        return keys + self._last.nbytes + sum(part.nbytes for part in self._rows)
 
     def update(self, keys: Any, xs: Any) -> Steps:
         """Learn from a batch: a key and a sample in each row. Samples of one key are learned from in their order.

@@ -1,12 +1,11 @@
 """How does a bank learn from a table, and answer with one, whichever library it is from?"""
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
-from astonish.domain import Numbers
+from astonish.run import wide
 
 if TYPE_CHECKING:
     from astonish.bank.bank import Bank
@@ -40,16 +39,3 @@ def to_frame(bank: "Bank", kind: Any) -> Any:
         raise ValueError(f"kind = {kind!r} is not known; give one of {', '.join(KINDS)}")
     keys = bank.keys()
     return nw.from_dict({"key": keys, **wide("estimate", bank.estimate(keys))}, backend=kind).to_native()
-
-
-def wide(name: str, values: Numbers) -> dict[str, Numbers]:
-    """A column, or one for each of several numbers.
-
-    >>> import numpy as np
-    >>> list(wide("estimate", np.zeros((5, 2))))
-    ['estimate_0', 'estimate_1']
-    """
-    if values.ndim == 1:
-        return {name: values}
-    flat = values.reshape(len(values), math.prod(values.shape[1:]))
-    return {f"{name}_{k}": flat[:, k] for k in range(flat.shape[1])}

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from astonish.bank import Bank
-from astonish.bank.tables import wide
 from astonish.changes.signals import signal_of
 from astonish.domain import Domain, check_parameters
 from astonish.learner import Learner
+from astonish.run import wide
 
 if TYPE_CHECKING:
     from pandas import DataFrame as Rows
