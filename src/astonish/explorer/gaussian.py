@@ -1,6 +1,5 @@
 """Gaussian world: what do all learners make of samples about a mean that jumps?"""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from astonish.explorer.controls import Answer, Slider, described, in_words, know
 from astonish.learner import Learner
 from astonish.learners import Smile
 from astonish.run import History, run
-from astonish.tasks.gaussian_jumps import Episode, gaussian_jumps
+from astonish.tasks.gaussian_jumps import Episode, gaussian_jumps, truths
 
 LOW, HIGH = -20.0, 20.0
 LENGTH = 1024  # all series are padded to this, so that nothing is compiled anew; more than the most samples
@@ -63,9 +62,7 @@ def gaussian(said: Any) -> Answer:
 
 def parameters(name: str, at: dict[str, float]) -> dict[str, float]:
     """What a learner is told: the truth about noise, hazard and range, and what is set for it alone."""
-    middle, spread = 0.5 * (LOW + HIGH), (HIGH - LOW) / math.sqrt(12)
-    told = {**at, "low": LOW, "high": HIGH, "mean": middle, "std": spread, "start": middle, "scale": HIGH - LOW}
-    told |= {"drift": at["drift"] * at["noise"]}
+    told = {**at, **truths(at["hazard"], at["noise"], LOW, HIGH), "drift": at["drift"] * at["noise"]}
     del told["seed"]  # that of the samples: a learner has its own
     kind = LEARNERS[name]
     words = settable(kind, Gaussian if name in BELIEVERS else None)

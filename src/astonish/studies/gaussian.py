@@ -1,6 +1,5 @@
 """Section 2.4 of the paper, the mean that jumps: how wrong are learners about it, at which parameters?"""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ from astonish.studies.grid import Words, checked, own_parameters, spanned
 from astonish.studies.lanes import Lanes, side_by_side
 from astonish.studies.summary import by_setting
 from astonish.sweep import Result, Setting, Study, Together
-from astonish.tasks.gaussian_jumps import Episode, many_gaussian_jumps
+from astonish.tasks.gaussian_jumps import Episode, many_gaussian_jumps, truths
 
 LOW, HIGH = -20.0, 20.0
 WHOLE = Domain(1, whole=True)
@@ -42,8 +41,7 @@ def study(world: Words, learners: Sequence[Words]) -> Study:
 def learner_of(setting: Setting, world: Mapping[str, Any]) -> Learner:
     """The learner of a setting; it is told what it might know about the world, unless it is told otherwise."""
     name = setting["learner"]
-    known = {"noise": setting["noise"], "hazard": setting["hazard"], "low": LOW, "high": HIGH, "scale": HIGH - LOW}
-    known |= {"mean": 0.0, "start": 0.0, "std": (HIGH - LOW) / math.sqrt(12)}
+    known = truths(setting["hazard"], setting["noise"], LOW, HIGH)
     if name == "smile":
         del known["std"]  # as uncertain as one sample leaves it, as in the paper
     told = {word: value for word, value in known.items() if has(name, _NUMBERS, word)}

@@ -1,5 +1,6 @@
 """The Gaussian task: samples about a mean that jumps (Faraji, Preuschoff & Gerstner 2018, section 2.4)."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,3 +58,10 @@ def many_gaussian_jumps(
     hazards = np.broadcast_to(hazard, len(seeds))
     made = [gaussian_jumps(steps, seed, h, noise, low, high) for seed, h in zip(seeds, hazards, strict=True)]
     return Episode(*map(np.stack, zip(*made, strict=True)))
+
+
+def truths(hazard: float, noise: float, low: float, high: float) -> dict[str, float]:
+    """What a learner might be told of such a world, by the names of its parameters."""
+    middle, reach = 0.5 * (low + high), high - low
+    spread = {"mean": middle, "std": reach / math.sqrt(12), "start": middle, "scale": reach}  # of a uniform draw
+    return {"hazard": hazard, "noise": noise, "low": low, "high": high, **spread}
