@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.expfam import Belief, Curve, Family, along, bregman
+from astonish.expfam import Belief, Family, along, bregman
 from astonish.precision import Number, limits
 
 _CLOSE = 3e-5  # a step that is smaller, relative to the distance from both ends, leaves an error of about its square
@@ -36,24 +36,25 @@ class Search(NamedTuple):
 def gamma_at(family: Family, a: Belief, b: Belief, share: Number) -> Array:
     """Where on the line from `a` to `b` the divergence from `a` is this share of the whole."""
     old, new = along(family, a, b, 0.0), along(family, a, b, 1.0)
-    most = bregman(new, old, -1.0)
+    whole = bregman(new, old, -1.0)
+    per_whole = 1 / jnp.maximum(whole, limits(whole).tiny)  # a quotient is computed once, a sum by all who need it
     inside = jnp.asarray((share > 0) & (share < 1))
-    part = jnp.where(inside, share, 0.5)
-    bound = part * most
+    bound = jnp.where(inside, share, 0.5)
 
     def improve(search: Search) -> Search:
         gamma = search.gamma
         here = along(family, a, b, gamma)
-        spent = bregman(here, old, -gamma)
-        low, high = jnp.where(spent < bound, gamma, search.low), jnp.where(spent < bound, search.high, gamma)
-        better = _next(gamma, here, spent, bound)
+        spent = bregman(here, old, -gamma) * per_whole / bound
+        low, high = jnp.where(spent < 1, gamma, search.low), jnp.where(spent < 1, search.high, gamma)
+        better = _next(gamma, spent, gamma * gamma * here.curvature * per_whole / bound)
         halfway = jnp.sqrt(jnp.maximum(low, high / 64) * high)
         better = jnp.where(jnp.abs(better - gamma) < 0.9 * (high - low), jnp.clip(better, low, high), halfway)
         moved = jnp.abs(better - gamma) > _CLOSE * gamma * (1 - gamma) + 64 * limits(gamma).eps
         return Search(better, low, high, jnp.where(moved, search.to_go - 1, 0))
 
-    first = _first(old.curvature, most, part)
-    start = Search(first, jnp.zeros_like(first), jnp.ones_like(first), jnp.where(inside, _MOST_STEPS, 0))
+    first = _first(0.5 * old.curvature * per_whole, bound)
+    to_go = jnp.where(inside, _MOST_STEPS, 0).astype(jnp.int8)
+    start = Search(first, jnp.zeros_like(first), jnp.ones_like(first), to_go)
     gamma = jax.lax.while_loop(lambda search: search.to_go > 0, improve, start).gamma
     return jnp.where(inside, gamma, jnp.where(share > 0, 1.0, 0.0)).astype(gamma.dtype)
 
@@ -79,25 +80,25 @@ def _(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Array, Array
     return gamma, jnp.where(inside, -rise / slope, 0.0)
 
 
-def _first(curvature: Array, most: Array, share: Array) -> Array:
+def _first(a: Array, share: Array) -> Array:
     """Solves `a g^2 / (1 - (1 - a) g) = share`: right for small g and g = 1, and for Gaussians as wide as the noise."""
-    a = curvature / jnp.maximum(2 * most, limits(most).tiny)
     c = share * (1 - a)
     root = jnp.sqrt(c * c + 4 * a * share)
-    g = jnp.where(c > 0, 2 * share / (c + root), (root - c) / (2 * a))
+    g = jnp.where(c > 0, 2 * share, root - c) / jnp.where(c > 0, c + root, 2 * a)
     return jnp.where((g > 0) & (g <= 1), g, 0.5)  # half-way where even this overflowed
 
 
-def _next(gamma: Array, here: Curve, spent: Array, bound: Array) -> Array:
-    """A better gamma: the divergence `spent` here is continued to the bound by a function with its value and slope.
+def _next(gamma: Array, spent: Array, growth: Array) -> Array:
+    """A better gamma: what is `spent` here is continued to 1, the bound, by a function with its value and slope.
 
-    Where it grows faster than gamma, that function is `c g^2 / (1 - h g)`, where slower, `c + d ln g` (by a rational
-    approximation); both are solved by hand.
+    growth: by how much more is spent when gamma grows by a factor e, at this slope. Where spending grows faster than
+    gamma, that function is `c g^2 / (1 - h g)`, where slower, `c + d ln g` (by a rational approximation); both are
+    solved by hand.
     """
     kind = limits(spent)
     one_over = 1 / jnp.maximum(spent, kind.tiny)
-    rho = jnp.clip(bound * one_over, kind.eps, 1 / kind.eps)
-    power = jnp.clip(gamma * gamma * here.curvature * one_over, kind.eps, kind.max**0.3)
+    rho = jnp.clip(one_over, kind.eps, 1 / kind.eps)
+    power = jnp.clip(growth * one_over, kind.eps, kind.max**0.3)
     fast = power > 1.2
     c = rho * (power - 2)
     step = jnp.clip(rho - 1, -1.8 * power, 1.8 * power)
