@@ -2,6 +2,7 @@
 
 import io
 from collections import OrderedDict, defaultdict
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,9 @@ from astonish import (
     run,
     run_many,
 )
-from astonish.bank import Bank
+from astonish.bank import Bank, turns
 from astonish.bank.keys import UNKNOWN, Names, WholeNumbers
-from astonish.bank.turns import LOOPS, TILES, turns
+from astonish.bank.turns import LOOPS, TILES, Turns
 from astonish.memory import write
 
 LEARNER = Smile(Gaussian(noise=1.0))
@@ -86,6 +87,9 @@ def test_missing_samples_change_nothing_and_a_stream_goes_on_from_a_key() -> Non
     assert bank.estimate(["b", "new"]).tolist() == [0.0, 0.0]
     assert "new" not in bank
     assert "b" in bank
+    numbers = Bank(LEARNER, 10)
+    numbers.update([1], [0.5])
+    assert [key in numbers for key in (1, 2, "1", None)] == [True, False, False, False]
 
 
 @pytest.mark.single
@@ -99,21 +103,33 @@ def test_it_computes_in_double_precision_in_a_program_that_does_not() -> None:
         assert each.estimate([1])[0] == pytest.approx(alone.estimate[1], rel=1e-14)
 
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=400), st.integers(0, 300))
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=400), st.integers(0, 1300))
 @settings(deadline=None, max_examples=60)
 def test_turns_go_through_the_samples_of_each_key_in_order(slots: list[int], hot: int) -> None:
     given_slots = np.array(slots + [7] * hot)
-    met: dict[int, list[int]] = defaultdict(list)
-    for blocks in turns(given_slots, np.zeros(8, np.int64)):
-        together = np.concatenate([block.slots for block in blocks])
-        assert len(set(together.tolist())) == len(together)
-        for block in blocks:
-            assert block.keys in (*TILES, *(keys for keys, _ in LOOPS))
-            assert len(block.slots) <= block.keys
-            assert block.at.shape[1] <= block.steps
-            for slot, at in zip(block.slots.tolist(), block.at, strict=True):
-                met[slot] += at[at >= 0].tolist()
-    assert met == {int(slot): np.flatnonzero(given_slots == slot).tolist() for slot in np.unique(given_slots)}
+    finder = Turns(capacity=8)
+    for _ in range(2):  # what was marked by the batch before does no harm
+        met: dict[int, list[int]] = defaultdict(list)
+        parts = (given_slots[at : at + 100] for at in range(0, len(given_slots), 100))
+        for _, blocks in groupby(finder.of(parts, len(given_slots)), key=lambda block: block.turn):
+            turn = list(blocks)
+            together = np.concatenate([block.slots for block in turn])
+            assert len(set(together.tolist())) == len(together)
+            for block in turn:
+                assert block.keys in TILES
+                assert len(block.slots) == len(block.at) <= block.keys
+                assert block.at.shape[1] in LOOPS
+                for slot, at in zip(block.slots.tolist(), block.at, strict=True):
+                    met[slot] += at[at >= 0].tolist()
+        assert met == {int(slot): np.flatnonzero(given_slots == slot).tolist() for slot in np.unique(given_slots)}
+
+
+def test_marks_begin_anew_when_their_numbers_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "_LAST", 10)
+    finder, slots = turns.Turns(capacity=3), np.array([0, 2, 0, 1])
+    for _ in range(5):
+        found = [(block.slots.tolist(), block.at.tolist()) for block in finder.of([slots[:2], slots[2:]], 4)]
+        assert found == [([0, 2], [[0], [1]]), ([1], [[3]]), ([0], [[2]])]
 
 
 WHOLE = st.integers(-(2**63), 2**63 - 1) | st.integers(0, 30)
@@ -153,6 +169,14 @@ def test_keys_that_collide_and_leave_do_not_fill_the_table() -> None:
         assert (memory.find(keys) == UNKNOWN).all()
 
 
+@pytest.fixture(params=[2, None])
+def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys are found for a few samples at a time, or for all."""
+    if request.param:
+        monkeypatch.setattr("astonish.bank.bank._PART", request.param)
+
+
+@pytest.mark.usefixtures("parts")
 @pytest.mark.parametrize("name", [int, str])
 def test_those_that_were_silent_for_longest_leave(name: Any) -> None:
     rng = np.random.default_rng(3)
@@ -171,10 +195,11 @@ def test_those_that_were_silent_for_longest_leave(name: Any) -> None:
         assert set(bank.keys().tolist()) == set(oracle)
 
 
+@pytest.mark.usefixtures("parts")
 @pytest.mark.parametrize(
     ("keys", "xs", "words"),
     [
-        ([1, 2, 3], [0.0, 0.0, 0.0], "room for 2 keys and knows 1, 2 more"),
+        ([1, 1, 1, 2, 3], [0.0] * 5, "room for 2 keys and knows 1, 2 more"),
         ([1, 2], [0.0], "2 keys and 1 samples"),
         ([1, "a"], [0.0, 0.0], "'a' is not a whole number"),
         ([1.5, 1.0], [0.0, 0.0], "1.5 is not a whole number"),
@@ -190,6 +215,7 @@ def test_a_batch_with_anything_wrong_is_refused_and_leaves_no_trace(keys: Any, x
     with pytest.raises(ValueError, match=words):
         bank.update(keys, xs)
     assert bank.packed() == before
+    assert bank.update([1], [0.7]).estimate == Bank.load(io.BytesIO(before), LEARNER).update([1], [0.7]).estimate
 
 
 def test_names_that_are_none_are_refused_and_so_are_too_many_at_once() -> None:

@@ -1,29 +1,25 @@
 """How does one learner follow millions of keyed streams at once?"""
 
 import io
-import math
 import os
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import jax
 import numpy as np
 
 from astonish.bank.keys import UNKNOWN, Keys, Slots, keys_like
-from astonish.bank.turns import Block, turns
+from astonish.bank.states import States
+from astonish.bank.turns import TILES, Block, Turns
 from astonish.domain import Domain, Numbers, check_parameters
 from astonish.files import whole
-from astonish.learner import Learner, State, Trace, scan
+from astonish.learner import Learner, State, Trace
 from astonish.memory import Source, matching, named_leaves, read, write
-from astonish.packing import Packing
-from astonish.precision import as_double, double
-from astonish.run import OPTIONS
 from astonish.samples import Mask, read_series
 
 _CAPACITY = Domain(1, 2**31 - 1, whole=True)
-_estimates = jax.jit(jax.vmap(lambda learner, state: learner.estimate(state), in_axes=(None, 0)))
+_PART = TILES[-1]  # samples whose keys are found before any of them is learned from
 
 
 class Steps(NamedTuple):
@@ -55,18 +51,10 @@ class Bank:
         check_parameters(learner)
         self.learner, self.forgets = learner, forgets
         self.capacity = int(_CAPACITY.check("capacity", capacity))
-        with double():
-            self._learner = jax.device_put(as_double(learner))
-            self._start = as_double(learner.init())
-            self._estimate = np.asarray(learner.estimate(self._start), np.float64)
-            self._packing = Packing.of(self._start)
-            small, large = jax.tree.map(np.asarray, self._packing.pack(self._start))
-        self._rows = [np.empty((self.capacity, *part.shape), part.dtype) for part in (small, *large)]
-        self._size = sum(math.prod(part.shape[1:]) for part in self._rows)
-        self._items = [_items(part) for part in self._rows]  # the same numbers, a key's in one item,
-        self._table = self._packing.unpack(self._rows[0], self._rows[1:])  # and by name
+        self._states = States(learner, self.capacity)
+        self._turns = Turns(self.capacity, self._states.size)
         self._keys: Keys | None = None
-        self._last = np.zeros(self.capacity, np.int64)  # when each key was last heard of
+        self._last = np.zeros(self.capacity if forgets else 0, np.int64)  # when each key was last heard of
         self._seen, self._used = 0, 0
 
     def __repr__(self) -> str:
@@ -76,13 +64,16 @@ class Bank:
         return self._used
 
     def __contains__(self, key: Any) -> bool:
-        return bool(self._find([key])[0] != UNKNOWN)
+        try:
+            return bool(self._find([key])[0] != UNKNOWN)
+        except ValueError:  # of another sort than all keys here
+            return False
 
     @property
     def nbytes(self) -> int:
         """How much memory keys and states take, used or not; keys that are not whole numbers come on top."""
         keys = 0 if self._keys is None else self._keys.nbytes
-        return keys + self._last.nbytes + sum(part.nbytes for part in self._rows)
+        return keys + self._last.nbytes + self._turns.nbytes + self._states.nbytes
 
     def update(self, keys: Any, xs: Any) -> Steps:
         """Learn from a batch: a key and a sample in each row. Samples of one key are learned from in their order.
@@ -91,25 +82,21 @@ class Bank:
         not allowed is refused, and nothing is learned from it.
         """
         samples, observed = read_series(self.learner.samples, xs)
-        slots = self._placed(keys, len(observed))
         seen = None if observed.all() else observed
         found: Steps | None = None
-        for block, steps in self._learned(slots, samples, seen):
-            found = _like(steps, len(slots)) if found is None else found
+        for block, steps in self._learned(self._placed(keys, len(observed)), samples, seen, len(observed)):
+            found = _like(steps, len(observed)) if found is None else found
             _put(found, block, steps)
-        if self.forgets:
-            self._last[slots] = np.arange(self._seen, self._seen + len(slots))  # of equal slots, the last is kept
-        self._seen += len(slots)
         return cast(Steps, found)
 
     def estimate(self, keys: Any) -> Numbers:
         """What the learner would answer for each of these keys if asked now; if it does not know it, at its start."""
         slots = self._find(keys)
         known = slots != UNKNOWN
-        found = np.broadcast_to(self._estimate, (len(slots), *self._estimate.shape)).copy()
+        start = self._states.start_estimate
+        found = np.broadcast_to(start, (len(slots), *start.shape)).copy()
         if known.any():
-            with double():
-                found[known] = _estimates(self._learner, self._states(slots[known]))
+            found[known] = self._states.estimates(slots[known])
         return found
 
     def state(self, key: Any) -> State:
@@ -117,7 +104,7 @@ class Bank:
         slot = self._find([key])[0]
         if slot == UNKNOWN:
             raise KeyError(f"{key!r} is not among the {len(self)} keys of this bank")
-        return jax.tree.map(lambda leaf: leaf[0], self._states(np.array([slot])))
+        return self._states.at(slot)
 
     def keys(self) -> Any:
         """All keys, as an array, in the order in which their slots were given to them."""
@@ -155,8 +142,9 @@ class Bank:
             odd = next(key for key in keys.tolist() if not isinstance(key, str))
             raise ValueError(f"key {odd!r} cannot be kept in a file; give whole numbers or strings as keys")
         used = slice(len(self))
-        leaves = named_leaves(jax.tree.map(lambda leaf: leaf[used], self._table))
-        write(file, "bank", {"capacity": self.capacity, "keys": keys, "last": self._last[used], **leaves})
+        last = self._last[used] if self.forgets else np.arange(len(self))  # as they came
+        leaves = named_leaves(self._states.at(used))
+        write(file, "bank", {"capacity": self.capacity, "keys": keys, "last": last, **leaves})
 
     @classmethod
     def load(cls, source: Source, learner: Learner, capacity: int | None = None, forgets: bool = False) -> "Bank":
@@ -173,11 +161,12 @@ class Bank:
             )
         saved.pop("capacity", None)
         if len(keys):
-            states = matching(source, saved, bank._start, len(keys))
+            bank._states.put(slice(len(keys)), matching(source, saved, bank._states.start, len(keys)))
             bank._keys = keys_like(keys, bank.capacity)
             bank._keys.enter(bank._keys.read(keys), np.arange(len(keys)))
-            jax.tree.map(lambda table, rows: table.__setitem__(slice(len(keys)), rows), bank._table, states)
-            bank._last[: len(keys)], bank._used, bank._seen = last, len(keys), int(last.max()) + 1
+            bank._used, bank._seen = len(keys), int(last.max()) + 1
+            if forgets:
+                bank._last[: len(keys)] = last
         return bank
 
     def _find(self, keys: Any) -> Slots:
@@ -185,20 +174,32 @@ class Bank:
             return np.full(len(keys), UNKNOWN, np.int64)
         return self._keys.find(self._keys.read(keys))
 
-    def _placed(self, keys: Any, samples: int) -> Slots:
-        """The slot of each sample's key; new keys are given one."""
+    def _placed(self, keys: Any, samples: int) -> Iterator[Slots]:
+        """The slots of the samples' keys, part after part; new keys are given one."""
         memory = keys_like(keys, self.capacity) if self._keys is None else self._keys
         read = memory.read(keys)
         if len(read) != samples:
             raise ValueError(f"there are {len(read)} keys and {samples} samples; give a key for each sample")
+        parts: list[Slots] = []
+        for begin in range(0, samples, _PART):
+            part = read[begin : begin + _PART]
+            slots = memory.find(part)
+            if slots.min() == UNKNOWN:
+                self._enter(memory, read)
+                slots = memory.find(part)
+            parts.append(slots)
+            yield slots
+        if self.forgets:
+            self._last[np.concatenate(parts)] = np.arange(self._seen, self._seen + samples)  # of equals, the last stays
+        self._seen += samples
+
+    def _enter(self, memory: Keys, read: Any) -> None:
+        """Give room to those of a batch's keys that are new."""
         slots = memory.find(read)
         new = np.flatnonzero(slots == UNKNOWN)
-        if len(new):
-            fresh = memory.unique([read[i] for i in new] if isinstance(read, list) else read[new])
-            memory.enter(fresh, self._room(memory, slots[slots != UNKNOWN], len(fresh)))
-            slots = memory.find(read)
+        fresh = memory.unique([read[i] for i in new] if isinstance(read, list) else read[new])
+        memory.enter(fresh, self._room(memory, slots[slots != UNKNOWN], len(fresh)))
         self._keys = memory
-        return slots
 
     def _room(self, memory: Keys, busy: Slots, wanted: int) -> Slots:
         """Slots for new keys, at their start: unused ones, and those of the keys that were silent for longest."""
@@ -221,59 +222,26 @@ class Bank:
             memory.leave(silent)
             fresh = np.concatenate([fresh, silent])
         self._used += wanted - short
-        for table, start in zip(jax.tree.leaves(self._table), jax.tree.leaves(self._start), strict=True):
-            table[fresh] = start
+        self._states.put(fresh, self._states.start)
         return fresh
 
-    def _states(self, slots: Slots) -> State:
-        return jax.tree.map(lambda leaf: leaf[slots], self._table)
+    def _learned(
+        self, placed: Iterable[Slots], samples: Any, seen: Mask | None, length: int
+    ) -> Iterator[tuple[Block, Steps]]:
+        """Go through so many samples, from the states of their keys and back into them.
 
-    def _learned(self, slots: Slots, samples: Any, seen: Mask | None) -> Iterator[tuple[Block, Steps]]:
-        """Go through the samples, from the states of their keys and back into them.
-
-        All blocks of a list are begun before any is waited for, so that several cores can work; and while they are
-        computed, those to come are found, and what those before gave is put away.
+        All blocks of a turn are begun before any is waited for: while they are computed, the keys of those to come are
+        found, and what those before gave is put away. Nor is any state changed before all keys have found room.
         """
         begun: list[tuple[Block, Trace]] = []
-        for blocks in chain(turns(slots, self._last, self._seen, self._size), [[]]):
-            ended = [(block, self._ended(block, trace)) for block, trace in begun]
-            with double():
-                begun = [(block, self._begun(block, samples, seen)) for block in blocks]
-            yield from ended
-
-    def _begun(self, block: Block, samples: Any, seen: Mask | None) -> Trace:
-        slots, at = block.padded()
-        there = at >= 0
-        mask = None if block.steps == 1 and seen is None else there if seen is None else there & seen[at]
-        xs = jax.tree.map(lambda part: part.take(at, axis=0), samples)
-        rows = [
-            items.take(slots).view(part.dtype).reshape(len(slots), *part.shape[1:])
-            for items, part in zip(self._items, self._rows, strict=True)
-        ]
-        return _through(self._packing)(self._learner, xs, rows, mask)
-
-    def _ended(self, block: Block, trace: Trace) -> Steps:
-        for items, new in zip(self._items, jax.tree.leaves(trace.state), strict=True):
-            items[block.slots] = _items(np.asarray(new))[: len(block.slots)]
-        parts: Any = (trace.estimate, trace.surprise, trace.rate, trace.change)
-        return Steps(*jax.tree.map(np.asarray, parts))
-
-
-def _items(rows: Any) -> Any:
-    """Each row as one item, which NumPy copies from place to place ten times as fast."""
-    size = rows.dtype.itemsize * math.prod(rows.shape[1:])
-    return np.ascontiguousarray(rows).reshape(len(rows), -1).view(f"V{size}")[:, 0] if size else rows
-
-
-@cache
-def _through(packing: Packing) -> Callable[..., Trace]:
-    """A compiled loop for all banks whose states are packed alike; the last state stays packed."""
-
-    def one(learner: Learner, xs: Any, rows: list[Any], seen: Any) -> Trace:
-        trace = scan(learner, xs, packing.unpack(rows[0], rows[1:]), seen)
-        return trace._replace(state=packing.pack(trace.state))
-
-    return jax.jit(jax.vmap(one, in_axes=(None, 0, 0, 0)), compiler_options=OPTIONS)
+        rounds = groupby(self._turns.of(placed, length), key=lambda block: block.turn)
+        for blocks in chain((blocks for _, blocks in rounds), [[]]):
+            for block, trace in begun:
+                self._states.end(block, trace)
+            ended, begun = begun, [(block, self._states.begin(block, samples, seen)) for block in blocks]
+            for block, trace in ended:
+                parts: Any = (trace.estimate, trace.surprise, trace.rate, trace.change)
+                yield block, Steps(*jax.tree.map(np.asarray, parts))
 
 
 def _like(steps: Steps, samples: int) -> Steps:
@@ -283,7 +251,6 @@ def _like(steps: Steps, samples: int) -> Steps:
 
 def _put(found: Steps, block: Block, steps: Steps) -> None:
     """What a block gave, to where its samples came from."""
-    keys, length = block.at.shape
-    there = np.s_[:, 0] if length == 1 else block.at >= 0
+    there: Any = np.s_[:, 0] if block.at.shape[1] == 1 else block.at >= 0
     for out, part in zip(jax.tree.leaves(found), jax.tree.leaves(steps), strict=True):
-        out[block.at[there]] = part[:keys, :length][there]
+        out[block.at[there]] = np.asarray(part)[: len(block.at)][there]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 Slots = NDArray[np.int64]
 UNKNOWN = -1
-_FREE, _LEFT = -1, -2  # places of the table: never taken, and given up
+_FREE, _LEFT = UNKNOWN, -2  # places of the table: never taken, and given up
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio
 
 
@@ -66,19 +66,18 @@ class WholeNumbers:
 
     def find(self, keys: NDArray[np.int64]) -> Slots:
         place = self._places(keys)
-        found, further = self._look(keys, place)
-        left = np.arange(len(keys))
-        while len(further):  # another key is there: look on
-            keys, place = keys.take(further), self._next(place.take(further))
-            left = left.take(further)
-            found[left], further = self._look(keys, place)
+        found = self._table.take(place).astype(np.int64)
+        left, step = self._astray(found, keys), 1
+        while len(left):
+            place[left] = self._on(place[left], step)
+            found[left] = self._table.take(place[left])
+            left, step = left.take(self._astray(found[left], keys[left])), step + 1
         return found
 
-    def _look(self, keys: NDArray[np.int64], place: Slots) -> tuple[Slots, Slots]:
-        """The slots of keys that are just there, and which may be elsewhere."""
-        slot = self._table.take(place)
-        same = (self._keys.take(slot, mode="clip") == keys) & (slot >= 0)
-        return np.where(same, slot, np.int64(UNKNOWN)), np.flatnonzero((slot != _FREE) & ~same)
+    def _astray(self, slots: Slots, keys: NDArray[np.int64]) -> Slots:
+        """Which keys are not in these slots, but may be elsewhere."""
+        others = (self._keys.take(slots, mode="clip") != keys) | (slots < 0)
+        return np.flatnonzero(others & (slots != _FREE))
 
     def unique(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         values, first = np.unique(keys, return_index=True)
@@ -93,20 +92,20 @@ class WholeNumbers:
         self._take(slots)
 
     def leave(self, slots: Slots) -> None:
-        place, wanted = self._places(self._keys[slots]), slots
-        while len(wanted):
-            here = self._table[place] == wanted
+        place, step = self._places(self._keys[slots]), 1
+        while len(slots):
+            here = self._table[place] == slots
             self._table[place[here]] = _LEFT
-            place, wanted = self._next(place[~here]), wanted[~here]
+            place, slots, step = self._on(place[~here], step), slots[~here], step + 1
 
     def _take(self, slots: Slots) -> None:
         self._taken += len(slots)
-        place = self._places(self._keys[slots])
+        place, step = self._places(self._keys[slots]), 1
         while len(slots):
             free = self._table[place] < 0
             self._table[place[free]] = slots[free]
             lost = self._table[place] != slots  # to another key that wanted the same place
-            place, slots = self._next(place[lost]), slots[lost]
+            place, slots, step = self._on(place[lost], step), slots[lost], step + 1
 
     def at(self, slots: Slots) -> NDArray[np.int64]:
         return self._keys[slots]
@@ -114,8 +113,9 @@ class WholeNumbers:
     def _places(self, keys: NDArray[np.int64]) -> Slots:
         return ((keys.view(np.uint64) * _SPREAD) >> np.uint64(64 - self._bits)).view(np.int64)
 
-    def _next(self, place: Slots) -> Slots:
-        return (place + 1) & (len(self._table) - 1)
+    def _on(self, place: Slots, step: int) -> Slots:
+        """Where to look next: steps that grow by one come to every place, and soon leave a crowd behind."""
+        return (place + step) & (len(self._table) - 1)
 
 
 class Names:

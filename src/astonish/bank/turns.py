@@ -1,74 +1,94 @@
 """In which order are samples learned from, when many keys learn at once and each must see its own in turn?
 
-Samples of different keys are learned from side by side. Where a few keys have many samples left, they go through them
-in a loop instead, still side by side.
+First samples of different keys are learned from side by side. What follows of a key is gone through in a loop; keys
+with about as many samples left go through their loops together, so that few wait for others.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Whole = NDArray[np.int64]
-TILES = (64, 512, 4096, 8192, 32768)  # numbers of keys for which programs are compiled
-_AT_ONCE = 2**16  # numbers of states that a core's own memory holds, with what is made of them
-LOOPS = ((8, 512), (64, 64))  # keys and samples of each,
-_WORTH = 16  # where there are more samples to come than these
+TILES = (64, 512, 4096, 8192, 16384)  # numbers of keys, and
+LOOPS = (1, 4, 16, 64, 512)  # numbers of samples of each, for which programs are compiled
+_STATES = 2**16  # numbers in the states of a program: what a core's own memory holds, with what is made of them
+_SAMPLES = 2**20  # in a program
+_LAST = np.iinfo(np.int32).max
 
 
 class Block(NamedTuple):
-    """Samples to learn from at once. slots: one per key. at: where each key's samples are, in turn, -1 behind its last.
+    """Samples to learn from at once, in a program for so many `keys`.
 
-    Neither is padded to the sizes in which blocks are computed, (`keys`, `steps`).
+    turn: blocks of one turn may be learned from side by side, those of the next need what became of them.
+    slots: one for each key. at: where each key's samples are, in turn, -1 behind its last. Neither is filled up.
     """
 
+    turn: int
     slots: Whole
     at: Whole
     keys: int
-    steps: int
-
-    def padded(self) -> tuple[Whole, Whole]:
-        """Slots and places in full size: any slot for keys, and -1 for samples, that are not there."""
-        if self.at.shape == (self.keys, self.steps):
-            return self.slots, self.at
-        slots, at = np.zeros(self.keys, np.int64), np.full((self.keys, self.steps), -1)
-        slots[: len(self.slots)] = self.slots
-        at[: self.at.shape[0], : self.at.shape[1]] = self.at
-        return slots, at
 
 
-def turns(slots: Whole, marks: Whole, now: int = 0, size: int = 1) -> Iterator[list[Block]]:
-    """Blocks that may be learned from side by side, list after list.
+class Turns:
+    """Finds the order.
 
-    slots: the slot of each sample's key. marks: room to write a number at each slot; there is then the number of its
-    first sample, counted from `now`. size: of a state.
+    capacity: slots there are. size: numbers in a state.
 
-    >>> [[block.at.tolist() for block in blocks] for blocks in turns(np.array([1, 0, 1, 1]), np.zeros(2, int))]
-    [[[[0], [1]]], [[[2]]], [[[3]]]]
+    >>> [block.at.tolist() for block in Turns(capacity=2).of([np.array([1, 0, 1])], samples=3)]
+    [[[0], [1]], [[2]]]
     """
-    number = np.arange(now, now + len(slots))
-    marks[slots[::-1]] = number[::-1]  # of equal slots, the first sample is written last
-    first = marks.take(slots) == number
-    at = np.flatnonzero(first)
-    yield list(_tiles(slots.take(at), at[:, None], size))
-    if len(at) < len(slots):
-        yield from _later(slots, np.flatnonzero(~first), size)
 
+    def __init__(self, capacity: int, size: int = 1) -> None:
+        self._marks = np.zeros(capacity, np.int32)  # the number of the last sample of each slot
+        self._next = 1
+        self._size = size
 
-def _later(slots: Whole, rest: Whole, size: int) -> Iterator[list[Block]]:
-    """Second and later samples of keys: those with most samples first."""
-    order, starts, counts = _sorted(slots[rest])
-    done, most = 0, int(counts[0])
-    while done < most:
-        width = int(np.searchsorted(-counts, -done))  # how many keys have more samples than that
-        loops = LOOPS if most - done > _WORTH else ()
-        keys, steps = next((loop for loop in loops if width <= loop[0]), (0, 1))
-        at = _through(starts[:width], counts[:width], done, steps)
-        found = np.where(at < 0, -1, rest[order[at]])
-        who = slots[found[:, 0]]
-        yield [Block(who, found, keys, steps)] if keys else list(_tiles(who, found, size))
-        done += steps
+    @property
+    def nbytes(self) -> int:
+        return self._marks.nbytes
+
+    def of(self, parts: Iterable[Whole], samples: int) -> Iterator[Block]:
+        """Blocks of so many samples, turn after turn; none is kept back that can be told from the parts seen so far.
+
+        parts: the slots of the samples' keys, part after part.
+        """
+        if self._next + samples > _LAST:
+            self._marks[:], self._next = 0, 1
+        begin, self._next = self._next, self._next + samples
+        start = begin
+        later: list[tuple[Whole, Whole]] = []
+        for slots in parts:
+            number = np.arange(start, start + len(slots), dtype=np.int32)
+            first = self._marks.take(slots) < begin
+            self._marks[slots[::-1]] = number[::-1]  # of equal slots, the first sample is written last
+            first &= self._marks.take(slots) == number
+            at, rest = np.flatnonzero(first), np.flatnonzero(~first)
+            yield from self._tiles(0, slots.take(at), (at + (start - begin))[:, None])
+            later.append((slots.take(rest), rest + (start - begin)))
+            start += len(slots)
+        yield from self._loops(*(np.concatenate(column) for column in zip(*later, strict=True)))
+
+    def _loops(self, slots: Whole, at: Whole) -> Iterator[Block]:
+        """Second and later samples of keys: those with most of them first."""
+        order, starts, counts = _sorted(slots)
+        slots, at = slots[order], at[order]
+        for turn, done in enumerate(range(0, int(counts.max(initial=0)), LOOPS[-1]), 1):
+            left = np.minimum(counts - done, LOOPS[-1])
+            for shorter, steps in reversed(list(zip((0, *LOOPS), LOOPS, strict=False))):
+                keys = slice(*np.searchsorted(-left, [-steps, -shorter]))
+                ahead = np.arange(steps)
+                found = at.take(starts[keys, None] + done + ahead, mode="clip")
+                found[ahead >= left[keys, None]] = -1
+                yield from self._tiles(turn, slots[starts[keys]], found)
+
+    def _tiles(self, turn: int, slots: Whole, at: Whole) -> Iterator[Block]:
+        steps = at.shape[1]
+        sizes = [keys for keys in TILES if keys * self._size <= _STATES and keys * steps <= _SAMPLES] or TILES[:1]
+        for begin in range(0, len(slots), sizes[-1]):
+            part: Any = slice(begin, begin + sizes[-1])
+            yield Block(turn, slots[part], at[part], next(keys for keys in sizes if keys >= len(slots[part])))
 
 
 def _sorted(slots: Whole) -> tuple[Whole, Whole, Whole]:
@@ -78,15 +98,3 @@ def _sorted(slots: Whole) -> tuple[Whole, Whole, Whole]:
     counts = np.diff(starts, append=len(slots))
     by_count = np.argsort(-counts, kind="stable")
     return order, starts[by_count], counts[by_count]
-
-
-def _through(starts: Whole, counts: Whole, done: int, steps: int) -> Whole:
-    ahead = done + np.arange(min(steps, int(counts[0]) - done))
-    return np.where(ahead < counts[:, None], starts[:, None] + ahead, -1)
-
-
-def _tiles(who: Whole, at: Whole, size: int) -> Iterator[Block]:
-    tiles = [tile for tile in TILES if tile * size <= _AT_ONCE] or TILES[:1]
-    for begin in range(0, len(who), tiles[-1]):
-        part: Any = slice(begin, begin + tiles[-1])
-        yield Block(who[part], at[part], next(tile for tile in tiles if len(who[part]) <= tile), 1)

@@ -1,0 +1,105 @@
+"""How are the states of many keys held, and how do many of them take a step at once?"""
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import jax
+import numpy as np
+
+from astonish.bank.keys import Slots
+from astonish.bank.turns import Block
+from astonish.domain import Numbers
+from astonish.learner import Learner, State, Trace, scan
+from astonish.packing import Packing
+from astonish.precision import as_double, double
+from astonish.run import OPTIONS
+from astonish.samples import Mask
+
+_ALIGNED = 64  # bytes: arrays that begin at a multiple are read where they are, others are copied first
+_estimates = jax.jit(jax.vmap(lambda learner, state: learner.estimate(state), in_axes=(None, 0)))
+
+
+class States:
+    """A state in each slot, in flat arrays. start: the learner's before its first sample. table: all, by name."""
+
+    def __init__(self, learner: Learner, capacity: int) -> None:
+        with double():
+            self._learner = jax.device_put(as_double(learner))
+            self.start = as_double(learner.init())
+            self.start_estimate = np.asarray(learner.estimate(self.start), np.float64)
+            self._packing = Packing.of(self.start)
+            small, large = jax.tree.map(np.asarray, self._packing.pack(self.start))
+        self._rows = [np.empty((capacity, *part.shape), part.dtype) for part in (small, *large)]
+        self._items = [_items(part) for part in self._rows]
+        self.table = self._packing.unpack(self._rows[0], self._rows[1:])
+
+    @property
+    def size(self) -> int:
+        """How many numbers are in a state."""
+        return sum(math.prod(part.shape[1:]) for part in self._rows)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(part.nbytes for part in self._rows)
+
+    def at(self, slots: Slots | slice) -> State:
+        """The states in these slots."""
+        return jax.tree.map(lambda leaf: leaf[slots], self.table)
+
+    def put(self, slots: Slots | slice, states: State) -> None:
+        """Put states there: one in each slot, or one and the same in all."""
+        jax.tree.map(lambda leaf, new: leaf.__setitem__(slots, new), self.table, states)
+
+    def estimates(self, slots: Slots) -> Numbers:
+        """What the learner would answer from each of these states."""
+        with double():
+            return np.asarray(_estimates(self._learner, self.at(slots)))
+
+    def begin(self, block: Block, samples: Any, seen: Mask | None) -> Trace:
+        """Set out to learn from a block. What it gives can be waited for; the states stay as they are until `end`."""
+        xs = jax.tree.map(lambda column: _taken(column, block.at, block.keys), samples)
+        rows = [
+            _taken(items, block.slots, block.keys).view(part.dtype).reshape(block.keys, *part.shape[1:])
+            for items, part in zip(self._items, self._rows, strict=True)
+        ]
+        mask = None
+        if seen is not None or block.at.shape[1] > 1:
+            mask = np.zeros((block.keys, block.at.shape[1]), bool)
+            mask[: len(block.at)] = block.at >= 0 if seen is None else (block.at >= 0) & seen[block.at]
+        with double():
+            return _through(self._packing)(self._learner, xs, rows, mask)
+
+    def end(self, block: Block, trace: Trace) -> None:
+        """Wait for a block, and put the states that it led to where they belong."""
+        for items, new in zip(self._items, jax.tree.leaves(trace.state), strict=True):
+            items[block.slots] = _items(np.asarray(new))[: len(block.slots)]
+
+
+@cache
+def _through(packing: Packing) -> Callable[..., Trace]:
+    """A compiled loop for all banks whose states are packed alike; the last state stays packed."""
+
+    def one(learner: Learner, xs: Any, rows: list[Any], seen: Any) -> Trace:
+        trace = scan(learner, xs, packing.unpack(rows[0], rows[1:]), seen)
+        return trace._replace(state=packing.pack(trace.state))
+
+    return jax.jit(jax.vmap(one, in_axes=(None, 0, 0, 0)), compiler_options=OPTIONS)
+
+
+def _items(rows: Any) -> Any:
+    """Each row as one item, which NumPy copies from place to place ten times as fast."""
+    size = rows.dtype.itemsize * math.prod(rows.shape[1:])
+    return np.ascontiguousarray(rows).reshape(len(rows), -1).view(f"V{size}")[:, 0] if size else rows
+
+
+def _taken(column: Any, at: Any, length: int) -> Any:
+    """What is at these places, filled up to this length with copies of the first."""
+    shape = (length, *at.shape[1:], *column.shape[1:])
+    room = np.empty(math.prod(shape) * column.dtype.itemsize + _ALIGNED, np.uint8)
+    begin = -room.__array_interface__["data"][0] % _ALIGNED
+    taken = room[begin : begin + len(room) - _ALIGNED].view(column.dtype).reshape(shape)
+    column.take(at, axis=0, out=taken[: len(at)], mode="clip")
+    taken[len(at) :] = taken[0]
+    return taken
