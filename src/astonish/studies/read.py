@@ -9,7 +9,7 @@ from typing import Any
 
 from astonish.sweep import Study
 
-KINDS = ("gaussian", "maze", "recovery", "figure8")  # a module each, imported when it is wanted
+KINDS = ("gaussian", "maze", "recovery", "models", "figure8")  # a module each, imported when it is wanted
 _EXAMPLE = '[[learner]] with name = "smile" and perhaps m = [0.03, 0.1]'
 
 

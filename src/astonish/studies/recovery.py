@@ -9,6 +9,7 @@ from astonish.studies.gaussian import WHOLE, WORLD, episodes, learner_of
 from astonish.studies.grid import Words, checked, spanned
 from astonish.studies.summary import by_setting
 from astonish.sweep import Result, Setting, Study
+from astonish.table import Trials
 
 DESIGN = {
     "trials": (200, WHOLE),
@@ -31,15 +32,19 @@ def study(world: Words, learners: Sequence[Words]) -> Study:
 
 def compute(setting: Setting) -> Result:
     """For each free parameter the columns of `Recovery.summary`."""
-    world = episodes({**setting, "episodes": setting["participants"], "steps": setting["trials"]})
-    model = Model(learner_of(setting, DESIGN), Estimate(setting["response_noise"]))
-    found = recover_parameters(
-        model,
-        planned(world, before=False),
-        [*FREE[setting["learner"]], "response.noise"],
-        participants=setting["participants"],
-        starts=setting["starts"],
-        seed=setting["seed"],
-    )
-    table = found.summary()
+    model, free = candidate(setting)
+    about = {word: setting[word] for word in ("participants", "starts", "seed")}
+    table = recover_parameters(model, designed(setting), free, **about).summary()
     return {f"{name}.{column}": float(table.loc[name, column]) for name in table.index for column in table.columns}
+
+
+def designed(setting: Setting) -> Trials:
+    """The trials that participants would go through."""
+    world = episodes({**setting, "episodes": setting["participants"], "steps": setting["trials"]})
+    return planned(world, before=False)
+
+
+def candidate(setting: Setting) -> tuple[Model, list[str]]:
+    """The model of a setting, and its free parameters."""
+    model = Model(learner_of(setting, DESIGN), Estimate(setting["response_noise"]))
+    return model, [*FREE[setting["learner"]], "response.noise"]

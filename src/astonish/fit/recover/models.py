@@ -1,6 +1,6 @@
 """Would we choose the right model if we knew it?"""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,7 +67,8 @@ class Confusion:
 
         chosen = self.chosen(criterion)
         counts = crosstab(chosen["simulated"], chosen["chosen"])
-        return counts.reindex(index=list(self.names), columns=list(self.names), fill_value=0)
+        true = [name for name in self.names if name in set(self.table["simulated"])]
+        return counts.reindex(index=true, columns=list(self.names), fill_value=0)
 
 
 def recover_models(
@@ -75,6 +76,7 @@ def recover_models(
     trials: Trials,
     *,
     participants: int = 100,
+    simulated: Iterable[str] | None = None,
     truth: Mapping[str, Any] | None = None,
     spread: Mapping[str, Mapping[str, float]] | None = None,
     seed: int = 0,
@@ -85,26 +87,32 @@ def recover_models(
     """Simulate participants with each model, fit all models to each of them, and see which would be chosen.
 
     models: by name, each with the names of its free parameters. participants: so many are simulated with each.
+    simulated: the names of the models to simulate with; all, if left out. Participants are the same either way.
     truth, spread: by the name of the model, what `recover_parameters` takes. starts, keep, told: as for `fit`.
     """
     free = {name: tuple(names) for name, (_, names) in models.items()}
-    _check(models, trials, {"truth": truth or {}, "spread": spread or {}})
+    true = list(models if simulated is None else simulated)
+    _check(models, trials, {"simulated": dict.fromkeys(true), "truth": truth or {}, "spread": spread or {}})
     groups = []
     for k, (name, (model, _)) in enumerate(models.items()):
-        drawn_from = (truth or {}).get(name), (spread or {}).get(name)
-        groups.append(known_people(model, trials, Space.of(model, free[name]), participants, *drawn_from, seed, k)[0])
-    together = repeated(groups[0], participants * len(models))
+        if name in true:
+            space, about = Space.of(model, free[name]), ((truth or {}).get(name), (spread or {}).get(name))
+            groups.append(known_people(model, trials, space, participants, *about, seed, k)[0])
+    together = repeated(groups[0], participants * len(groups))
     everyone = answered(together, np.concatenate([group.responses for group in groups]))
     fits = {
         name: fit(model, everyone, free[name], starts=starts, seed=seed, keep=keep, told=in_all(told, k, len(models)))
         for k, (name, (model, _)) in enumerate(models.items())
     }
-    return Confusion(tuple(models), _table(fits, everyone.subjects, participants))
+    names = [name for name in models if name in true]
+    return Confusion(tuple(models), _table(fits, names, everyone.subjects, participants))
 
 
 def _check(models: Mapping[str, Any], trials: Trials, said: Mapping[str, Mapping[str, Any]]) -> None:
     if len(models) < 2:
         raise ValueError(f"there are {len(models)} models to choose from; give at least two, by name")
+    if not said["simulated"]:
+        raise ValueError("simulated = [] names no model; give at least one of them, or leave it out")
     for word, by_name in said.items():
         unknown = [name for name in by_name if name not in models]
         if unknown:
@@ -119,12 +127,11 @@ def _check(models: Mapping[str, Any], trials: Trials, said: Mapping[str, Mapping
             )
 
 
-def _table(fits: Mapping[str, Fit], participants: tuple[str, ...], each: int) -> "DataFrame":
-    """Of the participants whom all models could be fitted to."""
+def _table(fits: Mapping[str, Fit], true: Sequence[str], participants: tuple[str, ...], each: int) -> "DataFrame":
+    """Of the participants whom all models could be fitted to. true: who simulated them, so many by each."""
     from pandas import DataFrame, concat
 
-    names = list(fits)
-    source = {who: names[k // each] for k, who in enumerate(participants)}
+    source = {who: true[k // each] for k, who in enumerate(participants)}
     parts = [
         DataFrame({
             "participant": list(found.trials.subjects),
