@@ -20,9 +20,11 @@ from pandas import DataFrame, read_csv
 
 from astonish import Delta, Gaussian, Smile, run
 from astonish.commands.sweep import sweep as command
+from astonish.fit import recover_models
 from astonish.studies import read_study
 from astonish.studies.gaussian import compute as gaussian_errors
 from astonish.studies.gaussian import episodes
+from astonish.studies.recovery import candidate, designed
 from astonish.sweep import Study, Together, batches, engines, folder, local_cluster, made, results, run_sweep
 from astonish.sweep import run as running
 from astonish.sweep import work as work_module
@@ -384,6 +386,12 @@ def test_a_scheduler_out_of_reach_is_said(
     assert "address" in told
 
 
+def test_a_finished_sweep_needs_no_scheduler(tmp_path: Path) -> None:
+    study = seeds(3)
+    finished = run_sweep(study, tmp_path).results
+    assert run_sweep(study, tmp_path, engines.scheduler("tcp://127.0.0.1:9")).results.keys() == finished.keys()
+
+
 @pytest.mark.parametrize("where", ["results", "folder"])
 def test_a_full_disk_loses_nothing_that_was_finished(
     where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -459,6 +467,16 @@ def test_somebody_elses_folder_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
 
 
+def test_two_commands_on_one_folder_are_one_too_many(tmp_path: Path) -> None:
+    def meanwhile(setting: Any) -> dict[str, Any]:
+        with pytest.raises(ValueError, match="another sweep is at work in"):
+            run_sweep(seeds(2), tmp_path)
+        return draw(setting)
+
+    assert not run_sweep(seeds(2, meanwhile), tmp_path).failed
+    assert len(run_sweep(seeds(2, meanwhile), tmp_path).results) == 2  # once it has ended, the next may begin
+
+
 @pytest.mark.parametrize("name", ["", "/a", "a/", "../a", "a/../b", "a b", ".a", "a//b", "x" * 201, "ä", "a\n"])
 def test_names_that_are_no_names_of_files_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="cannot name a setting; give letters"):
@@ -498,6 +516,8 @@ def test_settings_are_plain(value: Any) -> None:
         ("[study]\nkind = 'figure8'\nquick = 1", "quick = 1 is not known; give true or false"),
         ("[study]\nkind = 'figure8'\nseed = [1, 2]", "are several"),
         ("[studies]\nkind = 'maze'", "'studies' is not known here"),
+        ("[study]\nkind = 'models'\n[[learner]]\nname = 'delta'", "there is one learner, and one is to be chosen"),
+        ("[study]\nkind = 'models'" + 2 * "\n[[learner]]\nname = 'delta'", "delta is named twice"),
     ],
 )
 def test_mistakes_in_a_file_are_said(text: str, says: str, tmp_path: Path) -> None:
@@ -601,6 +621,23 @@ def test_recovery_is_a_study(tmp_path: Path) -> None:
     table: DataFrame = run_sweep(read_study(_study_file(tmp_path, words))).table()
     assert table["rate.participants"].tolist() == [4]
     assert table["noise.correlation"].between(-1, 1).all()
+
+
+def test_model_recovery_is_a_study(tmp_path: Path) -> None:
+    words = "[study]\nkind = 'models'\ntrials = 30\nparticipants = 4\nstarts = 1"
+    learners = "\n[[learner]]\nname = 'delta'\n[[learner]]\nname = 'leaky'\nkeep = [0.7, 0.9]"
+    study = read_study(_study_file(tmp_path, words + learners))
+    table = run_sweep(study).table().set_index("setting")
+    assert list(table["learner"]) == ["delta", "leaky", "leaky"]
+    settings = [{word: x for word, x in setting.items() if word != "rivals"} for setting in study.settings.values()]
+    whole = recover_models(
+        {setting["learner"]: candidate(setting) for setting in settings[:2]},
+        designed(settings[0]),
+        participants=4,
+        starts=1,
+        seed=1,
+    ).matrix()
+    np.testing.assert_array_equal(table.iloc[:2][["chosen.delta", "chosen.leaky"]], whole)
 
 
 def test_what_went_wrong_is_told_in_a_line() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from astonish.commands import leave
@@ -23,16 +23,17 @@ def sweep(
         if address is not None and workers is not None:
             raise ValueError("--scheduler and --local-cluster are two engines; give one")
         study = read_study(file)
-        with _engine(address, workers) as executor, progress(file.stem) as told:
-            found = run_sweep(study, folder, executor, at_once=at_once, anew=anew, told=told, say=say)
+        with progress(file.stem) as told:
+            engine = _engine(address, workers)
+            found = run_sweep(study, folder, engine, at_once=at_once, anew=anew, told=told, say=say)
         answer.code = _failures(found.failed, folder) if found.failed else _summary(found, folder)
     return answer.code
 
 
-def _engine(address: str | None, workers: int | None) -> AbstractContextManager[Executor | None]:
+def _engine(address: str | None, workers: int | None) -> AbstractContextManager[Executor] | None:
     if address is not None:
         return scheduler(address, say)
-    return nullcontext() if workers is None else local_cluster(workers)
+    return None if workers is None else local_cluster(workers)
 
 
 def _failures(failed: Mapping[str, str], folder: Path) -> int:

@@ -6,11 +6,12 @@ next run), and `manifest.json` says what the study is, and what computed it.
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from astonish.files import whole
+from astonish.files import alone, whole
 from astonish.sweep.made import Made, device, fingerprint, place, versions
 from astonish.sweep.results import Kept, load, save
 from astonish.sweep.study import Result, Study
@@ -27,12 +28,20 @@ class Folder:
         self.made = {**versions(), "study": fingerprint(study.compute)}
         self.place: tuple[str, int] | None = None  # device and episodes at once of the results that there are
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep others out for a while."""
+        self._check_manifest()
+        with alone(self.path) as free:
+            if not free:
+                raise ValueError(f"another sweep is at work in {self.path}; wait for its end, or give another folder")
+            yield
+
     def open(self, anew: bool) -> tuple[dict[str, Result], list[str]]:
         """The results that are finished, and what is to be said about others.
 
         anew: results of other settings, or of other code, are computed anew; else they are refused, and left alone.
         """
-        self._check_manifest()
         for leftover in self.path.glob("results/**/.*.npz.*"):  # what a killed run left
             leftover.unlink()
         results, damaged, stale = self._read()

@@ -19,6 +19,8 @@ from astonish.sweep.work import Answer, Task, work
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+Engine = Executor | AbstractContextManager[Executor]
+
 
 @dataclass(frozen=True)
 class Sweep:
@@ -39,7 +41,7 @@ class Sweep:
 def run_sweep(
     study: Study,
     folder: Path | str | None = None,
-    executor: Executor | None = None,
+    executor: Engine | None = None,
     *,
     at_once: int | None = None,
     anew: bool = False,
@@ -49,8 +51,9 @@ def run_sweep(
     """Compute whatever is not finished yet, and give all results.
 
     folder: where results are kept, each as soon as it is there; the same call goes on from them. Nowhere if left out.
-    executor: who computes: any `concurrent.futures.Executor`, such as those of `engines`; threads of this machine if
-    left out. Results are the same to the last digit, whoever computes them on the same kind of device.
+    executor: who computes: any `concurrent.futures.Executor`, or a context that lends one, such as `scheduler` and
+    `local_cluster`, which is entered if there is anything to compute; threads of this machine if left out. Results are
+    the same to the last digit, whoever computes them on the same kind of device.
     at_once: how many episodes an accelerator computes in one call; if left out, as many as fill the one that is here.
     To be said for workers of an executor that have one; a processor computes settings one by one in any case.
     anew: results of other settings or of other code are computed anew; else they are refused.
@@ -63,23 +66,27 @@ def run_sweep(
     if at_once is not None:
         at_once = int(Domain(1, whole=True).check("at_once", at_once))
     keeper = None if folder is None else Folder(Path(folder), study)
-    results, sentences = ({}, []) if keeper is None else keeper.open(anew)
-    for sentence in sentences:
-        (say or print)(sentence)
-    names = [name for name in study.settings if name not in results]
-    course = _Course(study, keeper, results, told or (lambda _: None))
-    if not names:
-        return course.end("none")
+    with nullcontext() if keeper is None else keeper.held():
+        results, sentences = ({}, []) if keeper is None else keeper.open(anew)
+        for sentence in sentences:
+            (say or print)(sentence)
+        course = _Course(study, keeper, results, told or (lambda _: None))
+        names = [name for name in study.settings if name not in results]
+        return _computed(course, names, executor, at_once) if names else course.end("none")
+
+
+def _computed(course: "_Course", names: list[str], executor: Engine | None, at_once: int | None) -> Sweep:
+    """The sweep, once these settings, which are not finished yet, are computed."""
+    study, keeper = course.study, course.keeper
     at_once = _size(study, keeper, executor, at_once)
-    pool: AbstractContextManager[Executor] = threads() if executor is None else nullcontext(executor)
-    with pool as engine:
+    with nullcontext(executor) if isinstance(executor, Executor) else executor or threads() as engine:
         if keeper is not None:
             keeper.describe(type(engine).__name__, {})
         course.run(engine, batches(study, names, at_once), at_once)
         return course.end(type(engine).__name__)
 
 
-def _size(study: Study, keeper: Folder | None, executor: Executor | None, at_once: int | None) -> int:
+def _size(study: Study, keeper: Folder | None, executor: Engine | None, at_once: int | None) -> int:
     """How many episodes there are in a call: as was said, as it was begun, or as the device here needs."""
     begun = 0 if keeper is None or keeper.place is None else keeper.place[1]
     if executor is not None:
