@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Whole = NDArray[np.int64]
-TILES = (64, 512, 4096, 8192, 16384)  # numbers of keys, and
+TILES = (64, 512, 4096, 8192, 20480)  # numbers of keys, and
 LOOPS = (1, 4, 16, 64, 512)  # numbers of samples of each, for which programs are compiled
 _STATES = 2**16  # numbers in the states of a program: what a core's own memory holds, with what is made of them
 _SAMPLES = 2**20  # in a program
@@ -61,9 +61,9 @@ class Turns:
         later: list[tuple[Whole, Whole]] = []
         for slots in parts:
             number = np.arange(start, start + len(slots), dtype=np.int32)
-            first = self._marks.take(slots) < begin
+            first = self._marks.take(slots, mode="clip") < begin
             self._marks[slots[::-1]] = number[::-1]  # of equal slots, the first sample is written last
-            first &= self._marks.take(slots) == number
+            first &= self._marks.take(slots, mode="clip") == number
             at, rest = np.flatnonzero(first), np.flatnonzero(~first)
             yield from self._tiles(0, slots.take(at), (at + (start - begin))[:, None])
             later.append((slots.take(rest), rest + (start - begin)))
@@ -93,7 +93,7 @@ class Turns:
 
 def _sorted(slots: Whole) -> tuple[Whole, Whole, Whole]:
     """Samples in the order of their slots and then of time; where each slot's begin, how many; most samples first."""
-    order = np.argsort(slots, kind="stable")
+    order = np.sort((slots << 32) | np.arange(len(slots))) & (2**32 - 1)  # faster than argsort, and as stable
     starts = np.flatnonzero(np.diff(slots[order], prepend=-1))
     counts = np.diff(starts, append=len(slots))
     by_count = np.argsort(-counts, kind="stable")
