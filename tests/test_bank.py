@@ -321,6 +321,14 @@ def test_samples_of_several_parts_are_several_columns() -> None:
     table = pd.DataFrame({"who": [1, 1], "room": [0, 2], "door": [1, 1]})
     answer = Bank(PerContext(Smile(Dirichlet(3)), 4), 2).update_table(table, "who", ["room", "door"])
     assert list(answer.columns[-5:]) == ["estimate_0", "estimate_1", "estimate_2", "surprise", "rate"]
+    family = Regression(2, noise=1.0)
+    rooms = PerContext(Smile(family, reference=family.prior(std=5.0)), 3)
+    table = pd.DataFrame({"who": [1, 1], "room": [0, 2], "a": [1.0, 2.0], "b": [0.5, 0.1], "y": [3.0, 4.0]})
+    answer = Bank(rooms, 2).update_table(table, "who", ["room", [["a", "b"], "y"]])
+    plain = Bank(rooms, 2).update(table["who"], (table["room"], (table[["a", "b"]].to_numpy(), table["y"])))
+    np.testing.assert_array_equal(answer["surprise"], plain.surprise)
+    with pytest.raises(ValueError, match="have 2 parts, so give columns for each"):
+        Bank(rooms, 2).update_table(table, "who", ["room", "a", "y"])
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ NO_PAINS = {  # compilers that do not try hard: half the time
     "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false",
 }
-LEARNING = Learning(LEARNER, "sensor", ["value"], True, ["time"], shards=2, capacity=100, forgets=False)
+LEARNING = Learning(LEARNER, "sensor", "value", ["time"], shards=2, capacity=100, forgets=False)
 WITH_SPARK = pytest.mark.skipif(shutil.which("java") is None, reason="Java is not installed here, and Spark needs it")
 
 
@@ -137,7 +137,7 @@ def test_of_samples_at_the_same_time_the_order_does_not_depend_on_how_they_came(
 def test_samples_of_several_parts_and_learners_that_ask_for_changes() -> None:
     rows = pd.DataFrame({"key": [1, 2, 1], "t": [3, 1, 2], "context": [0, 1, 0], "x": [4.0, 1.0, 2.0]})
     learner = PerContext(VarSmile(Gaussian(1.0)), 2)
-    found = _learn(Learning(learner, "key", ["context", "x"], False, ["t"], 1, 10, False), State(), [rows])
+    found = _learn(Learning(learner, "key", ["context", "x"], ["t"], 1, 10, False), State(), [rows])
     bank = Bank(learner, 10)
     steps = bank.update([2, 1, 1], ([1, 0, 0], [1.0, 2.0, 4.0]))
     assert steps.change is not None

@@ -2,9 +2,9 @@
 
 import io
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 import jax
 import numpy as np
@@ -17,6 +17,9 @@ from astonish.files import whole
 from astonish.learner import Learner, State, Trace
 from astonish.memory import Source, matching, named_leaves, read, write
 from astonish.samples import Mask, read_series
+
+if TYPE_CHECKING:
+    from astonish.bank.tables import Names
 
 _CAPACITY = Domain(1, 2**31 - 1, whole=True)
 _PART = TILES[-1]  # samples whose keys are found before any of them is learned from
@@ -110,10 +113,11 @@ class Bank:
         """All keys, as an array, in the order in which their slots were given to them."""
         return np.array([]) if self._keys is None else self._keys.at(np.arange(len(self)))
 
-    def update_table(self, table: Any, key: str, sample: str | Sequence[str]) -> Any:
+    def update_table(self, table: Any, key: str, sample: "Names") -> Any:
         """Learn from the rows of a table (pandas, Arrow or Polars), and answer with the same table and more columns.
 
-        key, sample: names of columns; several for samples of several parts.
+        key, sample: names of columns; for samples of several parts as many, and a list of them for a part of several
+        numbers, such as `[["x1", "x2"], "y"]` for a regression.
         """
         from astonish.bank.tables import update_table
 

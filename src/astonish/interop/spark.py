@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from astonish.bank import Bank
+from astonish.bank.tables import Names, listed
 from astonish.changes.signals import signal_of
 from astonish.domain import Domain, check_parameters
 from astonish.learner import Learner
@@ -29,7 +30,7 @@ def surprise_stream(
     learner: Learner,
     *,
     key: str,
-    sample: str | Sequence[str],
+    sample: Names,
     order: str | Sequence[str],
     shards: int = 16,
     capacity: int = 100_000,
@@ -37,13 +38,13 @@ def surprise_stream(
 ) -> "DataFrame":
     """The rows of a streaming frame, each with the learner's answer: `estimate`, `surprise`, `rate`, perhaps `change`.
 
-    key, sample: names of columns; several for samples of several parts. A null sample is missing and changes nothing.
+    key, sample: names of columns, as for `Bank.update_table`. A null sample is missing and changes nothing.
     order: the columns that put the samples of a key in order: within a micro-batch they are learned from in this
     order, and after those of earlier micro-batches. shards: how many states there are; once a query has a checkpoint,
     it stays. capacity: how many keys there is room for in each shard. forgets: whether the keys that were silent for
     longest make room for new ones; else a key too many ends the query.
     """
-    learning = Learning(learner, key, _names(sample), isinstance(sample, str), _names(order), shards, capacity, forgets)
+    learning = Learning(learner, key, sample, listed(order), shards, capacity, forgets)
     learning.check(frame.columns)
     from pyspark.sql import functions
     from pyspark.sql.types import DoubleType, StructField, StructType
@@ -78,8 +79,7 @@ class Learning(NamedTuple):
 
     learner: Learner
     key: str
-    sample: list[str]
-    plain: bool
+    sample: Names
     order: list[str]
     shards: int
     capacity: int
@@ -90,7 +90,7 @@ class Learning(NamedTuple):
         check_parameters(self.learner)
         _COUNT.check("shards", self.shards)
         _COUNT.check("capacity", self.capacity)
-        for name in (self.key, *self.sample, *self.order):
+        for name in (self.key, *listed(self.sample), *self.order):
             if name not in columns:
                 raise ValueError(f"there is no column {name!r}; the columns are {', '.join(columns)}")
         for name in (_SHARD, *answers(self.learner)):
@@ -103,9 +103,10 @@ class Learning(NamedTuple):
         def learn(_: Any, chunks: Iterator["Rows"], state: Any) -> Iterator["Rows"]:
             from pandas import concat
 
-            rows = concat(list(chunks)).sort_values([*self.order, *self.sample], kind="stable")  # samples break ties
+            by = [*self.order, *listed(self.sample)]  # samples break ties
+            rows = concat(list(chunks)).sort_values(by, kind="stable")
             bank = self.bank(*state.get) if state.exists else Bank(self.learner, self.capacity, self.forgets)
-            answered = bank.update_table(rows, self.key, self.sample[0] if self.plain else self.sample)
+            answered = bank.update_table(rows, self.key, self.sample)
             state.update((self.shards, bank.packed()))
             yield answered[list(columns)]
 
@@ -119,7 +120,3 @@ class Learning(NamedTuple):
                 f"give shards={shards}, or begin another checkpoint"
             )
         return Bank.load(io.BytesIO(packed), self.learner, self.capacity, self.forgets)
-
-
-def _names(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
