@@ -92,6 +92,15 @@ def test_missing_samples_change_nothing_and_a_stream_goes_on_from_a_key() -> Non
     assert [key in numbers for key in (1, 2, "1", None)] == [True, False, False, False]
 
 
+def test_a_state_that_was_handed_out_stays_as_it_was() -> None:
+    bank = Bank(Smile(Dirichlet(3)), 4)
+    bank.update([7], [1])
+    state = bank.state(7)
+    before = np.array(state.alpha)
+    bank.update([7], [2])
+    np.testing.assert_array_equal(state.alpha, before)
+
+
 @pytest.mark.single
 def test_it_computes_in_double_precision_in_a_program_that_does_not() -> None:
     bank = Bank(LEARNER, 10)

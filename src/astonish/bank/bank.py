@@ -107,7 +107,7 @@ class Bank:
         slot = self._find([key])[0]
         if slot == UNKNOWN:
             raise KeyError(f"{key!r} is not among the {len(self)} keys of this bank")
-        return self._states.at(slot)
+        return jax.tree.map(lambda leaf: leaf[0], self._states.at(np.array([slot])))
 
     def keys(self) -> Any:
         """All keys, as an array, in the order in which their slots were given to them."""
@@ -238,6 +238,7 @@ class Bank:
         found, and what those before gave is put away. Nor is any state changed before all keys have found room.
         """
         begun: list[tuple[Block, Trace]] = []
+        self._states.rest()
         rounds = groupby(self._turns.of(placed, length), key=lambda block: block.turn)
         for blocks in chain((blocks for _, blocks in rounds), [[]]):
             for block, trace in begun:

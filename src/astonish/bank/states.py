@@ -35,8 +35,8 @@ class States:
             small, large = jax.tree.map(np.asarray, self._packing.pack(self.start))
         self._rows = [np.empty((capacity, *part.shape), part.dtype) for part in (small, *large)]
         self._items = [_items(part) for part in self._rows]
-        self._last: Any = np.zeros(())  # of the block that was begun last, there once all of it is
         self.table = self._packing.unpack(self._rows[0], self._rows[1:])
+        self.rest()
 
     @property
     def size(self) -> int:
@@ -48,7 +48,7 @@ class States:
         return sum(part.nbytes for part in self._rows)
 
     def at(self, slots: Slots | slice) -> State:
-        """The states in these slots."""
+        """The states in these slots; of a slice, the very numbers that will change."""
         return jax.tree.map(lambda leaf: leaf[slots], self.table)
 
     def put(self, slots: Slots | slice, states: State) -> None:
@@ -59,6 +59,10 @@ class States:
         """What the learner would answer from each of these states."""
         with double():
             return np.asarray(_estimates(self._learner, self.at(slots)))
+
+    def rest(self) -> None:
+        """Blocks that were begun before, and perhaps never ended, are not waited for."""
+        self._last: Any = np.zeros(())  # of the block that was begun last; there once all of it is
 
     def begin(self, block: Block, samples: Any, seen: Mask | None) -> Trace:
         """Set out to learn from a block. What it gives can be waited for; the states stay as they are until `end`."""
