@@ -26,10 +26,10 @@ from astonish import (
     run,
     run_many,
 )
+from astonish.archive import write
 from astonish.bank import Bank, turns
 from astonish.bank.keys import UNKNOWN, Names, WholeNumbers
 from astonish.bank.turns import LOOPS, TILES, Turns
-from astonish.memory import write
 
 LEARNER = Smile(Gaussian(noise=1.0))
 RNG = np.random.default_rng(1)
@@ -288,13 +288,13 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="state is not a saved bank"):
         Bank.load(tmp_path / "state", LEARNER)
     file = io.BytesIO()
-    write(file, "bank", {"capacity": np.array(3)})
+    write(file, "bank", {}, {"capacity": 3})
     with pytest.raises(ValueError, match="no 'keys'"):
         Bank.load(file, LEARNER)
 
 
 def test_a_newer_format_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("astonish.memory._VERSION", 2)
+    monkeypatch.setattr("astonish.archive._VERSION", 2)
     newer = Bank(LEARNER, 2).packed()
     monkeypatch.undo()
     with pytest.raises(ValueError, match="format version 2; this library reads up to 1"):

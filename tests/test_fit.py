@@ -255,6 +255,8 @@ def test_an_interrupted_fit_goes_on_where_it_was(tmp_path: Path, monkeypatch: py
     again = fit(model, trials, free, starts=2, keep=tmp_path)
     np.testing.assert_array_equal(again.places, whole.places)
     assert [file.stat().st_mtime_ns for file in finished] == times
+    finished[0].write_bytes(finished[0].read_bytes()[:100])  # damaged: it is found anew
+    np.testing.assert_array_equal(fit(model, trials, free, starts=2, keep=tmp_path).places, whole.places)
     fit(model, trials, free, starts=3, keep=tmp_path)
     assert len(list(tmp_path.iterdir())) == 6
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from pandas import DataFrame, read_csv
 
-from astonish import Delta, Gaussian, Smile, run
+from astonish import Delta, Gaussian, Smile, archive, run
 from astonish.commands.sweep import sweep as command
 from astonish.fit import recover_models
 from astonish.studies import read_study
@@ -450,7 +450,7 @@ def test_a_result_under_another_name_is_not_taken(tmp_path: Path) -> None:
 def test_a_later_format_is_refused(which: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         if which == "result":
-            patch.setattr(results, "_SCHEMA", {"format": "astonish result", "version": 2})
+            patch.setattr(archive, "_VERSION", 2)
         else:
             patch.setattr(folder, "_VERSION", 2)
         run_sweep(seeds(2), tmp_path)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 import jax
 import numpy as np
 
+from astonish.archive import Source, read, write
 from astonish.bank.keys import UNKNOWN, Keys, Slots, keys_like
 from astonish.bank.states import States
 from astonish.bank.turns import TILES, Block, Turns
 from astonish.domain import Domain, Numbers, check_parameters
 from astonish.files import whole
 from astonish.learner import Learner, State, Trace
-from astonish.memory import Source, matching, named_leaves, read, write
+from astonish.memory import matching, named_leaves
 from astonish.samples import Mask, read_series
 
 if TYPE_CHECKING:
@@ -148,22 +149,21 @@ class Bank:
         used = slice(len(self))
         last = self._last[used] if self.forgets else np.arange(len(self))  # as they came
         leaves = named_leaves(self._states.at(used))
-        write(file, "bank", {"capacity": self.capacity, "keys": keys, "last": last, **leaves})
+        write(file, "bank", {"keys": keys, "last": last, **leaves}, {"capacity": self.capacity})
 
     @classmethod
     def load(cls, source: Source, learner: Learner, capacity: int | None = None, forgets: bool = False) -> "Bank":
         """A bank that goes on from a saved one. capacity: as before when left out."""
-        saved = read(source, "bank")
+        saved, about = read(source, "bank")
         try:
-            keys, last = saved.pop("keys"), saved.pop("last")
-            bank = cls(learner, int(saved.pop("capacity")) if capacity is None else capacity, forgets)
-        except KeyError as missing:
+            keys, last, before = saved.pop("keys"), saved.pop("last"), about["capacity"]
+        except (KeyError, TypeError) as missing:
             raise ValueError(f"the saved bank has no {missing}; give a file written by save") from None
+        bank = cls(learner, before if capacity is None else capacity, forgets)
         if len(keys) > bank.capacity:
             raise ValueError(
                 f"{len(keys)} keys were saved and there is room for {bank.capacity}; give a larger capacity"
             )
-        saved.pop("capacity", None)
         if len(keys):
             bank._states.put(slice(len(keys)), matching(source, saved, bank._states.start, len(keys)))
             bank._keys = keys_like(keys, bank.capacity)

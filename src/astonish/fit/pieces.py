@@ -8,6 +8,7 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
+from astonish.archive import DamagedError, read, write
 from astonish.domain import Numbers
 from astonish.files import whole
 
@@ -32,20 +33,21 @@ class Pieces:
         self._folder, self._mark = folder, _mark(about) if folder is not None else ""
 
     def load(self, piece: int) -> Found | None:
-        """What was found, if it was."""
+        """What was found, if it was, and nothing has happened to the file."""
         path = self._path(piece)
         if path is None or not path.is_file():
             return None
-        with np.load(path) as kept:
-            return Found(*(kept[name] for name in Found._fields))
+        try:
+            return Found(**read(path, "piece of a fit")[0])
+        except DamagedError:
+            return None
 
     def save(self, piece: int, found: Found) -> None:
         """Keep what was found."""
         path = self._path(piece)
         if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
             with whole(path) as file:
-                np.savez(file, **found._asdict())
+                write(file, "piece of a fit", found._asdict())
 
     def _path(self, piece: int) -> Path | None:
         return None if self._folder is None else self._folder / f"{self._mark}-{piece}.npz"
