@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: reproduce test check unit chromium bench docs clean
+.PHONY: reproduce test check unit programs bench docs clean
 
 reproduce: .venv/ready  ## draw all figures of the paper, and check every claim, into figures/
 	$(BIN)/astonish reproduce --out figures
@@ -15,11 +15,11 @@ check: .venv/ready  ## lint, format, types, and who may import whom
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-unit: .venv/ready chromium  ## tests, and the examples in docstrings, README and docs
+unit: .venv/ready programs  ## tests, and the examples in docstrings, README and docs
 	$(BIN)/pytest
 
-chromium:  ## a browser for the tests of the page: installed where it is missing and may be, or else they are skipped
-	@sh tests/chromium.sh
+programs:  ## a browser and Java, which some tests need: installed where they are missing and may be, or else skipped
+	@sh tests/programs.sh
 
 bench: .venv/ready  ## speed, as ratios against named rivals measured in the same run
 	$(BIN)/python benchmarks/run.py
