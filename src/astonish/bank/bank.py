@@ -153,7 +153,10 @@ class Bank:
 
     @classmethod
     def load(cls, source: Source, learner: Learner, capacity: int | None = None, forgets: bool = False) -> "Bank":
-        """A bank that goes on from a saved one. capacity: as before when left out."""
+        """A bank that goes on from a saved one. capacity: as before when left out.
+
+        Who was silent for longest is known of a bank that forgets; else it is who came first.
+        """
         saved, about = read(source, "bank")
         try:
             keys, last, before = saved.pop("keys"), saved.pop("last"), about["capacity"]
@@ -258,4 +261,4 @@ def _put(found: Steps, block: Block, steps: Steps) -> None:
     """What a block gave, to where its samples came from."""
     there: Any = np.s_[:, 0] if block.at.shape[1] == 1 else block.at >= 0
     for out, part in zip(jax.tree.leaves(found), jax.tree.leaves(steps), strict=True):
-        out[block.at[there]] = np.asarray(part)[: len(block.at)][there]
+        out[block.at[there]] = part[: len(block.at)][there]

@@ -31,10 +31,15 @@ def spanned(kind: str, world: Words, learners: Sequence[Words]) -> dict[str, dic
     """
     settings = {}
     for own, around in ((a, b) for learner in learners for a in combinations(learner) for b in combinations(world)):
-        name, said = own["name"], {**{word: own[word] for word in own if word != "name"}, **around}
-        parts = [f"{word}={value}" for word, value in said.items() if word not in UNNAMED]
-        settings["/".join([kind, name, *parts])] = {"learner": name, **said}
+        setting = {**setting_of(own), **around}
+        parts = [f"{word}={value}" for word, value in setting.items() if word not in (*UNNAMED, "learner")]
+        settings["/".join([kind, own["name"], *parts])] = setting
     return settings
+
+
+def setting_of(learner: Words) -> dict[str, Any]:
+    """What a setting says of its learner, whose values are chosen."""
+    return {"learner": learner["name"], **{word: value for word, value in learner.items() if word != "name"}}
 
 
 def own_parameters(setting: Words, world: Words) -> dict[str, float]:

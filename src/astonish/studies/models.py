@@ -6,8 +6,8 @@ from pandas import DataFrame
 
 from astonish.fit import recover_models
 from astonish.studies.gaussian import learner_of
-from astonish.studies.grid import Words, checked, combinations, spanned
-from astonish.studies.recovery import DESIGN, candidate, designed
+from astonish.studies.grid import Words, checked, combinations, setting_of, spanned
+from astonish.studies.recovery import DESIGN, candidate, designed, simulation
 from astonish.studies.summary import by_setting
 from astonish.sweep import Result, Setting, Study
 
@@ -25,7 +25,7 @@ def study(world: Words, learners: Sequence[Words]) -> Study:
     if len(names) < 2 or twice:
         told = f"{twice[0]} is named twice" if twice else "there is one learner"
         raise ValueError(f"{told}, and one is to be chosen among several; give at least two, each once")
-    rivals = [combinations(learner)[0] for learner in learners]
+    rivals = [setting_of(combinations(learner)[0]) for learner in learners]
     settings = {
         name: {**setting, _RIVALS: rivals}
         for name, setting in spanned("models", checked("[study]", world, DESIGN), learners).items()
@@ -39,8 +39,7 @@ def study(world: Words, learners: Sequence[Words]) -> Study:
 def compute(setting: Setting) -> Result:
     """For how many of the participants that the setting's learner simulated each model would be chosen, as a share."""
     models = {one["learner"]: candidate(one) for one in _all(setting)}
-    about = {word: setting[word] for word in ("participants", "starts", "seed")}
-    found = recover_models(models, designed(setting), simulated=[setting["learner"]], **about)
+    found = recover_models(models, designed(setting), simulated=[setting["learner"]], **simulation(setting))
     return {f"chosen.{name}": share for name, share in found.matrix().loc[setting["learner"]].items()}
 
 
@@ -48,12 +47,7 @@ def _all(setting: Setting) -> list[Setting]:
     """The setting for each of the models: its own for the true one."""
     own = {word: value for word, value in setting.items() if word != _RIVALS}
     design = {word: own[word] for word in DESIGN}
-    rivals = [{**design, "learner": rival["name"], **_parameters(rival)} for rival in setting[_RIVALS]]
-    return [own if rival["learner"] == own["learner"] else rival for rival in rivals]
-
-
-def _parameters(rival: Words) -> Words:
-    return {word: value for word, value in rival.items() if word != "name"}
+    return [own if rival["learner"] == own["learner"] else {**design, **rival} for rival in setting[_RIVALS]]
 
 
 def _summary(known: Mapping[str, Result]) -> DataFrame:

@@ -1,6 +1,7 @@
 """Would parameters be found, with how many trials, in which world? Recovery over a grid of designs."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from astonish.catalogue import FREE
 from astonish.domain import POSITIVE, Domain
@@ -33,8 +34,7 @@ def study(world: Words, learners: Sequence[Words]) -> Study:
 def compute(setting: Setting) -> Result:
     """For each free parameter the columns of `Recovery.summary`."""
     model, free = candidate(setting)
-    about = {word: setting[word] for word in ("participants", "starts", "seed")}
-    table = recover_parameters(model, designed(setting), free, **about).summary()
+    table = recover_parameters(model, designed(setting), free, **simulation(setting)).summary()
     return {f"{name}.{column}": float(table.loc[name, column]) for name in table.index for column in table.columns}
 
 
@@ -42,6 +42,11 @@ def designed(setting: Setting) -> Trials:
     """The trials that participants would go through."""
     world = episodes({**setting, "episodes": setting["participants"], "steps": setting["trials"]})
     return planned(world, before=False)
+
+
+def simulation(setting: Setting) -> dict[str, Any]:
+    """How many participants are simulated, and how they are fitted."""
+    return {word: setting[word] for word in ("participants", "starts", "seed")}
 
 
 def candidate(setting: Setting) -> tuple[Model, list[str]]:
