@@ -15,8 +15,8 @@ import numpy as np
 
 from astonish import Dirichlet, Gaussian, MessagePassing, PerContext, Smile, VarSmile
 from astonish.learner import Learner, advance, scan
-from astonish.paper.agents import Setting, em_on_device, errors_on_device, naive, smile
-from astonish.paper.visits import LEARNERS, PSIS, TAUS, Cell, scenes
+from astonish.paper.agents import MazeWalks, em_on_device, errors_on_device, naive, smile
+from astonish.paper.figure8 import LEARNERS, PSIS, TAUS, scenes
 from astonish.precision import as_double, double
 from timing import show
 
@@ -59,7 +59,7 @@ def agreement() -> None:
 def _run(learner: Learner, xs: Any, device: Any) -> list[Any]:
     with jax.default_device(device):
         trace = jax.jit(jax.vmap(scan, in_axes=(None, 0)))(as_double(learner), xs)
-        return [np.asarray(part) for part in (trace.estimate, trace.surprise, trace.rate)]
+        return [np.asarray(part) for part in (trace.estimate, trace.surprise, trace.learning_rate)]
 
 
 def moves(episodes: int, steps: int) -> tuple[Any, ...]:
@@ -99,7 +99,7 @@ def roofline() -> None:
 def _felt(learner: Learner, samples: Any) -> Any:
     def one(samples: Any) -> Any:
         trace = scan(learner, samples, read=lambda _: None)
-        return trace.surprise, trace.rate, trace.state
+        return trace.surprise, trace.learning_rate, trace.state
 
     return jax.vmap(one)(samples)
 
@@ -129,11 +129,11 @@ def _speed() -> float:
 
 def figure8() -> None:
     """The paper's largest simulation, all walks side by side; errors stay on the device, or come back."""
-    cells = [Cell(tau, psi, episode) for tau in TAUS for psi in PSIS for episode in range(WALKS)]
+    cells = [(tau, psi, episode) for tau in TAUS for psi in PSIS for episode in range(WALKS)]
     start = time.perf_counter()
     where = scenes(1, cells, STEPS)
     rows = [["the walks, on the processor", f"{time.perf_counter() - start:.2f}"]]
-    in_a, seeds = Setting(where.walk, where.truth[:, :1]), np.arange(len(cells))
+    in_a, seeds = MazeWalks(where.walk, where.truth[:, :1]), np.arange(len(cells))
     stay: dict[str, Callable[[], Any]] = {
         "SMiLe": lambda: errors_on_device(smile(), in_a),
         "online EM": lambda: em_on_device(where, seed=seeds).errors,

@@ -40,19 +40,19 @@ def hypotheses(many: Any, one: Any) -> list[Target]:
     numbers = [one, *many[:SOME]]
     theirs = ask("bocpd", hazard=HAZARD, numbers=[xs.tolist() for xs in numbers], counts=counts[:SOME].tolist(),
                  lengths=LENGTHS)  # fmt: skip
-    doors = best_each([lambda: run_many(NUMBERS, list(many)), lambda: run(NUMBERS, one)])
+    times = best_each([lambda: run_many(NUMBERS, list(many)), lambda: run(NUMBERS, one)])
     loop = compute(_many, NUMBERS, many) / many.size
     show(
         "Message passing, normal-gamma or gamma prior, against changepoint's Bocpd; microseconds per step",
         ["", "astonish", "changepoint", "ratio"],
         [
-            row(f"{SERIES} x {LENGTH} numbers, 20 hypotheses (run_many)", doors[0] / many.size, theirs.get("numbers")),
+            row(f"{SERIES} x {LENGTH} numbers, 20 hypotheses (run_many)", times[0] / many.size, theirs.get("numbers")),
             row(f"{SERIES} x {LENGTH} numbers, 20 hypotheses (jit(vmap(scan)))", loop, theirs.get("numbers")),
             row(f"{SERIES} x {LENGTH} numbers, all hypotheses (jit(vmap(scan)))",
                 compute(_many, EXACT, many) / many.size, theirs.get("numbers")),
             row(f"{SERIES} x {LENGTH} counts, 20 hypotheses (jit(vmap(scan)))",
                 compute(_many, COUNTS, counts) / many.size, theirs.get("counts")),
-            row(f"1 x {LONG} numbers, 20 hypotheses (run)", doors[1] / LONG, theirs.get(f"length {LONG}")),
+            row(f"1 x {LONG} numbers, 20 hypotheses (run)", times[1] / LONG, theirs.get(f"length {LONG}")),
             row(f"1 x {LONG} numbers, 20 hypotheses (jit(scan))", compute(scan, NUMBERS, one) / LONG,
                 theirs.get(f"length {LONG}")),
         ],
@@ -76,7 +76,7 @@ def hypotheses(many: Any, one: Any) -> list[Target]:
 
 def particles(many: Any, one: Any) -> list[Target]:
     """The particle filter against NumPy, which takes series one by one or side by side."""
-    doors = best_each([lambda: run_many(CROWD, list(many)), lambda: run(CROWD, one)])
+    times = best_each([lambda: run_many(CROWD, list(many)), lambda: run(CROWD, one)])
     loop_many, loop_one = compute(_many, CROWD, many) / many.size, compute(scan, CROWD, one) / LONG
     alone = best(lambda: [by_letter(xs[None]) for xs in many[:SOME]], 3, 0.0) / (SOME * LENGTH)
     beside = best(lambda: by_letter(many), 3, 0.0) / many.size
@@ -84,10 +84,10 @@ def particles(many: Any, one: Any) -> list[Target]:
         f"Particle filter, {PARTICLES} particles, Gaussian, against NumPy; microseconds per step",
         ["", "astonish", "NumPy", "ratio"],
         [
-            row(f"{SERIES} x {LENGTH} (run_many | one by one)", doors[0] / many.size, alone),
+            row(f"{SERIES} x {LENGTH} (run_many | one by one)", times[0] / many.size, alone),
             row(f"{SERIES} x {LENGTH} (jit(vmap(scan)) | one by one)", loop_many, alone),
             row(f"{SERIES} x {LENGTH} (jit(vmap(scan)) | side by side)", loop_many, beside),
-            row(f"1 x {LONG} (run)", doors[1] / LONG, alone),
+            row(f"1 x {LONG} (run)", times[1] / LONG, alone),
             row(f"1 x {LONG} (jit(scan))", loop_one, alone),
         ],
     )

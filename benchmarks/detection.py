@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from astonish import Delta, Detector, Gaussian, MessagePassing, Nassar2010, Smile, VarSmile
-from astonish.changes.alarms import false_alarm_rate, quiet_samples, waits
+from astonish.detect.alarms import quiet_samples, rate_of_false_alarms, waits
 from astonish.tasks.gaussian_jumps import Episode, many_gaussian_jumps
 from environment import ask
 from timing import Target, at_most, show
@@ -108,7 +108,7 @@ def cells(name: str, of_it: Score, world: World) -> list[str]:
 
 
 def score(quiet: Mask, busy: Mask, changed: Mask, world: World) -> Score:
-    noticed = waits(busy, changed, world.window, BURN_IN)
+    noticed = waits(busy[:, BURN_IN:], changed[:, BURN_IN:], world.window)
     null_rate = false_rate(quiet, np.zeros_like(quiet), world.window)
     here = false_rate(busy, changed, world.window)
     return Score(1000 * null_rate, 1000 * here, noticed.median(), noticed.share(world.window))
@@ -152,7 +152,7 @@ def marks(places: list[list[int]]) -> Mask:
 
 
 def false_rate(given: Mask, changed: Mask, window: int) -> float:
-    return false_alarm_rate(given, quiet_samples(changed, window, BURN_IN))
+    return rate_of_false_alarms(given, quiet_samples(changed, window, BURN_IN))
 
 
 def null(count: int, seed: int) -> NDArray[np.float64]:

@@ -14,9 +14,8 @@ from typing import Any
 
 import jax
 
-from astonish.paper.heatmaps import FIGURE_8
-from astonish.paper.study import Study
-from astonish.paper.visits import LEARNERS, PSIS, TAUS, Cell, scenes
+from astonish.paper.figure import RunSettings
+from astonish.paper.figure8 import FIGURE_8, LEARNERS, PSIS, TAUS, scenes
 from timing import Target, at_most, show
 
 WALKS, STEPS = 20, 20_000
@@ -34,10 +33,10 @@ def measure() -> dict[str, Any]:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, range(os.cpu_count() or 1))
     start = time.perf_counter()
-    FIGURE_8.compute(Study())
+    FIGURE_8.compute(RunSettings())
     found: dict[str, Any] = {"device": _device(), "all": time.perf_counter() - start}
     if jax.default_backend() != "cpu":
-        cells = [Cell(tau, psi, episode) for tau in TAUS for psi in PSIS for episode in range(WALKS)]
+        cells = [(tau, psi, episode) for tau in TAUS for psi in PSIS for episode in range(WALKS)]
         where = scenes(1, cells, STEPS)
         found["learners"] = {name: _seconds(lambda run=run: run(where, 0)) for name, run in LEARNERS.items()}
     return found

@@ -22,10 +22,10 @@ import numpy as np
 from scipy.optimize import brentq, minimize
 
 from astonish import Gaussian, Smile
-from astonish.fit import Estimate, Model, fit, planned, simulated
+from astonish.fit import Estimate, Model, fit, plan_trials, simulate_responses
 from astonish.fit.estimate import prepared
-from astonish.fit.likelihood import explain
-from astonish.fit.losses import Losses
+from astonish.fit.likelihood import evaluate
+from astonish.fit.objective import Losses
 from astonish.precision import as_double, double
 from astonish.tasks.gaussian_jumps import many_gaussian_jumps
 from timing import Target, at_least, at_most, best, show
@@ -54,16 +54,16 @@ def measure() -> dict[str, float]:
     again = time.perf_counter() - start
     searched, ends = _plain(trials, _searched)
     closed, _ = _plain(trials, _closed)
-    apart = float(np.abs(np.log(ends) - found.places[:SOME]).max())
+    apart = float(np.abs(np.log(ends) - found.unconstrained[:SOME]).max())
     plain, short = (seconds * PEOPLE * STARTS for seconds in (searched, closed))
     return {"first": first, "again": again, "plain": plain, "short": short, "apart": apart, **_slopes(trials)}
 
 
 def _people() -> Any:
     rng = np.random.default_rng(0)
-    trials = planned(many_gaussian_jumps(steps=TRIALS, seeds=range(PEOPLE)), before=False)
+    trials = plan_trials(many_gaussian_jumps(steps=TRIALS, seeds=range(PEOPLE)), responds_before=False)
     values = {"m": 0.1 * np.exp(0.7 * rng.standard_normal(PEOPLE)), "response.noise": 2.0}
-    return simulated(MODEL, trials, values)
+    return simulate_responses(MODEL, trials, values)
 
 
 def _plain(trials: Any, gamma: Callable[[float, float], float]) -> tuple[float, Any]:
@@ -99,16 +99,16 @@ def _closed(m: float, gap: float) -> float:
 
 
 def _slopes(trials: Any) -> dict[str, float]:
-    """Seconds for the loss of all participants at one place each, with derivatives and without."""
-    space, task, none = prepared(MODEL, trials, FREE, None)
-    everyone, places = np.arange(PEOPLE), np.tile(space.start(MODEL), (PEOPLE, 1))
-    losses = Losses(MODEL, task, space, False, none, PEOPLE)
+    """Seconds for the loss of all participants at one row of parameters each, with derivatives and without."""
+    space, data, none = prepared(MODEL, trials, FREE, None)
+    everyone, xs = np.arange(PEOPLE), np.tile(space.start(MODEL), (PEOPLE, 1))
+    losses = Losses(MODEL, data, space, False, none, PEOPLE)
     with double():
-        model, stacked = jax.tree.map(jnp.asarray, as_double((MODEL, task)))
-        alone = jax.jit(jax.vmap(lambda place, own: explain(space.put(model, place), own, False).log_likelihood.sum()))
+        model, stacked = jax.tree.map(jnp.asarray, as_double((MODEL, data)))
+        alone = jax.jit(jax.vmap(lambda x, own: evaluate(space.bind(model, x), own, False).log_likelihood.sum()))
         return {
-            "slopes": best(lambda: losses(places, everyone)),
-            "value": best(lambda: alone(places, stacked).block_until_ready()),
+            "slopes": best(lambda: losses(xs, everyone)),
+            "value": best(lambda: alone(xs, stacked).block_until_ready()),
         }
 
 

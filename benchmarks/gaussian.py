@@ -16,20 +16,20 @@ OPTIONS = {"xla_cpu_prefer_vector_width": "512"}  # as `run` and `run_many` comp
 
 
 def report() -> list[Target]:
-    """The doors with all their reading and checking, and the compiled loop alone."""
+    """`run` and `run_many` with all their reading and checking, and the compiled loop alone."""
     rng = np.random.default_rng(2)
     one, many = jumps(rng, LONG), np.stack([jumps(rng, LENGTH) for _ in range(SERIES)])
     ours = {
-        "many door": best(lambda: run_many(LEARNER, list(many))) / many.size,
+        "run_many": best(lambda: run_many(LEARNER, list(many))) / many.size,
         "many loop": compute(jax.vmap(scan, in_axes=(None, 0)), LEARNER, many) / many.size,
-        "one door": best(lambda: run(LEARNER, one)) / one.size,
+        "run": best(lambda: run(LEARNER, one)) / one.size,
         "one loop": compute(scan, LEARNER, one) / one.size,
     }
     theirs = ask("hgf", one=one.tolist(), many=many.tolist())
     rows = [
-        row(f"{SERIES} of {LENGTH}: run_many | input_data, one by one", ours["many door"], theirs.get("input_data")),
+        row(f"{SERIES} of {LENGTH}: run_many | input_data, one by one", ours["run_many"], theirs.get("input_data")),
         row(f"{SERIES} of {LENGTH}: jit(vmap(scan)), both", ours["many loop"], theirs.get("vmap")),
-        row(f"1 of {LONG}: run | input_data", ours["one door"], theirs.get("input_data")),
+        row(f"1 of {LONG}: run | input_data", ours["run"], theirs.get("input_data")),
         row(f"1 of {LONG}: jit(scan), both", ours["one loop"], theirs.get("jit")),
     ]
     show(

@@ -16,7 +16,7 @@ from timing import Target, at_least, at_most, best, best_each, show
 ROOMS, RATE, FROZEN = 16, 0.001, 500
 SERIES, LENGTH, LONG = 64, 2_000, 10_000
 SOME = 4  # of the series are also run by the literal translation, whose cost per step does not depend on their number
-LEARNER = OnlineEM(ROOMS, rate=RATE, frozen=FROZEN)
+LEARNER = OnlineEM(ROOMS, learning_rate=RATE, frozen=FROZEN)
 
 
 def report() -> list[Target]:

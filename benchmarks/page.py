@@ -22,13 +22,13 @@ import numpy as np
 
 from timing import Target, at_most, show
 
-COMMAND = [sys.executable, "-c", "import astonish_command; astonish_command.main()", "explore", "--no-browser"]
+COMMAND = [sys.executable, "-m", "astonish", "explore", "--no-browser"]
 CLIENTS, SECONDS = 20, 30
 CONNECTIONS, DRAWING = 6, 0.05  # as browsers do: so many are kept open by each, and nothing is asked while it draws
 TABS = ("gaussian", "maze", "lab")
 MOVED: dict[str, dict[str, tuple[float, float, float]]] = {  # sliders: from, to, in steps of
     "gaussian": {"m": (0.01, 10, 0.01), "hazard": (0.01, 0.4, 0.001), "noise": (0.5, 10, 0.1), "seed": (0, 999, 1)},
-    "maze": {"m": (0.01, 10, 0.01), "leave": (0.0, 0.1, 0.001), "seed": (0, 999, 1)},
+    "maze": {"m": (0.01, 10, 0.01), "hazard": (0.0, 0.1, 0.001), "seed": (0, 999, 1)},
     "lab": {"m": (0.01, 10, 0.01), "x": (-20, 20, 0.1), "mean": (-10, 10, 0.1), "std": (0.1, 5, 0.05)},
 }
 

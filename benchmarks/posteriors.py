@@ -18,13 +18,13 @@ import pandas as pd
 
 from astonish import Gaussian, Smile
 from astonish.fit import Estimate, Model
-from astonish.fit.gradient import with_slopes
-from astonish.fit.likelihood import simulate, tasks
-from astonish.fit.posteriors.hierarchical import hierarchical
+from astonish.fit.likelihood import participant_data, simulate
+from astonish.fit.objective import log_likelihoods_and_gradients
+from astonish.fit.posterior.sampling import hierarchical
 from astonish.fit.space import Space
 from astonish.precision import as_double, double
-from astonish.run import OPTIONS
-from astonish.table import Columns, Trials, read_trials
+from astonish.series import OPTIONS
+from astonish.trials import Columns, Trials, read_trials
 from timing import Target, at_most, best, show
 
 PEOPLE, TRIALS, STAY, NOISE = 100, 500, 20, 10.0
@@ -51,17 +51,17 @@ def participants(seed: int = 1) -> Trials:
         "answer": rng.standard_normal(means.size),
     })  # fmt: skip
     space = Space.of(MODEL, FREE)
-    places = space.start(MODEL) + 0.5 * rng.standard_normal((PEOPLE, len(space)))
+    xs = space.start(MODEL) + 0.5 * rng.standard_normal((PEOPLE, len(space)))
     with double():
-        model, task = _known(read_trials(frame, COLUMNS, before=True))
+        model, data = _known(read_trials(frame, COLUMNS, responds_before=True))
         keys = jax.random.split(jax.random.key(seed), PEOPLE)
-        answers = jax.jit(jax.vmap(lambda p, own, key: simulate(space.put(model, p), own, True, key).responses))
-        frame["answer"] = np.asarray(answers(places, task, keys)).ravel()
-    return read_trials(frame, COLUMNS, before=True)
+        answers = jax.jit(jax.vmap(lambda x, own, key: simulate(space.bind(model, x), own, True, key).responses))
+        frame["answer"] = np.asarray(answers(xs, data, keys)).ravel()
+    return read_trials(frame, COLUMNS, responds_before=True)
 
 
 def _known(trials: Trials) -> Any:
-    return jax.tree.map(jnp.asarray, as_double((MODEL, tasks(MODEL, trials))))
+    return jax.tree.map(jnp.asarray, as_double((MODEL, participant_data(MODEL, trials))))
 
 
 def measure() -> dict[str, Any]:
@@ -89,10 +89,10 @@ def gradient(trials: Trials) -> float:
     """Seconds for the log-likelihood of all responses and its derivatives."""
     space = Space.of(MODEL, FREE)
     with double():
-        model, task = _known(trials)
-        places = jnp.tile(space.start(MODEL), (PEOPLE, 1))
-        slopes = jax.jit(lambda places: with_slopes(model, task, space, True, places), compiler_options=OPTIONS)
-        return best(lambda: jax.block_until_ready(slopes(places)))
+        model, data = _known(trials)
+        xs = jnp.tile(space.start(MODEL), (PEOPLE, 1))
+        both = jax.jit(lambda xs: log_likelihoods_and_gradients(model, data, space, True, xs), compiler_options=OPTIONS)
+        return best(lambda: jax.block_until_ready(both(xs)))
 
 
 def tell(found: dict[str, Any]) -> list[Target]:

@@ -16,8 +16,8 @@ from timing import best, best_fresh
 def hgf(one: list[float], many: list[list[float]]) -> dict[str, float]:
     """The two-level continuous filter of pyhgf, in its single precision: over one series, and many side by side.
 
-    `input_data` is its own door. The whole loop inside `jax.jit`, which it leaves to its users, is faster and therefore
-    timed too.
+    `input_data` is its public function. The whole loop inside `jax.jit`, which it leaves to its users, is faster
+    and therefore timed too.
     """
     import jax
     import numpy as np
@@ -25,7 +25,7 @@ def hgf(one: list[float], many: list[list[float]]) -> dict[str, float]:
     model = _hgf_model()
     u, us = np.asarray(one), np.asarray(many)
 
-    def door() -> None:
+    def public() -> None:
         model.input_data(u)
         jax.block_until_ready(model.node_trajectories)
 
@@ -34,11 +34,11 @@ def hgf(one: list[float], many: list[list[float]]) -> dict[str, float]:
         inputs = ((u[:, None],), (ones.astype(int),), ones, None)
         return jax.lax.scan(model.scan_fn, attributes, inputs)[1]
 
-    door_time = best(door)
+    public_time = best(public)
     compiled = jax.jit(loop)
     batched = jax.jit(jax.vmap(loop, in_axes=(None, 0)))
     return {
-        "input_data": door_time / u.size,
+        "input_data": public_time / u.size,
         "jit": best(lambda: jax.block_until_ready(compiled(model.attributes, u))) / u.size,
         "vmap": best(lambda: jax.block_until_ready(batched(model.attributes, us))) / us.size,
         "finite": float(np.isfinite(model.node_trajectories[1]["mean"]).mean()),

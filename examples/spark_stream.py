@@ -49,7 +49,9 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("source", help="a folder of Parquet files with the columns sensor, time and value")
-    parser.add_argument("sink", help="a folder for Parquet files with the columns estimate, surprise and rate too")
+    parser.add_argument(
+        "sink", help="a folder for Parquet files with the columns estimate, surprise and learning_rate too"
+    )
     parser.add_argument("checkpoint", help="a folder for what Spark has to remember")
     parser.add_argument("--shards", type=int, default=16, help="states that all sensors share (16); a few per core")
     parser.add_argument("--capacity", type=int, default=100_000, help="room for so many sensors per shard (100000)")

@@ -1,8 +1,9 @@
-"""Runs every test in double precision, as the doors of the library do, unless it is marked `single`.
+"""Runs every test in double precision, as `run` and `Stream` compute, unless it is marked `single`.
 
 The tests compile two thousand programs to run most of them once, so the compiler is told not to take pains: the same
 arithmetic in half the time. Only modules marked `computes`, whose programs run for long, are compiled with care.
-`XLA_FLAGS= pytest` compiles everything as users do, and so do the commands that tests start.
+`XLA_FLAGS= pytest` compiles everything as users do, and so do the commands that tests start. What was compiled is kept
+in .pytest_cache/jax, for the other processes of this run and for the next run, which takes half the time.
 """
 
 import gc
@@ -20,7 +21,10 @@ if HASTY:
     os.environ["XLA_FLAGS"] = "--xla_cpu_use_fusion_emitters=false"
     jax.devices()  # reads them
     del os.environ["XLA_FLAGS"]
-MANY = 20_000  # pieces of memory that compiled programs take up; Linux gives a process 65530
+jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".pytest_cache" / "jax"))
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+MANY = 40_000  # pieces of memory that compiled programs take up; Linux gives a process 65530
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -152,7 +152,7 @@ LEARNERS = [
     LearnerCase("nassar_gaussian_2012", NassarGaussian2012(1.5, 0.2, mean=0.5, std=3.0), NUMBERS),
     LearnerCase("pearce_hall", PearceHall(0.8, 0.4, start=1.0, scale=3.0), NUMBERS),
     LearnerCase("kalman", Kalman(1.5, drift=0.5, mean=1.0, std=2.0), NUMBERS),
-    LearnerCase("online_em", OnlineEM(4, 3, rate=0.05, frozen=5, seed=7), CONTEXTS),
+    LearnerCase("online_em", OnlineEM(4, 3, learning_rate=0.05, frozen=5, seed=7), CONTEXTS),
     LearnerCase("per_context", PerContext(Smile(Dirichlet(4)), 3), CONTEXTS),
 ]
 LEARNER = {case.name: case for case in LEARNERS}

@@ -1,6 +1,5 @@
 """Checks what every family of beliefs promises, against SciPy's distributions, quadrature and finite differences."""
 
-import pickle
 from typing import Any
 
 import jax
@@ -11,6 +10,10 @@ from scipy import integrate, special, stats
 
 from astonish import Dirichlet, Gaussian, Regression, expfam, rule, surprise
 from astonish.beliefs import DirichletBelief, GaussianBelief
+from astonish.config import config
+from astonish.domain import Domain, parameter
+from astonish.testing import check_family, family_checks
+from astonish.testing.family import bayes_of, divergence_of, evidence_of, target_of
 from families import FAMILIES, FamilyCase
 
 Case = FamilyCase
@@ -19,20 +22,15 @@ SOME = ("gaussian", "beta", "dirichlet", "poisson")  # second derivatives take l
 some = pytest.mark.parametrize(
     "case", [c for c in FAMILIES if c.name in SOME], ids=[c.name for c in FAMILIES if c.name in SOME]
 )
-needing_reference = pytest.mark.parametrize(
-    "case", [c for c in FAMILIES if c.reference is not None], ids=[c.name for c in FAMILIES if c.reference is not None]
-)
 
 
 def _beliefs(case: Case) -> list[Any]:
     """Three beliefs of the family, none equal to another."""
-    posterior = _bayes(case.family, case.belief, case.samples[2])
-    return [case.belief, _target(case.family, case.samples[0], case.reference), posterior]
+    posterior = bayes_of(case.family, case.belief, case.samples[2])
+    return [case.belief, target_of(case.family, case.samples[0], case.reference), posterior]
 
 
-_bayes, _target = jax.jit(expfam.bayes), jax.jit(expfam.target)
-_divergence_of, _entropy_of, _update = jax.jit(expfam.divergence), jax.jit(expfam.entropy), jax.jit(rule.smile)
-_evidence = jax.jit(expfam.log_evidence)
+_entropy_of, _update = jax.jit(expfam.entropy), jax.jit(rule.smile)
 
 
 def _gamma_divergence(k: Any, t: Any, n: Any, u: Any) -> Any:
@@ -139,17 +137,17 @@ SAMPLE_SPACE = {  # all samples, or a fine mesh of them, and the measure of each
 }
 
 
+@pytest.mark.parametrize("check", family_checks(), ids=lambda check: check.__name__)
 @every
-def test_divergence_from_itself_is_zero(case: Case) -> None:
-    for belief in _beliefs(case):
-        assert float(_divergence_of(case.family, belief, belief)) == 0.0
+def test_every_family_keeps_its_promises(case: Case, check: Any) -> None:
+    check(case.family, case.samples, case.belief, case.reference)
 
 
 @every
 def test_divergence_agrees_with_an_independent_formula(case: Case) -> None:
     beliefs = _beliefs(case)
     for a, b in [(a, b) for a in beliefs for b in beliefs if a is not b]:
-        got = _divergence_of(case.family, a, b)
+        got = divergence_of(case.family, a, b)
         assert got > 0
         np.testing.assert_allclose(got, _divergence(case.name, a, b), rtol=1e-8)
 
@@ -164,7 +162,7 @@ def test_entropy_agrees_with_scipy(case: Case) -> None:
 @every
 def test_predictive_probability_agrees_with_scipy(case: Case) -> None:
     for x in case.samples:
-        got = _evidence(case.family, case.belief, x)
+        got = evidence_of(case.family, case.belief, x)
         np.testing.assert_allclose(got, _predictive(case, x), rtol=1e-10)
 
 
@@ -177,22 +175,6 @@ def test_predictive_probabilities_add_up_to_one(case: Case) -> None:
 
 
 @every
-def test_the_order_of_samples_does_not_matter_to_bayes(case: Case) -> None:
-    forth, back = case.belief, case.belief
-    for x, y in zip(case.samples, reversed(case.samples), strict=True):
-        forth, back = _bayes(case.family, forth, x), _bayes(case.family, back, y)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12), forth, back)
-    assert float(expfam.divergence(case.family, forth, back)) == pytest.approx(0, abs=1e-12)
-
-
-@every
-def test_raw_surprise_is_bayesian_plus_shannon_surprise(case: Case) -> None:
-    for x in case.samples:
-        parts = surprise.bayesian(case.family, case.belief, x) + surprise.shannon(case.family, case.belief, x)
-        np.testing.assert_allclose(surprise.raw(case.family, case.belief, x), parts, rtol=1e-9)
-
-
-@every
 def test_flatness_and_a_sample_make_the_likelihood(case: Case) -> None:
     flat, likelihood = case.family.flat(), case.family.likelihood(case.samples[0])
     one = expfam.blend(case.family, flat, 1, likelihood, 1)
@@ -200,20 +182,6 @@ def test_flatness_and_a_sample_make_the_likelihood(case: Case) -> None:
     proper = case.reference is None
     for belief in (one, same) if proper else ():
         assert float(expfam.divergence(case.family, belief, likelihood)) == pytest.approx(0, abs=1e-14)
-
-
-@every
-def test_the_target_is_the_likelihood_or_the_posterior_of_the_reference(case: Case) -> None:
-    for x in case.samples:
-        naive = expfam.target(case.family, x, case.reference)
-        same = case.family.likelihood(x) if case.reference is None else expfam.bayes(case.family, case.reference, x)
-        jax.tree.map(np.testing.assert_array_equal, naive, same)
-
-
-@needing_reference
-def test_without_a_reference_confidence_corrected_surprise_is_refused(case: Case) -> None:
-    with pytest.raises(ValueError, match="pass a proper belief as reference="):
-        surprise.confidence_corrected(case.family, case.belief, case.samples[0])
 
 
 def _both(family: Any, belief: Any, x: Any, m: Any, reference: Any) -> Any:
@@ -302,22 +270,6 @@ def test_gamma_meets_the_bound(case: Case) -> None:
         np.testing.assert_allclose(got, update.bound, rtol=1e-6)
 
 
-@every
-def test_a_family_survives_pickling(case: Case) -> None:
-    again = pickle.loads(pickle.dumps(case.family))
-    assert repr(again) == repr(case.family)
-    arguments = _outlier(case, case.belief, 0.1)
-    np.testing.assert_array_equal(_value(again, *arguments[1:]), _value(*arguments))
-
-
-@every
-def test_a_belief_has_a_mean_a_mode_and_a_spread(case: Case) -> None:
-    for belief in _beliefs(case):
-        assert np.shape(belief.mean) == np.shape(belief.mode)
-        assert (np.asarray(belief.std) > 0).all()
-        assert np.isfinite(belief.mean).all()
-
-
 def test_a_regression_without_features_predicts_noise_alone() -> None:
     family = Regression(2, noise=0.7)
     found = expfam.log_evidence(family, family.prior(), (np.zeros(2), 1.3))
@@ -340,3 +292,36 @@ def test_gradient_where_belief_and_target_almost_coincide() -> None:
         limit = (value_and_slope(2e-3)[0] - value_and_slope(1e-3)[0]) / 1e-3
         slopes = [float(value_and_slope(apart)[1]) for apart in (1e-4, 1e-5, 1e-6, 1e-8, 1e-10, 1e-12)]
         assert slopes == pytest.approx([float(limit)] * 6, rel=0.01)
+
+
+def test_a_belief_and_a_reference_are_found_where_none_are_given() -> None:
+    for case in FAMILIES:
+        check_family(case.family, case.samples)
+
+
+def test_a_family_that_breaks_its_promises_is_told_which() -> None:
+    @config
+    class Broken(Gaussian):
+        """A Gaussian family with a wrong normalisation, and without a word about its noise."""
+
+        noise: Any = parameter(1.0, Domain(), (3.0, 2.0))
+
+        def log_base(self, x: Any) -> Any:
+            return super().log_base(x) + 0.1
+
+        def sample(self, belief: Any, rng: Any) -> Any:
+            return belief.mean + 3 * belief.std
+
+        def with_mean(self, belief: Any, mean: Any) -> Any:
+            return belief
+
+    broken = {
+        "parameters_are_described": "Broken's noise does not say what it means",
+        "predictions_sum_to_one": "the probabilities that Broken predicts do not sum to 1",
+        "draws_are_allowed": "Broken.sample draws .* on average, where 0.7 is to be expected",
+        "with_mean_gives_the_mean": "Broken.with_mean gives another mean",
+    }
+    checks = {check.__name__: check for check in family_checks()}
+    for name, sentence in broken.items():
+        with pytest.raises(AssertionError, match=sentence):
+            checks[name](Broken(1.5), [0.3, -1.2, 4.0], FAMILIES[0].belief)

@@ -25,16 +25,19 @@ import uvicorn
 from playwright import sync_api
 
 from astonish import Bayes, Dirichlet, PerContext, Smile, run
-from astonish.catalogue import choose
+from astonish.assemble import choose
 from astonish.explorer import gaussian, maze
-from astonish.paper.examples.numbers import TABLES
-from astonish.regressors import regressors
-from astonish.table import Columns, read_trials
+from astonish.paper.figure import RunSettings
+from astonish.paper.figure1 import SIMULATIONS
 from astonish.tasks.gaussian_jumps import gaussian_jumps
+from astonish.trials import Columns, read_trials
+from astonish.trials.regressors import regressors
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 
+GAUSSIAN = gaussian.GaussianTab()
+DEFAULTS = {name: slider.default for name, slider in GAUSSIAN.sliders.items()}
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 TABLE = "who,run,x,here,there\n" + "".join(
     f"{who},{run},{x},{'left' if x < 5 else 'right'},right\n"
@@ -126,7 +129,8 @@ def _pulled(page: Any, name: str, tab: str) -> float:
     """Move a slider by a key, and say what it then stands at."""
     before, slider = _answers(page, tab), page.locator(f'input[name="{name}"]')
     slider.focus()
-    slider.press("ArrowRight")
+    at_the_end = slider.evaluate("each => Number(each.value) >= Number(each.max)")
+    slider.press("ArrowLeft" if at_the_end else "ArrowRight")
     _drawn(page, tab, before + 1)
     return float(page.input_value(f'input[name="{name} number"]'))
 
@@ -163,12 +167,12 @@ def _gaussian_world(page: Any, at: dict[str, float], names: list[str]) -> None:
     assert _plotted(page, "gaussian", "samples") == pytest.approx(task.samples)
     assert _plotted(page, "gaussian", "truth") == pytest.approx(task.truth)
     for name in names:
-        history = run(gaussian.built(name, gaussian.parameters(name, at)), padded)
-        estimate, felt, rate = (
-            part[: len(task.samples)] for part in (history.estimate, history.surprise, history.rate)
+        history = run(GAUSSIAN.assembled(name, at).learner, padded)
+        estimate, surprise, rate = (
+            part[: len(task.samples)] for part in (history.estimate, history.surprise, history.learning_rate)
         )
         off = np.abs(estimate - task.truth)
-        for nth, expected in enumerate((estimate, felt, rate, off)):
+        for nth, expected in enumerate((estimate, surprise, rate, off)):
             assert _plotted(page, "gaussian", name, nth) == pytest.approx(expected, rel=1e-9, abs=1e-12)
         assert [float(cell) for cell in cells[name][:2]] == pytest.approx([(off**2).mean(), off.mean()], rel=1e-3)
 
@@ -177,11 +181,11 @@ def test_every_slider_changes_the_gaussian_world(visit: Any) -> None:
     names = ["smile", "leaky", "delta", "pearce-hall", "kalman"]
     page = visit(f"#gaussian.learners={'+'.join(names)}")
     _drawn(page, "gaussian")
-    at = {name: slider.default for name, slider in (gaussian.SLIDERS | gaussian.MORE).items()}
+    at = dict(DEFAULTS)
     _gaussian_world(page, at, names)
     page.locator("#gaussian summary").click()
-    for name, value in {"m": 2.5, "hazard": 0.2, "noise": 1.5, "seed": 9, "samples": 60, "rate": 0.3, "keep": 0.5,
-                        "salience": 0.9, "renewal": 0.8, "drift": 2.0}.items():  # fmt: skip
+    for name, value in {"m": 2.5, "hazard": 0.2, "noise": 1.5, "seed": 9, "samples": 60, "learning_rate": 0.3,
+                        "keep": 0.5, "salience": 0.9, "renewal": 0.8, "drift": 2.0}.items():  # fmt: skip
         _set(page, f"gaussian.{name}", value, "gaussian")
         at[name] = value
         _gaussian_world(page, at, names)
@@ -196,11 +200,10 @@ def test_every_learner_can_be_switched_on_and_off(visit: Any) -> None:
     page = visit("#gaussian.learners=none&gaussian.samples=50")
     _drawn(page, "gaussian")
     assert _cells(page, "gaussian") == {}
-    for name in gaussian.LEARNERS:
+    for name in GAUSSIAN.learners:
         page.check(f'input[name="gaussian.learners {name}"]')
     page.wait_for_function("n => document.querySelectorAll('#gaussian tbody tr').length === n", arg=13, timeout=60000)
-    at = {name: slider.default for name, slider in (gaussian.SLIDERS | gaussian.MORE).items()} | {"samples": 50}
-    _gaussian_world(page, at, list(gaussian.LEARNERS))
+    _gaussian_world(page, DEFAULTS | {"samples": 50}, GAUSSIAN.learners)
     page.uncheck('input[name="gaussian.learners delta"]')
     page.wait_for_function("n => document.querySelectorAll('#gaussian tbody tr').length === n", arg=12)
     assert "delta" not in _cells(page, "gaussian")
@@ -232,9 +235,9 @@ def test_a_link_reproduces_the_view(visit: Any) -> None:
 
 def _walked(page: Any, at: dict[str, float], switches: list[int], learner: Any) -> str:
     """The lines on the page are the library's own up to the present step; what the page says of it."""
-    way = maze.walked(at["leave"], int(at["seed"]), switches)
+    way = maze.walked(at["hazard"], int(at["seed"]), switches)
     history, step = run(PerContext(learner, 16), way.choices), int(at["at"])
-    for name, expected in (("surprise", history.surprise), ("rate (gamma)", history.rate)):
+    for name, expected in (("surprise", history.surprise), ("learning rate", history.learning_rate)):
         assert _plotted(page, "maze", name, plot=2) == pytest.approx(expected[:step], rel=1e-9)
     said = str(page.locator("#maze .controls [role=status]").inner_text())
     where = f"room {way.rooms[step] + 1}, environment {'AB'[way.environment[max(step - 1, 0)]]}"
@@ -247,17 +250,17 @@ def _walked(page: Any, at: dict[str, float], switches: list[int], learner: Any) 
 
 
 def test_the_agent_walks_and_the_environment_switches(visit: Any) -> None:
-    page = visit("#tab=maze&maze.leave=0")
+    page = visit("#tab=maze&maze.hazard=0")
     _drawn(page, "maze")
-    at, switches = {"m": 0.1, "leave": 0.0, "seed": 1, "at": 0}, []
+    at, switches = {"m": 0.1, "hazard": 0.0, "seed": 1, "at": 0}, []
     _walked(page, at, switches, Smile(Dirichlet(15), 0.1))
-    for name, value in {"m": 0.5, "leave": 0.1, "seed": 4}.items():
+    for name, value in {"m": 0.5, "hazard": 0.1, "seed": 4}.items():
         _set(page, f"maze.{name}", value, "maze")
         at[name] = value
     page.fill('input[name="maze.at number"]', "30")
     page.get_by_role("button", name="Step", exact=True).click()
     _walked(page, at | {"at": 31}, switches, Smile(Dirichlet(15), 0.5))
-    for name in ("m", "leave", "seed"):
+    for name in ("m", "hazard", "seed"):
         at[name] = _pulled(page, f"maze.{name}", "maze")
     page.locator('input[name="maze.at"]').press("ArrowLeft")
     smile = Smile(Dirichlet(15), at["m"])
@@ -288,17 +291,17 @@ def test_the_agent_walks_and_the_environment_switches(visit: Any) -> None:
 
 def _shaped(page: Any, noise: float, mean: float, std: float, x: float, m: float) -> None:
     """What the page says of a normal belief is what its formulas say."""
-    felt = np.log(noise / std) + (std**2 + (x - mean) ** 2) / (2 * noise**2) - 0.5
+    surprise = np.log(noise / std) + (std**2 + (x - mean) ** 2) / (2 * noise**2) - 0.5
     most = np.log(std / noise) + (noise**2 + (x - mean) ** 2) / (2 * std**2) - 0.5
     cells = _cells(page, "lab")
-    assert float(cells["confidence_corrected"][0]) == pytest.approx(felt, rel=1e-3)
+    assert float(cells["confidence_corrected"][0]) == pytest.approx(surprise, rel=1e-3)
     assert float(cells["absolute_error"][0]) == pytest.approx(abs(x - mean), rel=1e-3)
     spread = np.hypot(std, noise)
     shannon = 0.5 * ((x - mean) / spread) ** 2 + np.log(spread * np.sqrt(2 * np.pi))
     assert float(cells["shannon"][0]) == pytest.approx(shannon, rel=1e-3)
     names = page.evaluate("document.querySelectorAll('#lab .js-plotly-plot')[1].data.map(each => each.name)")
     bound, limit = map(float, re.findall(r"[\d.]+(?:e[+-]?\d+)?", names[3]))
-    assert [bound, limit] == pytest.approx([most * m * felt / (1 + m * felt), most], rel=0.01)
+    assert [bound, limit] == pytest.approx([most * m * surprise / (1 + m * surprise), most], rel=0.01)
 
 
 def test_beliefs_are_shaped_and_observations_dropped(visit: Any) -> None:
@@ -319,11 +322,15 @@ def test_beliefs_are_shaped_and_observations_dropped(visit: Any) -> None:
     dropped = float(page.input_value('input[name="lab.own.x number"]'))
     assert dropped != at["x"]
     _shaped(page, **at | {"x": dropped})
+    _set(page, "lab.m", 0, "lab")  # which a slider through powers of ten cannot reach
+    assert page.input_value('input[name="lab.m"]') == page.get_attribute('input[name="lab.m"]', "min")
+    _shaped(page, **at | {"x": dropped, "m": 0.0})
+    _set(page, "lab.m", at["m"], "lab")
     before = _answers(page, "lab")
     page.select_option('select[name="lab.preset"]', label="Joke: guns, after goldfish")
     _drawn(page, "lab", before + 1)
     assert page.input_value('select[name="lab.family"]') == "joke"
-    joke = TABLES["figure1_joke"]()
+    joke: Any = SIMULATIONS["joke"](RunSettings())["joke"]
     heard = joke[(joke.word == "guns") & (joke.belief == "after")].surprise.item()
     assert float(_cells(page, "lab")["confidence_corrected"][0]) == pytest.approx(heard, rel=1e-3)
     page.wait_for_timeout(300)
@@ -335,6 +342,23 @@ def test_beliefs_are_shaped_and_observations_dropped(visit: Any) -> None:
     assert "x=0" in _lines(page)
     _chosen(page, "lab.family", "gaussian", "lab")
     _shaped(page, noise=1.0, mean=0.0, std=1.0, x=2.0, m=at["m"])
+
+
+def test_a_click_drops_the_observation_to_expect_there(visit: Any) -> None:
+    page = visit("#tab=lab&lab.family=exponential")
+    _drawn(page, "lab")
+    box, before = page.locator("#lab .plot").first.bounding_box(), _answers(page, "lab")
+    page.mouse.click(box["x"] + 0.5 * box["width"], box["y"] + 0.6 * box["height"])
+    _drawn(page, "lab", before + 1)
+    points = page.evaluate("[...document.querySelector('#lab .js-plotly-plot').data[0].x]")
+    wait = float(page.input_value('input[name="lab.own.x number"]'))
+    assert 0.1 < wait < 3.0
+    assert min(abs(1 / wait - np.array(points))) < 0.2  # one over a rate that was drawn
+    _chosen(page, "lab.family", "dirichlet", "lab")
+    before = _answers(page, "lab")
+    page.mouse.click(box["x"] + 0.45 * box["width"], box["y"] + 0.7 * box["height"])
+    _drawn(page, "lab", before + 1)
+    assert page.input_value('select[name="lab.own.x"]') == "1"
 
 
 def _measured(page: Any, path: Path, who: str, columns: Columns, learner: str, kind: str, **settings: float) -> Any:
@@ -363,10 +387,10 @@ def test_a_table_goes_in_and_comes_out(visit: Any, tmp_path: Path) -> None:
     columns = Columns("x", "who", "run")
     _measured(page, path, "a", columns, "delta", "continuous")
     before = _answers(page, "data")
-    page.fill('input[name="data.set.rate"]', "0.5")
+    page.fill('input[name="data.set.learning_rate"]', "0.5")
     _drawn(page, "data", before + 1)
     _chosen(page, "data.who", "b", "data")
-    expected = _measured(page, path, "b", columns, "delta", "continuous", rate=0.5)
+    expected = _measured(page, path, "b", columns, "delta", "continuous", learning_rate=0.5)
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download the table").click()
     kept = pd.read_csv(waiting.value.path())
@@ -381,7 +405,7 @@ def test_a_table_goes_in_and_comes_out(visit: Any, tmp_path: Path) -> None:
     other = visit(link)  # the file itself has to be given again
     other.set_input_files('input[type="file"]', str(path))
     _drawn(other, "data")
-    _measured(other, path, "b", columns, "delta", "continuous", rate=0.5)
+    _measured(other, path, "b", columns, "delta", "continuous", learning_rate=0.5)
 
 
 def test_kinds_of_outcomes_and_the_example(visit: Any, tmp_path: Path) -> None:
@@ -398,7 +422,7 @@ def test_kinds_of_outcomes_and_the_example(visit: Any, tmp_path: Path) -> None:
     fresh = visit("#tab=data&data.learner=delta")
     fresh.get_by_role("button", name="Try an example").click()
     _drawn(fresh, "data")
-    samples = gaussian_jumps(120, 3, gaussian.SLIDERS["hazard"].default, gaussian.SLIDERS["noise"].default).samples
+    samples = gaussian_jumps(120, 3, DEFAULTS["hazard"], DEFAULTS["noise"]).samples
     assert _plotted(fresh, "data", "outcome") == pytest.approx(samples.round(2), abs=0.0051)
 
 

@@ -1,4 +1,4 @@
-"""Does a name give the learner that is meant, with what the data suggest where nothing was set?"""
+"""Does a name give the class that is meant, and the learner, with what the data suggest where nothing was set?"""
 
 from typing import Any
 
@@ -25,11 +25,14 @@ from astonish import (
     PerContext,
     Smile,
     VarSmile,
+    assemble as assembling,
     scan,
 )
-from astonish.catalogue import BELIEVERS, FOLLOWERS, NAMES, choose, learner_for
+from astonish.assemble import choose, learner_for
+from astonish.catalogue import FAMILIES, LEARNERS, RESPONSES, described, find_any, table
+from astonish.responses import Softmax
 from astonish.samples import read_series
-from astonish.table import Columns, Trials, read_trials
+from astonish.trials import Columns, Trials, read_trials
 
 CLASSES = {
     "smile": Smile, "varsmile": VarSmile, "bayes": Bayes, "leaky": Leaky, "message-passing": MessagePassing,
@@ -37,6 +40,8 @@ CLASSES = {
     "nassar2010": Nassar2010, "nassar2012": Nassar2012, "reduced-bayes": Nassar2012,
     "nassar-gaussian2010": NassarGaussian2010, "nassar-gaussian2012": NassarGaussian2012,
 }  # fmt: skip
+BELIEVERS = ("smile", "varsmile", "bayes", "leaky", "message-passing", "particle-filter")
+FOLLOWERS = ("delta", "pearce-hall")
 TABLE = pd.DataFrame(
     {
         "x": [2.0, 4.0, 1.0, None, 12.0, 6.0, 7.0],
@@ -59,7 +64,10 @@ KINDS["transitions"] = _trials(("card", "next"))
 
 
 def test_every_name_has_a_learner() -> None:
-    assert set(CLASSES) == set(NAMES)
+    assert tuple(LEARNERS.by_name()) == tuple(CLASSES)
+    assert LEARNERS.names_for("categorical") == LEARNERS.names_for("transitions") == BELIEVERS
+    assert LEARNERS.names_for("binary") == (*BELIEVERS, *FOLLOWERS)
+    assert LEARNERS.names_for("continuous") == tuple(LEARNERS.by_name())
     for name, kind in CLASSES.items():
         assert type(learner_for(name, KINDS["continuous"])) is kind
 
@@ -84,13 +92,11 @@ def test_numbers_are_followed_where_they_make_sense() -> None:
     assert learner_for("delta", KINDS["binary"]) == Delta(0.1, 0.5)
     assert learner_for("pearce-hall", KINDS["binary"]) == PearceHall(start=0.5)
     for kind in ("categorical", "transitions"):
-        for name in set(NAMES) - set(BELIEVERS):
-            with pytest.raises(
-                ValueError, match=f"{name} does not learn from outcomes that are {kind}; give one of sm"
-            ):
+        for name in set(CLASSES) - set(BELIEVERS):
+            with pytest.raises(ValueError, match=f"the learner {name} does not take {kind} data; give one of smile"):
                 learner_for(name, KINDS[kind])
-    for name in set(NAMES) - {*BELIEVERS, *FOLLOWERS}:
-        with pytest.raises(ValueError, match=f"{name} does not learn from outcomes that are binary"):
+    for name in set(CLASSES) - {*BELIEVERS, *FOLLOWERS}:
+        with pytest.raises(ValueError, match=f"the learner {name} does not take binary data"):
             learner_for(name, KINDS["binary"])
 
 
@@ -134,7 +140,7 @@ def test_noise_that_a_column_gives_is_not_estimated() -> None:
 def test_every_learner_takes_the_outcomes_that_it_is_for(kind: str) -> None:
     trials = KINDS[kind]
     outcomes = tuple(part[0] for part in trials.outcomes) if kind == "transitions" else trials.outcomes[0]
-    for name in {"continuous": NAMES, "binary": (*BELIEVERS, *FOLLOWERS)}.get(kind, tuple(BELIEVERS)):
+    for name in LEARNERS.names_for(kind):
         learner = learner_for(name, trials)
         read_series(learner.samples, outcomes)
         trace = jax.eval_shape(scan, learner, outcomes)
@@ -146,23 +152,88 @@ def test_every_learner_takes_the_outcomes_that_it_is_for(kind: str) -> None:
     [
         ("smil", "x", {}, r"there is no learner 'smil'; did you mean 'smile'\? Known are smile, varsmile"),
         ("zebra", "x", {}, r"there is no learner 'zebra'; known are smile, varsmile"),
-        ("smile", "x", {"rate": 0.1}, "smile has no 'rate'; it has m, noise, mean, std"),
-        ("smile", "coin", {"noise": 0.1}, "smile has no 'noise'; .*m, ones, zeros"),
+        ("smile", "x", {"rate": 0.1}, "there is no parameter 'rate' of smile; known are m, noise, mean, std"),
+        ("smile", "coin", {"noise": 0.1}, "there is no parameter 'noise' of smile; known are m, ones, zeros"),
         (
             "nassar2012",
             "x",
             {"hasard": 0.1},
-            r"nassar2012 has no 'hasard'; did you mean 'hazard'\? It has noise, hazard",
+            r"there is no parameter 'hasard' of nassar2012; did you mean 'hazard'\? Known are noise, hazard",
         ),
         ("smile", "x", {"m": -1.0}, "Smile's m = -1 is not allowed; give a finite number of at least 0"),
         ("smile", "x", {"noise": 0.0}, "std = 0 is not allowed; give a finite number above 0"),
         ("message-passing", "x", {"hypotheses": 2.5}, "hypotheses = 2.5 is not allowed; give a whole number"),
         ("smile", "same", {}, "noise cannot be told from outcomes that hardly differ from trial to trial; set noise"),
-        ("varsmile", "same", {"noise": 1.0}, "std cannot be told from outcomes that are all 5; set std"),
-        ("pearce-hall", "same", {}, "scale cannot be told from outcomes that are all 5; set scale"),
+        ("varsmile", "same", {"noise": 1.0}, "std cannot be told from outcomes that are all 5; set it"),
+        ("pearce-hall", "same", {}, "scale cannot be told from outcomes that are all 5; set it"),
         ("nassar2010", "same", {"noise": 1.0}, "low = 5 and high = 5 leave no room"),
     ],
 )
 def test_what_makes_no_sense_is_refused(name: str, outcome: str, settings: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         learner_for(name, _trials(outcome), settings)
+
+
+@pytest.mark.parametrize("name", FAMILIES.names_for("continuous"))
+def test_a_learner_runs_on_the_family_that_is_named(name: str) -> None:
+    learner: Any = learner_for("smile", _trials(), family=name)
+    assert type(learner.family) is FAMILIES.find(name)
+    assert (learner.reference is None) == learner.family.proper_likelihood
+
+
+def test_a_family_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(ValueError, match="the family beta does not take continuous data; give one of gaussian"):
+        learner_for("smile", _trials(), family="beta")
+    with pytest.raises(ValueError, match="Delta runs on no family of beliefs; leave out the family gaussian"):
+        learner_for("delta", _trials(), family="gaussian")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_code_of_a_learner_makes_it(kind: str) -> None:
+    for name in LEARNERS.names_for(kind):
+        made = choose(name, KINDS[kind])
+        scope: dict[str, Any] = {}
+        exec("\n".join(assembling.imports(made.classes)), scope)
+        same = eval(made.code, scope)
+        assert jax.tree.structure(same) == jax.tree.structure(made.learner)
+        np.testing.assert_array_equal(*(np.array(jax.tree.leaves(each)[:1]) for each in (same, made.learner)))
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("nowhere.py:Mine", "there is no file 'nowhere.py'; give file.py:Class, or module:Class"),
+        ("no.such.module:Mine", "'no.such.module' could not be imported .*; give file.py:Class, or module:Class"),
+        ("astonish.learners:Mine", "astonish.learners has no 'Mine'; give the name of a class in it"),
+        ("astonish.beliefs:Beta", "astonish.beliefs:Beta is no learner; give a class derived from astonish.learner"),
+        ("math:sqrt", "math:sqrt is no learner; give a class derived from astonish.learner.Learner and marked with"),
+    ],
+)
+def test_a_place_without_a_learner_is_refused(name: str, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        LEARNERS.find(name)
+
+
+def test_a_class_is_found_by_its_name_and_by_its_place() -> None:
+    assert LEARNERS.find("reduced-bayes") is LEARNERS.find("astonish.learners:Nassar2012") is Nassar2012
+    for name, kind in (("smile", Smile), ("beta", Beta), ("softmax", Softmax), ("astonish.beliefs:Beta", Beta)):
+        assert find_any(name) is kind
+    with pytest.raises(ValueError, match=r"no learner, family or response model 'betta'; did you mean 'beta'\?"):
+        find_any("betta")
+
+
+def test_everything_is_described_and_tabulated() -> None:
+    headings = [heading for heading, _ in described()]
+    every = [each.classes().values() for each in (LEARNERS, FAMILIES, RESPONSES)]
+    assert len(headings) == sum(map(len, every))
+    assert "nassar2012, reduced-bayes" in headings
+    ((_, lines),) = described([Leaky])
+    assert lines[1:] == [
+        "takes: continuous, binary, categorical, transitions",
+        "keep = 0.9: how much of the past still counts after each sample (a finite number from 0 to 1; usually 0.5 to "
+        "0.99)",
+    ]
+    rows = {(row["name"], row["parameter"]): row for row in table(LEARNERS)}
+    assert rows["delta", "start"]["default"] == "from the data"
+    assert rows["delta", "start"]["usual"] == "0 to 1, for outcomes from 0 to 1"
+    assert rows["bayes", "none"] == {"name": "bayes", "class": "Bayes", "parameter": "none"}

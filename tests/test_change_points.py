@@ -224,8 +224,8 @@ def test_with_more_hypotheses_than_samples_message_passing_is_exact(case: Family
         history = run(learner, _short(case))
         _near(history.estimate, exact.estimate)
         _near(history.surprise, exact.surprise)
-        _near(history.change, exact.change)
-        _near(history.rate, exact.rate)
+        _near(history.change_probability, exact.change)
+        _near(history.learning_rate, exact.rate)
         for row, expected in zip(run_lengths(learner, _short(case), STEPS), exact.lengths, strict=True):
             _near(row, np.pad(expected, (0, STEPS - len(expected))))
 
@@ -237,7 +237,7 @@ def test_message_passing_is_exact_at_any_hazard(hazard: float) -> None:
     history = run(MessagePassing(family, hazard, hypotheses=9), xs)
     _near(history.estimate, exact.estimate)
     _near(history.surprise, exact.surprise)
-    _near(history.change, exact.change)
+    _near(history.change_probability, exact.change)
 
 
 def test_the_sum_of_surprises_is_that_of_the_whole_series() -> None:
@@ -282,7 +282,7 @@ def test_the_most_probable_hypotheses_are_kept(some: int) -> None:
     learner = MessagePassing(family, HAZARD, hypotheses=some)
     expected = _most_probable_hypotheses(ORACLES["gaussian"], tuple(family.prior()), xs, HAZARD, some)
     history = run(learner, xs)
-    _near([history.estimate, history.surprise, history.change, history.rate], expected)
+    _near([history.estimate, history.surprise, history.change_probability, history.learning_rate], expected)
 
 
 def _jumps(length: int, seed: int) -> Any:
@@ -301,7 +301,7 @@ def test_fewer_hypotheses_come_ever_closer_to_exact_inference() -> None:
     for some in (1, 3, 9, 27):
         pairs = list(zip(run_many(replace(learner, hypotheses=some), many), exact, strict=True))
         errors.append([np.mean([abs(a.estimate - e.estimate) for a, e in pairs]),
-                       np.mean([abs(a.change - e.change) for a, e in pairs])])  # fmt: skip
+                       np.mean([abs(a.change_probability - e.change_probability) for a, e in pairs])])  # fmt: skip
     assert (np.diff(errors, axis=0) < 0).all()
     assert min(errors[0]) > 1e-2
     assert max(errors[-1]) < 1e-3
@@ -334,7 +334,7 @@ def test_a_crowd_does_what_is_published() -> None:
         crowd = [(weights[i], oracle.update(prior if resets[k] else crowd[k][1], x)) for i, k in enumerate(places)]
         rows.append((sum(w * oracle.mean(b) for w, b in crowd), gamma, -np.log(0.9 * fresh / factor + 0.1 * fresh)))
     history = run(ParticleFilter(Gaussian(1.5), 0.1, particles=some, seed=3), xs)
-    _near(np.stack([history.estimate, history.change, history.surprise], 1), rows)
+    _near(np.stack([history.estimate, history.change_probability, history.surprise], 1), rows)
     _near(history.state.weights, [w for w, _ in crowd])
     assert 3 < drawn_anew < 75
 
@@ -346,7 +346,7 @@ def test_particles_come_ever_closer_to_exact_inference() -> None:
     errors = []
     for particles in (16, 512):
         trace = _crowds(ParticleFilter(Gaussian(1.0), 0.1, prior, particles), np.arange(seeds), xs)
-        for ours, theirs in ((trace.estimate, exact.estimate), (trace.change, exact.change)):
+        for ours, theirs in ((trace.estimate, exact.estimate), (trace.change_probability, exact.change_probability)):
             bias, spread = np.abs(np.mean(ours, axis=0) - theirs), np.std(ours, axis=0, ddof=1)
             assert (bias <= 4.5 * spread / np.sqrt(seeds) + 2 / particles).all()
         errors.append(np.sqrt(np.mean((trace.estimate - exact.estimate) ** 2)))
@@ -358,7 +358,7 @@ def test_particles_come_ever_closer_to_exact_inference() -> None:
 def test_particles_agree_with_brute_force(case: FamilyCase) -> None:
     exact = _brute(ORACLES[case.name], case.family.prior(), _short(case), HAZARD)
     trace = _crowds(ParticleFilter(case.family, HAZARD, particles=200), np.arange(40), columns(_short(case)))
-    for ours, theirs in ((trace.estimate, exact.estimate), (trace.change, exact.change)):
+    for ours, theirs in ((trace.estimate, exact.estimate), (trace.change_probability, exact.change)):
         error = 5 * np.std(ours, axis=0, ddof=1) / np.sqrt(40)
         assert (np.abs(np.mean(ours, axis=0) - theirs) <= error + 0.01 * np.abs(theirs)).all()
 
@@ -369,12 +369,12 @@ def test_the_first_two_gammas_of_varsmile_are_chances_of_a_change(case: FamilyCa
     oracle, xs, prior = ORACLES[case.name], _short(case), tuple(map(np.asarray, case.family.prior()))
     exact, after = _brute(oracle, prior, xs, HAZARD), oracle.update(prior, xs[0])
     history = run(VarSmile(case.family, HAZARD / (1 - HAZARD)), xs)
-    assert history.change[0] == pytest.approx(HAZARD)
-    _near(history.change[:2], exact.change[:2])
+    assert history.change_probability[0] == pytest.approx(HAZARD)
+    _near(history.change_probability[:2], exact.change[:2])
     _near(history.estimate[0], exact.estimate[0])
     _near(history.surprise[:2], [0.0, oracle.log_predictive(prior, xs[1]) - oracle.log_predictive(after, xs[1])])
-    assert np.abs(history.change[2:] - exact.change[2:]).max() > 1e-4
-    np.testing.assert_array_equal(history.change, history.rate)
+    assert np.abs(history.change_probability[2:] - exact.change[2:]).max() > 1e-4
+    np.testing.assert_array_equal(history.change_probability, history.learning_rate)
 
 
 def test_the_slope_of_varsmile_in_its_readiness_is_a_number_even_where_it_has_none() -> None:
@@ -382,7 +382,7 @@ def test_the_slope_of_varsmile_in_its_readiness_is_a_number_even_where_it_has_no
         return scan(VarSmile(Gaussian(1.5), m), np.array(NUMBERS[:4])).estimate[-1]
 
     assert float(jax.grad(last)(0.0)) == pytest.approx(float(last(1e-7) - last(0.0)) / 1e-7, rel=1e-5)
-    far = jax.grad(lambda m: scan(VarSmile(Gaussian(1.5), m), np.array([0.0, 1e150, -1e150])).rate.sum())
+    far = jax.grad(lambda m: scan(VarSmile(Gaussian(1.5), m), np.array([0.0, 1e150, -1e150])).learning_rate.sum())
     assert np.isfinite(far(0.0))
     assert np.isfinite(far(0.3))
 
@@ -407,7 +407,7 @@ def test_in_a_world_that_never_changes_both_are_bayes(case: FamilyCase) -> None:
     """VarSMiLe may be told that a change is impossible; to message passing it is next to impossible."""
     xs = _without_outlier(case)
     bayes, still = run(Bayes(case.family), xs), run(VarSmile(case.family, 0.0), xs)
-    assert (still.rate == 0).all()
+    assert (still.learning_rate == 0).all()
     _near(still.estimate, bayes.estimate, 1e-12)
     _near(run(VarSmile(case.family, 1e-14), xs).estimate, bayes.estimate, 1e-8)
     _near(run(_exact(case, 1e-14), xs).estimate, bayes.estimate, 1e-8)
@@ -438,7 +438,7 @@ def test_run_length_zero_says_nothing_but_run_length_one_does(case: FamilyCase) 
     xs = SERIES[case.name]
     theirs = _adams_mackay(ORACLES[case.name], tuple(case.family.prior()), xs, HAZARD)
     learner = MessagePassing(case.family, HAZARD, hypotheses=13)
-    change, lengths = run(learner, xs).change, run_lengths(learner, xs, 12)
+    change, lengths = run(learner, xs).change_probability, run_lengths(learner, xs, 12)
     _near([row[0] for row in theirs], np.full(12, HAZARD))
     _near(change[1:], [row[1] / (1 - HAZARD) for row in theirs[1:]])
     _near(lengths[1:, 0], change[1:])
@@ -475,7 +475,7 @@ def test_a_saved_crowd_goes_on_with_the_same_luck(tmp_path: Path) -> None:
     stream.save(tmp_path / "stream")
     steps += [Stream.load(tmp_path / "stream", _crowd(9)).update(NUMBERS[5])]
     _near([step.estimate for step in steps], whole.estimate[:6])
-    _near([step.change for step in steps], whole.change[:6])
+    _near([step.change_probability for step in steps], whole.change_probability[:6])
 
 
 def test_the_weights_of_a_crowd_and_of_hypotheses_are_probabilities() -> None:

@@ -20,7 +20,7 @@ def test_learners_of_such_families_have_different_structures() -> None:
 
 def test_parameters_are_leaves() -> None:
     assert jax.tree.leaves(Smile(Gaussian(noise=2.0), m=0.3)) == [2.0, 0.3]
-    assert jax.tree.leaves(Delta(rate=0.2, start=1.0)) == [0.2, 1.0]
+    assert jax.tree.leaves(Delta(learning_rate=0.2, start=1.0)) == [0.2, 1.0]
 
 
 @pytest.mark.parametrize("hazard", [-0.1, 0.0, 1.0, 2.0, float("nan")])

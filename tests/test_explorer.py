@@ -34,19 +34,22 @@ from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
 from astonish import Beta, Exponential, Gaussian, Poisson, Smile, run, surprise
-from astonish.catalogue import choose
+from astonish.assemble import choose
 from astonish.domain import check_parameters
-from astonish.explorer import data, gaussian, guard, lab, maze, server
-from astonish.explorer.controls import told
+from astonish.explorer import data, guard, lab, maze, server
+from astonish.explorer.controls import json_number
+from astonish.explorer.gaussian import GaussianTab
 from astonish.explorer.upload import ENDS
-from astonish.paper.examples.numbers import TABLES
+from astonish.measures import COLUMNS
+from astonish.paper.figure import RunSettings
+from astonish.paper.figure1 import SIMULATIONS
 from astonish.precision import double
-from astonish.regressors import regressors
-from astonish.surprises import COLUMNS
-from astonish.table import Columns, read_trials
 from astonish.tasks.gaussian_jumps import gaussian_jumps
+from astonish.trials import Columns, read_trials
+from astonish.trials.regressors import regressors
 
-WORDS = [*gaussian.SLIDERS, "learners", "leave", "switches", "learner", "family", "x", "std", "weight1", "smile", "é"]
+GAUSSIAN, LAB = GaussianTab(), lab.LabTab()
+WORDS = ["m", *GAUSSIAN.world, "learners", "switches", "learner", "family", "x", "std", "weight1", "smile", "é"]
 HOME = "http://127.0.0.1:8765"
 TABLE = "who,run,x\n" + "".join(f"{who},1,{x}\n" for who in "ab" for x in (1.5, 2.0, "", 9.0, 8.5, 9.25))
 
@@ -65,6 +68,10 @@ def _asked(page: TestClient, tab: str, **said: Any) -> Any:
 
 def _numbers(packed: Any) -> Any:
     return np.frombuffer(base64.b64decode(packed["f8"]), "<f8").reshape(packed["shape"])
+
+
+def _defaults(tab: Any) -> dict[str, float]:
+    return {name: slider.default for name, slider in tab.sliders.items()}
 
 
 def _refused(answer: Any, code: int = 400) -> str:
@@ -93,7 +100,7 @@ def test_estimates_are_those_of_the_library_though_series_are_padded(page: TestC
     assert np.array_equal(_numbers(answer["truth"]), task.truth)
     assert answer["changes"] == [t + 1 for t in range(60) if task.changed[t]]
     history = run(Smile(Gaussian(2.0), 0.3), task.samples)
-    for name in ("estimate", "surprise", "rate"):
+    for name in ("estimate", "surprise", "learning_rate"):
         assert _numbers(answer["learners"]["smile"][name]) == pytest.approx(getattr(history, name), rel=1e-9)
     estimate, followed = 0.0, []
     for x in task.samples:
@@ -106,7 +113,7 @@ def test_estimates_are_those_of_the_library_though_series_are_padded(page: TestC
 
 
 def test_moving_a_slider_compiles_nothing(page: TestClient) -> None:
-    from astonish.run import _one
+    from astonish.series import _one
 
     _asked(page, "gaussian", learners=["delta"])
     before = _one._cache_size()  # type: ignore[attr-defined]
@@ -116,23 +123,22 @@ def test_moving_a_slider_compiles_nothing(page: TestClient) -> None:
 
 
 def test_every_learner_is_told_what_it_can_use() -> None:
-    at = {name: slider.default for name, slider in (gaussian.SLIDERS | gaussian.MORE).items()} | {
-        "m": 0.7,
-        "hazard": 0.2,
-        "rate": 0.3,
-        "drift": 0.5,
-    }
-    assert len(gaussian.LEARNERS) == 13
-    for name in gaussian.LEARNERS:
-        learner = gaussian.built(name, gaussian.parameters(name, at))
+    at = _defaults(GAUSSIAN) | {"m": 0.7, "hazard": 0.2, "learning_rate": 0.3, "drift": 2.0}
+    assert len(GAUSSIAN.learners) == 13
+    for name in GAUSSIAN.learners:
+        learner = GAUSSIAN.assembled(name, at).learner
         check_parameters(learner)
-        said: Any = vars(learner)
-        assert said.get("m", 0.7) == 0.7
-        assert said.get("hazard", 0.2) == 0.2
-        assert said.get("rate", 0.3) == 0.3
-        assert said.get("drift", 2.0) == 2.0
-        assert said.get("seed", 0) == 0  # its own, not that of the samples
-        assert float(said["family"].noise if "family" in said else said.get("noise", 4.0)) == 4.0
+        fields: Any = vars(learner)
+        assert fields.get("m", 0.7) == 0.7
+        assert fields.get("hazard", 0.2) == 0.2
+        assert fields.get("learning_rate", 0.3) == 0.3
+        assert fields.get("drift", 2.0) == 2.0
+        assert fields.get("seed", 0) == 0  # its own, not that of the samples
+        assert float(fields["family"].noise if "family" in fields else fields.get("noise", 4.0)) == 4.0
+        if name in ("varsmile", "leaky", "particle-filter"):
+            assert float(fields["prior"].std) == pytest.approx(40 / np.sqrt(12))  # as of a mean anywhere in the range
+    assert float(GAUSSIAN.assembled("smile", at).learner.prior.std) == 4.0  # type: ignore[attr-defined] # as in the paper
+    assert GAUSSIAN.assembled("kalman", _defaults(GAUSSIAN)).settings["drift"] == 0.4  # a tenth of the noise
 
 
 def test_lines_of_the_gaussian_world_print_its_errors(page: TestClient) -> None:
@@ -145,13 +151,13 @@ def test_lines_of_the_gaussian_world_print_its_errors(page: TestClient) -> None:
 
 
 def test_lines_name_all_learners_rightly() -> None:
-    at = {name: slider.default for name, slider in (gaussian.SLIDERS | gaussian.MORE).items()}
-    settings = {name: gaussian.parameters(name, at) for name in gaussian.LEARNERS}
-    lines = gaussian._python(at, settings).partition("for name")[0]
+    made = {name: GAUSSIAN.assembled(name, _defaults(GAUSSIAN)) for name in GAUSSIAN.learners}
+    lines = GAUSSIAN.script(_defaults(GAUSSIAN), made).partition("for name")[0]
     scope: dict[str, Any] = {}
     exec(compile(lines, "<page>", "exec"), scope)
+    assert list(scope["learners"]) == GAUSSIAN.learners
     for name, learner in scope["learners"].items():
-        assert repr(learner) == repr(gaussian.built(name, settings[name]))
+        assert repr(learner) == repr(made[name].learner)
 
 
 # ---- the maze
@@ -159,11 +165,11 @@ def test_lines_name_all_learners_rightly() -> None:
 
 @pytest.fixture(scope="module")
 def walk(page: TestClient) -> Any:
-    return _asked(page, "maze", seed=3, leave=0.02)
+    return _asked(page, "maze", seed=3, hazard=0.02)
 
 
 def test_the_walk_goes_through_doors_and_its_errors_are_those_of_the_whole_matrix(walk: Any) -> None:
-    rooms, environment, rows = walk["rooms"], walk["environment"], _numbers(walk["row"])
+    rooms, environment, rows = walk["rooms"], walk["environment"], _numbers(walk["estimate"])
     assert len(rows) == len(environment) == maze.STEPS == len(rooms) - 1
     truth = maze.DRAWN.transitions
     believed, found = np.where(np.eye(16) > 0, 0.0, 1 / 15), []
@@ -178,18 +184,18 @@ def test_the_walk_goes_through_doors_and_its_errors_are_those_of_the_whole_matri
 
 
 def test_a_switch_changes_what_follows_and_nothing_before(page: TestClient, walk: Any) -> None:
-    other = _asked(page, "maze", seed=3, leave=0.02, switches=[300])
+    other = _asked(page, "maze", seed=3, hazard=0.02, switches=[300])
     assert other["rooms"][:301] == walk["rooms"][:301]
     assert other["environment"][:300] == walk["environment"][:300]
     assert other["environment"][300:] == [1 - e for e in walk["environment"][300:]]
     assert np.array_equal(_numbers(other["surprise"])[:300], _numbers(walk["surprise"])[:300])
-    assert _asked(page, "maze", seed=3, leave=0.02, switches=[300, 300])["rooms"] == walk["rooms"]
+    assert _asked(page, "maze", seed=3, hazard=0.02, switches=[300, 300])["rooms"] == walk["rooms"]
 
 
 def test_lines_of_the_maze_walk_the_same_way(page: TestClient) -> None:
-    answer = _asked(page, "maze", seed=3, leave=0.02, switches=[10, 300])
-    felt, rate = (_numbers(answer[name]).mean() for name in ("surprise", "rate"))
-    assert _printed(answer["python"]) == f"mean surprise {felt:.4g}, mean rate {rate:.4g}\n"
+    answer = _asked(page, "maze", seed=3, hazard=0.02, switches=[10, 300])
+    surprise, rate = (_numbers(answer[name]).mean() for name in ("surprise", "learning_rate"))
+    assert _printed(answer["python"]) == f"mean surprise {surprise:.4g}, mean learning rate {rate:.4g}\n"
 
 
 # ---- the belief lab
@@ -197,14 +203,14 @@ def test_lines_of_the_maze_walk_the_same_way(page: TestClient) -> None:
 
 def test_a_normal_belief_moves_as_the_paper_says(page: TestClient) -> None:
     answer = _asked(page, "lab", family="gaussian", noise=1.5, mean=1.0, std=1.5, x=4.0, m=0.4)
-    felt = (4.0 - 1.0) ** 2 / (2 * 1.5**2)  # beliefs as wide as the noise
-    gamma = np.sqrt(0.4 * felt / (1 + 0.4 * felt))
-    assert answer["surprise"] == pytest.approx(felt)
+    surprising = (4.0 - 1.0) ** 2 / (2 * 1.5**2)  # beliefs as wide as the noise
+    gamma = np.sqrt(0.4 * surprising / (1 + 0.4 * surprising))
+    assert answer["surprise"] == pytest.approx(surprising)
     assert answer["gamma"] == pytest.approx(gamma)
-    assert answer["bound_max"] == pytest.approx(felt)
-    assert answer["bound"] == pytest.approx(gamma**2 * felt)
-    assert _numbers(answer["again"]) == pytest.approx((1 - _numbers(answer["gammas"])) ** 2 * felt, abs=1e-9)
-    assert _numbers(answer["spent"]) == pytest.approx(_numbers(answer["gammas"]) ** 2 * felt, abs=1e-9)
+    assert answer["bound_max"] == pytest.approx(surprising)
+    assert answer["bound"] == pytest.approx(gamma**2 * surprising)
+    assert _numbers(answer["again"]) == pytest.approx((1 - _numbers(answer["gammas"])) ** 2 * surprising, abs=1e-9)
+    assert _numbers(answer["spent"]) == pytest.approx(_numbers(answer["gammas"]) ** 2 * surprising, abs=1e-9)
     drawn = {name: answer["drawn"][name] for name in ("belief", "scaled", "updated")}
     at = _numbers(answer["drawn"]["at"])
     for name, mean in (("belief", 1.0), ("scaled", 4.0), ("updated", 1.0 + 3.0 * gamma)):
@@ -225,14 +231,15 @@ def test_a_normal_belief_moves_as_the_paper_says(page: TestClient) -> None:
 )
 def test_densities_are_those_of_scipy(family: Any, belief: Any, oracle: Any) -> None:
     at = np.linspace(0.01, 0.99, 50)
-    assert lab.density(family, belief, at) == pytest.approx(oracle.pdf(at), rel=1e-9)
+    assert family.density(belief, at) == pytest.approx(oracle.pdf(at), rel=1e-9)
 
 
 def test_presets_are_the_examples_of_the_paper(page: TestClient) -> None:
     spec = page.get("/api/lab").json()
     by_label = {each["label"]: each for each in spec["presets"]}
     with double():
-        election, joke, parking = (TABLES[f"figure1_{name}"]() for name in ("election", "joke", "parking"))
+        found: Any = {name: SIMULATIONS[name](RunSettings()) for name in ("election", "joke", "parking")}
+    election, joke, parking = found["election"]["election"], found["joke"]["joke"], found["parking"]
     some = parking[(parking.kinds == 1000) & (parking.car == "green BMW")].set_index("driver").surprise
     heard = joke[(joke.word == "guns")].set_index("belief").surprise
     wins = election[election.candidate == 2].set_index("colleague").surprise
@@ -246,14 +253,14 @@ def test_presets_are_the_examples_of_the_paper(page: TestClient) -> None:
         "Parking lot: cares only about a free slot": some["slot"],
     }
     assert set(expected) < set(by_label)
-    felt = jax.jit(surprise.confidence_corrected)
+    surprise_of = jax.jit(surprise.confidence_corrected)
     for label, value in expected.items():
         chosen = by_label[label]
+        shape, at = LAB.families[chosen["family"]], dict(chosen["values"])
+        x = at.pop("x")
         with double():
-            shape = lab.all_shapes()[chosen["family"]]
-            family = shape.family({})
-            belief = shape.belief(family, chosen["values"])
-            found = float(felt(family, belief, chosen["x"]))
+            family, _ = shape.family(at)
+            found = float(surprise_of(family, family.prior(**shape.prior(at)), x))
         assert found == pytest.approx(value, rel=1e-4, abs=1e-9), label
 
 
@@ -266,23 +273,23 @@ def test_lines_of_the_lab_print_its_numbers(page: TestClient) -> None:
         assert float(by_line[each["name"]]) == pytest.approx(each["value"], rel=1e-3, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", lab.all_shapes())
+@pytest.mark.parametrize("name", LAB.families)
 def test_lines_of_the_lab_build_its_beliefs(name: str) -> None:
-    shape = lab.all_shapes()[name]
-    at = {word: slider.default for word, slider in shape.sliders.items()}
-    lines = lab._python(shape, at, shape.sample.default, 0.1).partition("    update =")[0]
+    shape = LAB.families[name]
+    at = _defaults(shape)
+    lines = LAB.script(shape, at, at.pop("x"), 0.1).partition("    update =")[0]
     scope: dict[str, Any] = {}
     exec(compile(lines, "<page>", "exec"), scope)
     with double():
-        belief = shape.belief(shape.family(at), at)
+        belief = shape.family(at)[0].prior(**shape.prior(at))
     for written, built in zip(jax.tree.leaves(scope["belief"]), jax.tree.leaves(belief), strict=True):
         assert np.asarray(written) == pytest.approx(np.asarray(built), rel=1e-12)
 
 
 def test_bars_are_chances() -> None:
-    shape = lab.SHAPES["dirichlet"]
-    family = shape.family({})
-    belief = shape.belief(family, {"seen1": 3.0, "seen2": 0.0, "seen3": 0.0, "seen4": 0.0})
+    shape = LAB.families["dirichlet"]
+    family, _ = shape.family({})
+    belief = family.prior(**shape.prior({"seen1": 3.0, "seen2": 0.0, "seen3": 0.0, "seen4": 0.0}))
     drawn = lab._bars(shape, {"belief": belief, "scaled": family.likelihood(1)})
     assert _numbers(drawn["belief"]) == pytest.approx([4 / 7, 1 / 7, 1 / 7, 1 / 7])
     assert _numbers(drawn["scaled"]) == pytest.approx([0.2, 0.4, 0.2, 0.2])
@@ -291,8 +298,15 @@ def test_bars_are_chances() -> None:
 def test_what_is_infinite_does_not_break_json() -> None:
     endless = surprise.absolute_error(Exponential(), Exponential().prior(rate=0.05, time=0.05), 2.0)
     assert np.isinf(endless)
-    assert told(endless) is None
-    assert told(np.float64(1.5)) == 1.5
+    assert json_number(endless) is None
+    assert json_number(np.float64(1.5)) == 1.5
+
+
+@pytest.mark.parametrize(("name", "expected"), [("gaussian", lambda at: at), ("exponential", lambda at: 1 / at)])
+def test_the_observation_to_expect_is_given_at_every_point(page: TestClient, name: str, expected: Any) -> None:
+    drawn = _asked(page, "lab", family=name)["drawn"]
+    assert _numbers(drawn["expected"]) == pytest.approx(expected(_numbers(drawn["at"])), rel=1e-12)
+    assert drawn["same_axis"] == (name == "gaussian")
 
 
 def test_a_belief_in_nothing_is_refused(page: TestClient) -> None:
@@ -379,7 +393,7 @@ def test_what_can_be_set_is_what_the_library_takes(kind: str) -> None:
     column = {"continuous": [1.0, 5.5, 2.0], "binary": [0, 1, 1]}.get(kind, ["a", "b", "a"])
     columns = Columns(("x", "x") if kind == "transitions" else "x")
     trials = read_trials(pd.DataFrame({"x": column}), columns, kind=kind)
-    for name, values in data.controls()["parameters"][kind].items():
+    for name, values in data.DataTab().controls()["parameters"][kind].items():
         plain = {word: value for word, value in values.items() if value is not None}
         assert repr(choose(name, trials, plain).learner) == repr(choose(name, trials).learner)
         missing = {word: 1.5 for word, value in values.items() if value is None}
@@ -652,17 +666,92 @@ def test_the_page_needs_nothing_from_elsewhere(page: TestClient) -> None:
 
 
 def test_controls_describe_what_is_allowed(page: TestClient) -> None:
-    for tab in ("gaussian", "maze", "lab", "data"):
-        assert page.get(f"/api/{tab}").status_code == 200
-    for slider in page.get("/api/gaussian").json()["sliders"].values():
-        assert slider["low"] <= slider["default"] <= slider["high"]
+    spec = {tab: page.get(f"/api/{tab}").json() for tab in ("gaussian", "maze", "lab", "data")}
+    of_worlds = [sliders for tab in ("gaussian", "maze") for sliders in (spec[tab]["sliders"], spec[tab]["more"])]
+    of_beliefs = [family["sliders"] for family in spec["lab"]["families"].values()]
+    for slider in (slider for sliders in of_worlds + of_beliefs for slider in sliders.values()):
+        assert slider["least"] <= slider["low"] <= slider["default"] <= slider["high"] <= slider["most"], slider
+        assert 0 < slider["step"] < slider["high"] - slider["low"] or slider["whole"]
+        assert len(slider["label"]) < 85
+    assert spec["gaussian"]["sliders"]["m"]["label"] == "m: readiness to change one's mind (smile, varsmile)"
+    assert "0 never learns" in spec["gaussian"]["sliders"]["m"]["about"]
+    assert list(spec["gaussian"]["more"]) == ["keep", "learning_rate", "salience", "renewal", "drift"]
+    assert list(spec["maze"]["more"]) == ["keep"]
+
+
+def test_numbers_beyond_the_ends_of_a_slider_may_be_typed(page: TestClient) -> None:
+    for m in (0, 50):
+        assert f"m={float(m)}" in _asked(page, "gaussian", m=m, learners=["smile"], samples=20)["python"]
+    assert "m = -1" in _refused(page.post("/api/gaussian", json={"m": -1}))
+
+
+OWN = '''
+from typing import ClassVar
+import jax.numpy as jnp
+from astonish.config import config
+from astonish.domain import POSITIVE, PROBABILITY, Domain, parameter
+from astonish.expfam import Belief, Family, bayes
+from astonish.kinds import NUMBERS
+from astonish.learner import FamilyLearner, Info, Learner
+from astonish.surprise import shannon
+
+@config
+class Rounded(Learner):
+    """A delta rule whose parameters say little about themselves."""
+    speed: float = parameter(0.5, PROBABILITY)
+    size: float = parameter(None, POSITIVE, about="what is usual is not known")
+    takes: ClassVar[tuple[str, ...]] = NUMBERS
+    free: ClassVar[tuple[str, ...]] = ("speed", "size")
+    samples: ClassVar[Domain] = Domain()
+
+    def init(self):
+        return jnp.zeros(())
+
+    def step(self, state, x):
+        return state + self.speed * (x - state), Info(jnp.abs(x - state), jnp.asarray(self.speed, state.dtype))
+
+    def estimate(self, state):
+        return state
+
+@config
+class Doubtful(FamilyLearner):
+    """Bayes' rule under another name."""
+    family: Family
+    doubt: float = parameter(0.2, PROBABILITY, (0.0, 0.5), "how little it trusts the past")
+    prior: Belief | None = None
+    free: ClassVar[tuple[str, ...]] = ("doubt",)
+
+    def step(self, state, x):
+        return bayes(self.family, state, x), Info(shannon(self.family, state, x), jnp.asarray(self.doubt))
+'''
+
+
+def test_learners_of_ones_own_are_on_the_page(tmp_path: Path) -> None:
+    (tmp_path / "explored.py").write_text(OWN)
+    rounded, doubtful = (f"{tmp_path / 'explored.py'}:{name}" for name in ("Rounded", "Doubtful"))
+    app = server.make_app(warm=False, learners=[rounded, doubtful])
+    with TestClient(app, base_url=HOME, raise_server_exceptions=False) as page:
+        more = page.get("/api/gaussian").json()["more"]
+        assert more["doubt"]["label"] == "doubt: how little it trusts the past (Doubtful)"
+        assert (more["speed"]["low"], more["speed"]["high"]) == (0.0, 1.0)
+        assert (more["size"]["default"], more["size"]["low"], more["size"]["high"]) == (1.0, 0.01, 2.0)
+        answer = _asked(page, "gaussian", learners=[rounded, doubtful, "delta"], speed=0.1, samples=30)
+        own, delta = answer["learners"][rounded], answer["learners"]["delta"]
+        assert _numbers(own["estimate"]) == pytest.approx(_numbers(delta["estimate"]), rel=1e-12)
+        assert own["settings"] == "speed 0.1, size 1"
+        assert f"{rounded}: squared error {own['squared_error']:.4g}" in _printed(answer["python"])
+        assert page.get("/api/maze").json()["learners"][-1] == doubtful
+        walks = [_asked(page, "maze", learner=name, doubt=0.4) for name in (doubtful, "bayes")]
+        assert _numbers(walks[0]["estimate"]) == pytest.approx(_numbers(walks[1]["estimate"]), rel=1e-12)
+        assert walks[0]["settings"] == "doubt 0.4, seen 0"
+        assert "mean learning rate 0.4" in _printed(walks[0]["python"])
+        said = {"name": "trials.csv", "outcome": "x", "learner": rounded, "set.speed": 0.25, "set.size": 2}
+        assert _numbers(_sent(page, "data", **said).json()["learning_rate"])[0] == 0.25
 
 
 def test_the_command_serves_the_page_and_stops() -> None:
-    command = [sys.executable, "-c", "import astonish_command; astonish_command.main()"]
-    started = subprocess.Popen(
-        [*command, "explore", "--no-browser", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    command = [sys.executable, "-m", "astonish", "explore", "--no-browser", "--port", "0"]
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert started.stdout is not None
         found = re.search(r"http://127\.0\.0\.1:\d+/", started.stdout.readline())

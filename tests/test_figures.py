@@ -1,41 +1,50 @@
-"""Checks of every figure what all of them promise: tables as announced, a drawing of the tables alone, sound claims."""
+"""Checks of every figure what all of them promise, and that its results are stored, trusted and computed again.
 
+Of all: tables that are the same for the same seed, a drawing of the tables alone, sound claims.
+"""
+
+from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
+from pandas import DataFrame
+from pandas.testing import assert_frame_equal
 
 from astonish.paper.claims import FAILS, HOLDS, IN_PART
-from astonish.paper.figure import Figure
-from astonish.paper.figures import FIGURES
-from astonish.paper.study import Numbers, Study
+from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
+from astonish.paper.reproduce import FIGURES
+from astonish.study import provenance
 
 every = pytest.mark.parametrize("figure", FIGURES, ids=[figure.name for figure in FIGURES])
-
-
-TOLD: dict[str, list[str]] = {}
+QUICK = RunSettings(2, quick=True)
+SHARES: dict[str, list[float]] = {}
 
 
 @cache
-def _numbers(name: str) -> Numbers:
-    TOLD[name] = []
-    return {figure.name: figure for figure in FIGURES}[name].compute(Study(2, quick=True, told=TOLD[name].append))
+def _tables(name: str) -> Tables:
+    SHARES[name] = []
+    return {figure.name: figure for figure in FIGURES}[name].compute(QUICK, progress=SHARES[name].append)
 
 
 def test_there_are_the_eight_figures_of_the_paper() -> None:
-    assert [figure.name for figure in FIGURES][:8] == list("12345678")
+    assert [figure.name for figure in FIGURES] == [*"12345678", "ceiling", "sweeps"]
 
 
 @every
-def test_the_tables_are_those_announced_and_not_empty(figure: Figure) -> None:
-    numbers = _numbers(figure.name)
-    assert tuple(numbers) == tuple(TOLD[figure.name]) == figure.tables  # the bar counts on it
-    assert all(len(table) for table in numbers.values())
+def test_there_are_tables_and_progress_is_reported(figure: Figure) -> None:
+    tables = _tables(figure.name)
+    assert tables
+    assert all(len(table) for table in tables.values())
+    settings = len(figure.study(QUICK).settings)
+    assert SHARES[figure.name] == pytest.approx([k / settings for k in range(settings + 1)])  # the bar counts on it
 
 
 @every
 def test_claims_are_complete_and_decided(figure: Figure) -> None:
-    claims = figure.claims(_numbers(figure.name))
+    claims = figure.claims(_tables(figure.name))
     assert claims
     for claim in claims:
         assert claim.verdict in (HOLDS, IN_PART, FAILS)
@@ -46,7 +55,7 @@ def test_claims_are_complete_and_decided(figure: Figure) -> None:
 
 @every
 def test_a_drawing_has_labelled_axes(figure: Figure) -> None:
-    drawing = figure.draw(_numbers(figure.name))
+    drawing = figure.draw(_tables(figure.name))
     drawing.canvas.draw()
     assert figure.caption.endswith(".")
     if figure.name not in ("1", "4"):  # pictures rather than plots
@@ -57,6 +66,108 @@ def test_a_drawing_has_labelled_axes(figure: Figure) -> None:
 
 @every
 def test_the_same_seed_gives_the_same_numbers(figure: Figure) -> None:
-    again = figure.compute(Study(seed=2, quick=True))
-    for name, table in _numbers(figure.name).items():
+    again = figure.compute(QUICK)
+    assert list(again) == list(_tables(figure.name))
+    for name, table in _tables(figure.name).items():
         assert table.equals(again[name])
+
+
+# Tables and results are written, trusted and replaced
+
+AWKWARD = DataFrame({
+    "number": [0.1 + 0.2, 1 / 3, -np.inf, np.nan, 5e-324, 1.7976931348623157e308],
+    "name": ["None", "NA", "nan", "a,b", 'say "x"', "ü"],
+    "whole": [2**53 + 1, 0, -1, 2, 3, 4],
+    "true": [True, False, True, True, False, False],
+})  # fmt: skip
+
+
+def _figure(**simulations: Callable[[RunSettings], DataFrame | Tables]) -> Figure:
+    return Figure("9", "title", "caption", simulated(simulations), lambda _: Drawing(), lambda _: [])
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_table_comes_back_to_the_last_digit(stored: bool, tmp_path: Path) -> None:
+    bits = np.random.default_rng(1).integers(0, 2**64, 20_000, np.uint64).view(np.float64)
+    many = DataFrame({"x": bits[np.isfinite(bits)]})
+    figure = _figure(many=lambda _: many, two=lambda _: {"awkward": AWKWARD, "more": many})
+    for _ in range(2):  # computed, and read
+        tables = figure.compute(RunSettings(), tmp_path if stored else None)
+        assert list(tables) == ["many", "awkward", "more"]
+        assert_frame_equal(tables["many"], many, check_exact=True)
+        assert_frame_equal(tables["awkward"], AWKWARD, check_exact=True)
+
+
+@pytest.mark.parametrize(("stored", "times"), [(True, 1), (False, 2)])
+def test_a_stored_result_is_not_computed_again(stored: bool, times: int, tmp_path: Path) -> None:
+    computed: list[RunSettings] = []
+
+    def one(run: RunSettings) -> DataFrame:
+        computed.append(run)
+        return DataFrame({"x": [1]})
+
+    for _ in range(2):  # as two runs of a program would
+        said: list[str] = []
+        _figure(one=one).compute(RunSettings(3), tmp_path if stored else None, say=said.append)
+        assert said == []
+    assert computed == [RunSettings(3)] * times
+
+
+def test_a_table_that_was_lost_or_edited_is_written_again(tmp_path: Path) -> None:
+    figure = _figure(one=lambda _: DataFrame({"x": [1]}))
+    figure.compute(RunSettings(), tmp_path)
+    for spoil in (lambda path: path.unlink(), lambda path: path.write_text("x\n2\n")):
+        spoil(tmp_path / "figure9_one.csv")
+        assert figure.compute(RunSettings(), tmp_path)["one"]["x"].tolist() == [1]
+        assert (tmp_path / "figure9_one.csv").read_text() == "x\n1\n"
+
+
+def test_a_simulation_that_fails_leaves_no_table_and_the_others_are_kept(tmp_path: Path) -> None:
+    computed: list[str] = []
+
+    def good(_: RunSettings) -> DataFrame:
+        computed.append("good")
+        return DataFrame({"x": [1]})
+
+    def bad(_: RunSettings) -> DataFrame:
+        return DataFrame({"x": [1 // 0]})
+
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=r"Figure 9: bad failed:\n(.*\n)*ZeroDivisionError"):
+            _figure(good=good, bad=bad).compute(RunSettings(), tmp_path)
+    assert computed == ["good"]
+    assert not list(tmp_path.glob("*.csv"))
+
+
+@pytest.mark.parametrize("change", ["seed", "quick", "code"])
+def test_results_of_other_settings_or_code_are_computed_again(
+    change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    _figure(one=lambda _: DataFrame({"x": [1]})).compute(RunSettings(1), tmp_path)
+    if change == "code":
+        monkeypatch.setattr(provenance, "code", lambda: "of tomorrow")
+    said: list[str] = []
+    other = RunSettings(2 if change == "seed" else 1, change == "quick")
+    figure = _figure(one=lambda _: DataFrame({"x": [2]}))
+    for _ in range(2):
+        assert figure.compute(other, tmp_path, say=said.append)["one"]["x"].tolist() == [2]
+    assert said == ["results of another study or of other code are computed again"]
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_damaged_result_is_noticed_and_computed_again(tmp_path: Path) -> None:
+    figure = _figure(one=lambda _: DataFrame({"x": [1]}), two=lambda _: DataFrame({"x": [2]}))
+    figure.compute(RunSettings(), tmp_path)
+    path = tmp_path / "figure9" / "results" / "one.npz"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    said: list[str] = []
+    assert figure.compute(RunSettings(), tmp_path, say=said.append)["one"]["x"].tolist() == [1]
+    assert said == [f"{path} is damaged; it is computed again", "1 of 2 settings are finished already"]
+    assert path.read_bytes() == whole
+
+
+def test_the_code_has_a_fingerprint_that_does_not_change_by_itself() -> None:
+    assert provenance.code() == provenance.code()
+    assert len(provenance.code()) == 16

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from astonish.files import whole
+from astonish.io.files import atomic_write
 
 
 def test_a_file_and_the_folders_above_it_appear(tmp_path: Path) -> None:
-    with whole(tmp_path / "a" / "b" / "file") as file:
+    with atomic_write(tmp_path / "a" / "b" / "file") as file:
         file.write(b"all of it")
     assert [path.name for path in tmp_path.rglob("*")] == ["a", "b", "file"]
     assert (tmp_path / "a" / "b" / "file").read_bytes() == b"all of it"
@@ -17,7 +17,7 @@ def test_a_file_and_the_folders_above_it_appear(tmp_path: Path) -> None:
 
 def test_nobody_sees_it_before_it_is_finished(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"old")
-    with whole(tmp_path / "file") as file:
+    with atomic_write(tmp_path / "file") as file:
         file.write(b"new")
         file.flush()
         assert (tmp_path / "file").read_bytes() == b"old"
@@ -25,7 +25,7 @@ def test_nobody_sees_it_before_it_is_finished(tmp_path: Path) -> None:
 
 
 def _write_half(path: Path, problem: BaseException) -> None:
-    with whole(path) as file:
+    with atomic_write(path) as file:
         file.write(b"half of")
         raise problem
 
@@ -42,13 +42,13 @@ def test_what_goes_wrong_leaves_the_folder_as_it_was(problem: BaseException, old
 
 def test_a_folder_of_that_name_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
-    with pytest.raises(OSError, match="taken"), whole(tmp_path / "taken") as file:
+    with pytest.raises(OSError, match="taken"), atomic_write(tmp_path / "taken") as file:
         file.write(b"all of it")
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 
 def test_two_writers_do_not_mix(tmp_path: Path) -> None:
-    with whole(tmp_path / "one") as one, whole(tmp_path / "two") as two:
+    with atomic_write(tmp_path / "one") as one, atomic_write(tmp_path / "two") as two:
         one.write(b"1")
         two.write(b"2")
         one.write(b"1")

@@ -1,13 +1,15 @@
-"""Fits: the likelihood against a plain loop, slopes against differences, searches against SciPy and closed forms."""
+"""Fits: the likelihood against a plain loop, gradients against differences, searches against SciPy and closed forms."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 from numpy.typing import NDArray
 from pandas import DataFrame
 from scipy import optimize, stats
@@ -25,16 +27,26 @@ from astonish import (
     Smile,
     Stream,
 )
-from astonish.domain import Domain
-from astonish.fit import Estimate, Fit, Model, Readout, Softmax, StickyEstimate, fit
+from astonish.config import config
+from astonish.domain import Domain, Parameter, parameter, resolve
+from astonish.fit import (
+    Estimate,
+    Fit,
+    Model,
+    Readout,
+    Softmax,
+    StickyEstimate,
+    fit,
+    recover_parameters,
+    simulate_responses,
+)
+from astonish.fit.bfgs import minimise
 from astonish.fit.estimate import prepared
-from astonish.fit.gradient import with_slope
-from astonish.fit.likelihood import explain, moved, simulate, tasks
-from astonish.fit.losses import Losses
-from astonish.fit.responses import Choice, Normal, Seen, SometimesTheSame
-from astonish.fit.search import minimise
-from astonish.fit.space import FURTHEST, Space, full_name
-from astonish.table import Columns, Trials, read_trials
+from astonish.fit.likelihood import evaluate, participant_data, simulate
+from astonish.fit.objective import Losses, log_likelihoods_and_gradients
+from astonish.fit.space import LIMIT, Space
+from astonish.responses.response import Categorical, Normal, Perseverating, Response, ResponseInput
+from astonish.trials import Columns, Trials, read_trials
 
 SMILE = Smile(Gaussian(noise=2.0), m=0.3)
 NASSAR = Nassar2012(noise=2.0, hazard=0.2, low=-20.0, high=20.0)
@@ -66,7 +78,7 @@ def _trials(before: bool, table: DataFrame | None = None, given: bool = False) -
         response="before" if before else "after",
         given={"noise": "sigma"} if given else {},
     )
-    return read_trials(_numbers() if table is None else table, columns, before=before)
+    return read_trials(_numbers() if table is None else table, columns, responds_before=before)
 
 
 def _by_hand(learner: Any, table: DataFrame, before: bool, noise: float, anchored: bool) -> float:
@@ -97,21 +109,21 @@ def _by_hand(learner: Any, table: DataFrame, before: bool, noise: float, anchore
 def test_the_likelihood_is_that_of_a_plain_loop(learner: Any, before: bool, anchored: bool) -> None:
     table = _numbers()
     model = Model(learner, Estimate(noise=1.5, anchored=anchored))
-    task = jax.tree.map(jnp.asarray, tasks(model, _trials(before, table)))
-    account = jax.vmap(lambda own: explain(model, own, before))(task)
-    for person, found in zip(("p0", "p1", "p2"), account.log_likelihood.sum(1), strict=True):
+    data = jax.tree.map(jnp.asarray, participant_data(model, _trials(before, table)))
+    outputs = jax.vmap(lambda own: evaluate(model, own, before))(data)
+    for person, found in zip(("p0", "p1", "p2"), outputs.log_likelihood.sum(1), strict=True):
         assert found == pytest.approx(_by_hand(learner, table[table.id == person], before, 1.5, anchored), rel=1e-10)
 
 
 def test_a_parameter_may_be_given_trial_by_trial() -> None:
     table = _numbers()
     model = Model(SMILE, Estimate(noise=1.5))
-    task = jax.tree.map(lambda part: part[0], tasks(model, _trials(False, table, given=True)))
+    data = jax.tree.map(lambda part: part[0], participant_data(model, _trials(False, table, given=True)))
     first = table[table.id == "p0"]
     expected = sum(
         _by_hand(Smile(Gaussian(noise=2.0 + k), m=0.3), first[first.block == k], False, 1.5, True) for k in (0, 1)
     )
-    assert float(explain(model, task, False).log_likelihood.sum()) == pytest.approx(expected, rel=1e-10)
+    assert float(evaluate(model, data, False).log_likelihood.sum()) == pytest.approx(expected, rel=1e-10)
 
 
 SPACES: list[tuple[Any, list[str]]] = [
@@ -124,26 +136,27 @@ SPACES: list[tuple[Any, list[str]]] = [
 
 
 @pytest.mark.parametrize(("model", "free"), SPACES, ids=lambda it: None if isinstance(it, list) else str(it)[14:34])
-def test_slopes_agree_with_differences_and_the_value_with_the_loop(model: Model, free: list[str]) -> None:
+def test_gradients_agree_with_differences_and_the_value_with_the_loop(model: Model, free: list[str]) -> None:
     space = Space.of(model, free)
-    task = jax.tree.map(lambda part: jnp.asarray(part[1]), tasks(model, _trials(False)))
-    place = jnp.asarray(space.start(model)) + 0.1
+    data = jax.tree.map(lambda part: jnp.asarray(part[1:2]), participant_data(model, _trials(False)))
+    own = jax.tree.map(lambda part: part[0], data)
+    x = jnp.asarray(space.start(model)) + 0.1
 
     @jax.jit
-    def value(place: Any) -> Any:
-        return explain(space.put(model, place), task, False).log_likelihood.sum()
+    def value(x: Any) -> Any:
+        return evaluate(space.bind(model, x), own, False).log_likelihood.sum()
 
-    found, slope = jax.jit(lambda place: with_slope(model, task, space, False, place))(place)
-    assert found == pytest.approx(float(value(place)), rel=1e-12)
+    found, gradient = jax.jit(lambda x: log_likelihoods_and_gradients(model, data, space, False, x[None]))(x)
+    assert float(found[0]) == pytest.approx(float(value(x)), rel=1e-12)
     for k, step in enumerate(1e-5 * np.eye(len(space))):
-        central = (value(place + step) - value(place - step)) / 2e-5
-        assert float(slope[k]) == pytest.approx(float(central), rel=1e-5, abs=1e-4)
+        central = (value(x + step) - value(x - step)) / 2e-5
+        assert float(gradient[0, k]) == pytest.approx(float(central), rel=1e-5, abs=1e-4)
 
 
 def test_the_best_delta_rule_is_a_regression_through_the_origin() -> None:
     """Of updates on errors, if each starts from the last answer; the noise is what it leaves over."""
     table = _numbers(people=2, steps=60, seed=3).dropna()
-    found = fit(Model(Delta(0.5), Estimate()), _trials(True, table), ["rate", "response.noise"], starts=3)
+    found = fit(Model(Delta(0.5), Estimate()), _trials(True, table), ["learning_rate", "response.noise"], starts=3)
     for person, (rate, noise), error in zip(("p0", "p1"), found.values, found.error, strict=True):
         steps = table[table.id == person].assign(next=lambda t: t.groupby("block").before.shift(-1)).dropna()
         wrong, update = steps.x - steps.before, steps.next - steps.before
@@ -166,18 +179,18 @@ def test_searches_end_where_scipys_do() -> None:
     model, free = Model(SMILE, Estimate()), ["m", "response.noise"]
     trials = _trials(False)
     found = fit(model, trials, free, starts=4)
-    space, task, none = prepared(model, trials, free, None)
-    losses = Losses(model, task, space, False, none, 1)
+    space, data, none = prepared(model, trials, free, None)
+    losses = Losses(model, data, space, False, none, 1)
     for person in range(3):
         best = optimize.minimize(
-            lambda place: tuple(part[0] for part in losses(place[None], np.array([person]))),  # noqa: B023
+            lambda x: tuple(part[0] for part in losses(x[None], np.array([person]))),  # noqa: B023
             space.start(model),
             jac=True,
             method="L-BFGS-B",
             options={"ftol": 1e-14, "gtol": 1e-8},
         )
         assert -found.log_likelihood[person] == pytest.approx(best.fun, abs=1e-6)
-        np.testing.assert_allclose(found.places[person], best.x, atol=1e-3)
+        np.testing.assert_allclose(found.unconstrained[person], best.x, atol=1e-3)
     assert found.converged.all()
     assert (found.agreed == 4).all()
     assert found.notes == ("", "", "")
@@ -195,9 +208,9 @@ def test_many_searches_find_the_bottom_of_a_crooked_valley() -> None:
 
     who = np.repeat(np.arange(3), 20)
     begin = 3 * np.random.default_rng(0).standard_normal((60, 2))
-    found = minimise(losses, begin, who, furthest=15.0, small=1e-12)
+    found = minimise(losses, begin, who, limit=15.0, tolerance=1e-12)
     assert found.converged.all()
-    np.testing.assert_allclose(found.place, np.stack([bottoms[who], bottoms[who] ** 2], 1), atol=1e-4)
+    np.testing.assert_allclose(found.x, np.stack([bottoms[who], bottoms[who] ** 2], 1), atol=1e-4)
 
 
 def test_a_search_stops_at_the_edge_and_where_there_is_no_number() -> None:
@@ -205,11 +218,11 @@ def test_a_search_stops_at_the_edge_and_where_there_is_no_number() -> None:
         with np.errstate(invalid="ignore"):
             return np.where(places[:, 0] > 90, np.nan, -places[:, 0]), np.full(places.shape, -1.0)
 
-    found = minimise(losses, np.array([[0.0], [95.0]]), np.zeros(2, int), furthest=15.0, small=1e-9)
-    assert found.place[0] == 15.0
+    found = minimise(losses, np.array([[0.0], [95.0]]), np.zeros(2, int), limit=15.0, tolerance=1e-9)
+    assert found.x[0] == 15.0
     assert found.converged[0]
     nowhere = np.full(1, np.nan), np.ones((1, 1))
-    far = minimise(lambda *_: nowhere, np.zeros((1, 1)), np.zeros(1, int), furthest=9.0, small=1e-9)
+    far = minimise(lambda *_: nowhere, np.zeros((1, 1)), np.zeros(1, int), limit=9.0, tolerance=1e-9)
     assert not far.converged[0]
     assert np.isinf(far.loss[0])
 
@@ -218,14 +231,18 @@ def test_standard_errors_are_those_of_the_curvature() -> None:
     model, free = Model(NASSAR, Estimate()), ["surprise_sensitivity", "response.noise"]
     trials = _trials(False)
     found = fit(model, trials, free, starts=2)
-    space, task, _ = prepared(model, trials, free, None)
-    own = jax.tree.map(lambda part: jnp.asarray(part[0]), task)
-    second = jax.jacfwd(lambda place: with_slope(model, own, space, False, place)[1])(jnp.asarray(found.places[0]))
-    np.testing.assert_allclose(found.curvature[0], -np.asarray(second), rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(found.spread[0], np.sqrt(np.diagonal(np.linalg.inv(-np.asarray(second)))), rtol=1e-4)
+    space, data, _ = prepared(model, trials, free, None)
+    own = jax.tree.map(lambda part: jnp.asarray(part[:1]), data)
+    second = jax.jacfwd(lambda x: log_likelihoods_and_gradients(model, own, space, False, x[None])[1][0])(
+        jnp.asarray(found.unconstrained[0])
+    )
+    np.testing.assert_allclose(found.hessian[0], -np.asarray(second), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        found.unconstrained_error[0], np.sqrt(np.diagonal(np.linalg.inv(-np.asarray(second)))), rtol=1e-4
+    )
     m, error = found.values[0, 0], found.error[0, 0]
-    assert error == pytest.approx(m * found.spread[0, 0])
-    assert found.low[0, 0] == pytest.approx(m * math.exp(-1.96 * found.spread[0, 0]), rel=1e-4)
+    assert error == pytest.approx(m * found.unconstrained_error[0, 0])
+    assert found.low[0, 0] == pytest.approx(m * math.exp(-1.96 * found.unconstrained_error[0, 0]), rel=1e-4)
 
 
 def test_priors_pull_towards_what_was_expected() -> None:
@@ -237,8 +254,8 @@ def test_priors_pull_towards_what_was_expected() -> None:
 
 
 def test_an_interrupted_fit_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, trials, free = Model(Delta(), Estimate()), _trials(False), ["rate", "response.noise"]
-    monkeypatch.setattr("astonish.fit.estimate._KEPT", 1)
+    model, trials, free = Model(Delta(), Estimate()), _trials(False), ["learning_rate", "response.noise"]
+    monkeypatch.setattr("astonish.fit.estimate._TOGETHER", 1)
     whole = fit(model, trials, free, starts=2)
     heard: list[float] = []
 
@@ -248,16 +265,18 @@ def test_an_interrupted_fit_goes_on_where_it_was(tmp_path: Path, monkeypatch: py
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit(model, trials, free, starts=2, keep=tmp_path, told=interrupt)
+        fit(model, trials, free, starts=2, checkpoint=tmp_path, progress=interrupt)
     finished = sorted(tmp_path.iterdir())
     assert 1 <= len(finished) < 3
     times = [file.stat().st_mtime_ns for file in finished]
-    again = fit(model, trials, free, starts=2, keep=tmp_path)
-    np.testing.assert_array_equal(again.places, whole.places)
+    again = fit(model, trials, free, starts=2, checkpoint=tmp_path)
+    np.testing.assert_array_equal(again.unconstrained, whole.unconstrained)
     assert [file.stat().st_mtime_ns for file in finished] == times
     finished[0].write_bytes(finished[0].read_bytes()[:100])  # damaged: it is found anew
-    np.testing.assert_array_equal(fit(model, trials, free, starts=2, keep=tmp_path).places, whole.places)
-    fit(model, trials, free, starts=3, keep=tmp_path)
+    np.testing.assert_array_equal(
+        fit(model, trials, free, starts=2, checkpoint=tmp_path).unconstrained, whole.unconstrained
+    )
+    fit(model, trials, free, starts=3, checkpoint=tmp_path)
     assert len(list(tmp_path.iterdir())) == 6
 
 
@@ -265,8 +284,8 @@ def test_a_shared_noise_of_delta_rules_is_what_all_leave_over() -> None:
     """Rates are those of each alone; the variance is the mean over all; its error that of so many responses."""
     table = _numbers(people=3, steps=60, seed=3).dropna()
     model, trials = Model(Delta(0.5), Estimate()), _trials(True, table)
-    alone = fit(model, trials, ["rate", "response.noise"], starts=2)
-    found = fit(model, trials, ["rate"], shared=["response.noise"], starts=2)
+    alone = fit(model, trials, ["learning_rate", "response.noise"], starts=2)
+    found = fit(model, trials, ["learning_rate"], shared=["response.noise"], starts=2)
     np.testing.assert_allclose(found.values[:, 0], alone.values[:, 0], rtol=1e-4)
     total = float(alone.responses.sum())
     noise = math.sqrt((alone.responses * alone.values[:, 1] ** 2).sum() / total)
@@ -281,9 +300,9 @@ def test_a_shared_noise_of_delta_rules_is_what_all_leave_over() -> None:
 def test_choices_follow_the_predicted_chances(before: bool, learner: Any) -> None:
     table = DataFrame({"x": [1, 1, 0, 1, 1, 0], "choice": [0, 1, 1, 0, 1, 1]})
     columns = Columns("x", response="choice")
-    trials = read_trials(table, columns, before=before, response_kind="choice")
+    trials = read_trials(table, columns, responds_before=before, response_kind="choice")
     model = Model(Smile(learner), Softmax(beta=2.0, perseveration=0.4, lapse=0.1))
-    found = explain(model, jax.tree.map(lambda part: jnp.asarray(part[0]), tasks(model, trials)), before)
+    found = evaluate(model, jax.tree.map(lambda part: jnp.asarray(part[0]), participant_data(model, trials)), before)
     stream, last, estimate = Stream(Smile(learner)), None, 0.5
     for k, (x, choice) in enumerate(table.itertuples(index=False)):
         if not before:
@@ -302,10 +321,10 @@ def test_choices_follow_the_predicted_chances(before: bool, learner: Any) -> Non
 def test_choices_in_contexts_follow_the_context_of_the_trial() -> None:
     table = DataFrame({"a": [0, 1, 0, 1, 0], "b": [1, 0, 1, 0, 1], "choice": [1, 0, 1, 0, 1]})
     columns = Columns(("a", "b"), response="choice")
-    trials = read_trials(table, columns, before=True, kind="transitions", response_kind="choice")
+    trials = read_trials(table, columns, responds_before=True, kind="transitions", response_kind="choice")
     learner = PerContext(Smile(Dirichlet(2)), 2)
     model = Model(learner, Softmax(beta=3.0))
-    found = explain(model, jax.tree.map(lambda part: jnp.asarray(part[0]), tasks(model, trials)), True)
+    found = evaluate(model, jax.tree.map(lambda part: jnp.asarray(part[0]), participant_data(model, trials)), True)
     streams = [Stream(Smile(Dirichlet(2))) for _ in range(2)]
     estimates: list[Any] = [np.full(2, 0.5)] * 2
     for k, (a, b, choice) in enumerate(table.itertuples(index=False)):
@@ -316,10 +335,10 @@ def test_choices_in_contexts_follow_the_context_of_the_trial() -> None:
 
 def test_an_answer_of_a_sticky_participant_is_the_last_one_or_normal() -> None:
     other = Normal(jnp.array(3.0), jnp.array(2.0))
-    answer = SometimesTheSame(other, jnp.array(1.0), jnp.log(0.3), jnp.log(0.7))
+    answer = Perseverating(other, jnp.array(1.0), jnp.log(0.3), jnp.log(0.7))
     assert float(answer.log_prob(jnp.array(4.0))) == pytest.approx(math.log(0.7) + stats.norm.logpdf(4, 3, 2))
     assert float(answer.log_prob(jnp.array(1.0))) == pytest.approx(math.log(0.3 + 0.7 * stats.norm.pdf(1, 3, 2)))
-    draws = np.asarray(jax.vmap(answer.draw)(jax.random.split(jax.random.key(0), 20_000)))
+    draws = np.asarray(jax.vmap(answer.sample)(jax.random.split(jax.random.key(0), 20_000)))
     by_chance = np.diff(stats.norm.cdf([0.5, 1.5], 3, 2))[0]  # answers come in whole numbers
     assert (draws == 1.0).mean() == pytest.approx(0.3 + 0.7 * by_chance, abs=0.01)
     assert (draws == np.round(draws)).all()
@@ -327,23 +346,23 @@ def test_an_answer_of_a_sticky_participant_is_the_last_one_or_normal() -> None:
 
 
 def test_someone_who_has_not_answered_yet_has_nothing_to_repeat() -> None:
-    seen = Seen(*map(jnp.asarray, (3.0, 3.0, 1.0, 0.5, jnp.nan)))
-    answer = StickyEstimate(noise=2.0, half=5.0).answer(seen)
+    given = ResponseInput(*map(jnp.asarray, (3.0, 3.0, 1.0, 0.5, jnp.nan)))
+    answer = StickyEstimate(noise=2.0, half=5.0).distribution(given)
     assert float(answer.log_prob(jnp.array(4.0))) == pytest.approx(stats.norm.logpdf(4, 3, 2))
     assert float(answer.mean) == 3.0
-    assert np.isfinite(np.asarray(jax.vmap(answer.draw)(jax.random.split(jax.random.key(0), 100)))).all()
+    assert np.isfinite(np.asarray(jax.vmap(answer.sample)(jax.random.split(jax.random.key(0), 100)))).all()
 
 
 @pytest.mark.parametrize("size", [0.0, 2.0])
 def test_small_steps_are_left_out_more_often(size: float) -> None:
-    seen = Seen(*map(jnp.asarray, (size, 0.0, 1.0, 0.5, 0.0)))
-    answer = StickyEstimate(noise=1.0, half=1.0, slope=-2.0).answer(seen)
+    given = ResponseInput(*map(jnp.asarray, (size, 0.0, 1.0, 0.5, 0.0)))
+    answer = StickyEstimate(noise=1.0, half=1.0, slope=-2.0).distribution(given)
     assert float(jnp.exp(answer.log_same)) == pytest.approx(1 / (1 + math.exp(2 * (size - 1))))
 
 
 def test_draws_of_choices_have_their_chances() -> None:
-    answer = Choice(jnp.log(jnp.array([0.2, 0.5, 0.3])))
-    draws = np.asarray(jax.vmap(answer.draw)(jax.random.split(jax.random.key(1), 20_000)))
+    answer = Categorical(jnp.log(jnp.array([0.2, 0.5, 0.3])))
+    draws = np.asarray(jax.vmap(answer.sample)(jax.random.split(jax.random.key(1), 20_000)))
     np.testing.assert_allclose(np.bincount(draws.astype(int)) / 20_000, [0.2, 0.5, 0.3], atol=0.012)
 
 
@@ -353,36 +372,78 @@ def test_simulated_answers_are_explained_as_they_were_drawn(before: bool) -> Non
     table = _numbers(people=1, steps=2000, seed=5)
     for anchored in (True, False):
         model = Model(SMILE, Estimate(noise=1.5, anchored=anchored))
-        task = jax.tree.map(lambda part: jnp.asarray(part[0]), tasks(model, _trials(before, table)))
-        drawn = simulate(model, task, before, jax.random.key(2))
-        assert (jnp.isnan(drawn.responses) == jnp.isnan(task.responses)).all()
-        again = explain(model, task._replace(responses=drawn.responses), before)
+        data = jax.tree.map(lambda part: jnp.asarray(part[0]), participant_data(model, _trials(before, table)))
+        drawn = simulate(model, data, before, jax.random.key(2))
+        assert (jnp.isnan(drawn.responses) == jnp.isnan(data.responses)).all()
+        again = evaluate(model, data._replace(responses=drawn.responses), before)
         np.testing.assert_allclose(again.log_likelihood, drawn.log_likelihood, rtol=1e-12)
-        off = np.asarray(drawn.responses - drawn.expected)[np.asarray(task.scored)]
+        off = np.asarray(drawn.responses - drawn.expected)[np.asarray(data.scored)]
         assert stats.kstest(off / 1.5, stats.norm.cdf).pvalue > 0.01
 
 
-def test_the_space_of_a_search_covers_what_is_allowed() -> None:
-    space = Space(("a", "b", "c"), (Domain(), Domain(2.0), Domain(-1.0, 3.0)), (0.5, 1.0, 1.0))
-    values = np.array([[0.3, 2.5, 2.9], [-5.0, 2.0001, -0.999]])
-    places = space.places(values)
-    np.testing.assert_allclose(space.values(jnp.asarray(places)), values, rtol=1e-12)
+def test_the_unconstrained_scale_covers_what_is_allowed() -> None:
+    domains = (Domain(), Domain(2.0), Domain(-1.0, 3.0), Domain(high=4.0))
+    space = Space(("a", "b", "c", "d"), tuple(map(Parameter, domains)), (0.5, 1.0, 1.0, 1.0))
+    values = np.array([[0.3, 2.5, 2.9, 3.5], [-5.0, 2.0001, -0.999, -7.0]])
+    xs = space.unconstrained(values)
+    np.testing.assert_allclose(space.constrain(jnp.asarray(xs)), values, rtol=1e-12)
+    np.testing.assert_allclose(space.constrained(xs), values, rtol=1e-12)
     step = 1e-6
-    slopes = (space.values(jnp.asarray(places + step)) - space.values(jnp.asarray(places - step))) / (2 * step)
-    np.testing.assert_allclose(space.slopes(jnp.asarray(places)), slopes, rtol=1e-6)
-    assert space.places([0.0, 2.0, 3.0]).tolist() == [0.0, -FURTHEST, FURTHEST]
-    assert space.at_bound(np.array([[99.0, -15.0, 15.0]])).tolist() == [[0.0, -1.0, 1.0]]
+    slopes = (space.constrain(jnp.asarray(xs + step)) - space.constrain(jnp.asarray(xs - step))) / (2 * step)
+    np.testing.assert_allclose(space.derivatives(jnp.asarray(xs)), slopes, rtol=1e-6)
+    assert space.unconstrained([0.0, 2.0, 3.0, 4.0]).tolist() == [0.0, -LIMIT, LIMIT, -LIMIT]
+    assert space.at_bound(np.array([[99.0, -15.0, 15.0, -15.0]])).tolist() == [[0.0, -1.0, 1.0, 1.0]]
+    assert space.at_bound(np.array([[-99.0, 15.0, -15.0, 15.0]])).tolist() == [[0.0, 0.0, -1.0, 0.0]]
+    assert space.limit.tolist() == [math.inf, LIMIT, LIMIT, LIMIT]
 
 
 def test_short_names_mean_one_parameter() -> None:
     model = Model(SMILE, Estimate())
-    assert full_name(model, "m") == "learner.m"
+    assert resolve(model, "m").path == "learner.m"
     with pytest.raises(ValueError, match=r"'noise' may be learner\.family\.noise or response\.noise; give the whole"):
-        full_name(model, "noise")
+        resolve(model, "noise")
     with pytest.raises(ValueError, match=r"no parameter 'k'; known are learner\.family\.noise, learner\.m, response"):
         Space.of(model, ["k"])
     with pytest.raises(ValueError, match="is a whole number"):
         Space.of(Model(MessagePassing(Gaussian()), Estimate(anchored=False)), ["hypotheses"])
+
+
+@config
+class Undershoot(Response):
+    """Reports less than the estimate: by how much has an upper end, but no lower one."""
+
+    shift: Any = parameter(-1.0, Domain(high=0.0), (-5.0, -0.1), "how far responses are off")
+    noise: Any = parameter(1.0, Domain(0.0, open=True), (0.1, 2.0), "standard deviation of responses")
+    name: ClassVar[str] = "undershoot"
+    takes: ClassVar[tuple[str, ...]] = ("continuous",)
+    free: ClassVar[tuple[str, ...]] = ("shift", "noise")
+    kind: ClassVar[str] = "estimate"
+
+    def distribution(self, given: ResponseInput) -> Normal:
+        return Normal(given.estimate + self.shift, jnp.asarray(self.noise))
+
+
+def test_a_parameter_with_an_upper_end_alone_is_searched_for() -> None:
+    model, free = Model(Delta(0.3), Undershoot()), ["shift", "response.noise"]
+    trials = simulate_responses(model, _trials(False), {"shift": -2.0, "response.noise": 0.5})
+    found = fit(model, trials, free, starts=3)
+    outputs, scored = found.outputs, np.asarray(found.data.scored)
+    off = np.where(scored, outputs.responses - outputs.expected + found.values[:, :1], np.nan)
+    np.testing.assert_allclose(found.values[:, 0], np.nanmean(off, axis=1), rtol=1e-5)
+    np.testing.assert_allclose(found.values[:, 0], -2.0, atol=0.4)
+    assert (found.low < found.values).all()
+    assert (found.values < found.high).all()
+    assert (found.high[:, 0] < 0).all()
+    np.testing.assert_allclose(found.error[:, 0], found.values[:, 1] / np.sqrt(found.responses), rtol=1e-3)
+    assert found.notes == ("", "", "")
+    assert trials.responses is not None
+    at_the_end = fit(model, replace(trials, responses=trials.responses + 4.0), free, starts=2)
+    assert {note.partition(";")[0] for note in at_the_end.notes} == {"shift is at its upper bound"}
+    np.testing.assert_allclose(at_the_end.values[:, 0], 0.0, atol=1e-4)
+    again = recover_parameters(model, found.trials, free, participants=12, starts=2)
+    assert again.summary().loc["shift", "correlation"] > 0.8
+    assert (again.truth[:, 0] < 0).all()
+    plt.close(again.plot())
 
 
 def _refusal(model: Model, trials: Trials, free: list[str]) -> str:
@@ -396,7 +457,7 @@ def test_models_that_cannot_have_answered_so_are_refused() -> None:
     assert "are numbers, which Softmax does not give" in _refusal(Model(SMILE, Softmax()), numbers, ["beta"])
     assert "nothing is free" in _refusal(Model(SMILE, Estimate()), numbers, [])
     hypotheses = Model(MessagePassing(Gaussian(2.0)), Estimate())
-    assert "cannot go on from someone's answers" in _refusal(hypotheses, numbers, ["hazard"])
+    assert "cannot go on from someone's answer;" in _refusal(hypotheses, numbers, ["hazard"])
     assert "comes after it" in _refusal(Model(SMILE, Readout()), _trials(True), ["m"])
     silent = read_trials(_numbers(), Columns("x", subject="id"))
     assert "there are no responses" in _refusal(Model(SMILE, Estimate()), silent, ["m"])
@@ -408,31 +469,32 @@ def test_participants_who_tell_nothing_are_left_out_and_said() -> None:
     table = _numbers()
     table.loc[table.id == "p1", "after"] = 4.0
     table.loc[(table.id == "p2") & (table.index % 40 > 1), "after"] = np.nan
-    found = fit(Model(Delta(), Estimate()), _trials(False, table), ["rate", "response.noise"], starts=1)
+    found = fit(Model(Delta(), Estimate()), _trials(False, table), ["learning_rate", "response.noise"], starts=1)
     assert found.trials.subjects == ("p0",)
     assert found.excluded == {"p1": "all responses are 4", "p2": "2 responses cannot tell 2 parameters"}
     nobody = table[table.id == "p1"]
     assert "no participant can be fitted (p1: all responses are 4)" in _refusal(
-        Model(Delta(), Estimate()), _trials(False, nobody), ["rate", "response.noise"]
+        Model(Delta(), Estimate()), _trials(False, nobody), ["learning_rate", "response.noise"]
     )
 
 
 def test_a_value_at_its_bound_is_said() -> None:
     table = _numbers(people=1)
     table["after"] = table.x + 0.1 * np.random.default_rng(0).standard_normal(len(table))  # all the way, every time
-    found = fit(Model(Delta(0.5), Estimate()), _trials(False, table), ["rate", "response.noise"], starts=3)
-    assert "rate is at its upper bound" in found.notes[0] or found.values[0, 0] > 0.99
+    found = fit(Model(Delta(0.5), Estimate()), _trials(False, table), ["learning_rate", "response.noise"], starts=3)
+    assert "learning_rate is at its upper bound" in found.notes[0] or found.values[0, 0] > 0.99
     frame = found.people()
-    assert frame.columns.tolist()[:3] == ["participant", "rate", "noise"]
+    assert frame.columns.tolist()[:3] == ["participant", "learning_rate", "noise"]
     assert np.isfinite(frame[["log_likelihood", "aic", "bic"]].to_numpy()).all()
 
 
-def test_beliefs_move_to_an_answer_and_stay_as_sure() -> None:
-    belief = moved(Beta().prior(ones=3.0, zeros=1.0), 0.25)
+def test_learners_go_on_from_an_answer_and_stay_as_sure() -> None:
+    coin = Smile(Beta())
+    belief = coin.with_estimate(Beta().prior(ones=3.0, zeros=1.0), 0.25)
     assert (float(belief.mean), float(belief.ones + belief.zeros)) == pytest.approx((0.25, 6.0))
-    assert float(moved(Beta().prior(), 0.0).ones) > 0
-    assert moved(SMILE.init(), 4.0).mean == 4.0
-    assert float(moved(jnp.zeros(()), 4.0)) == 4.0
+    assert float(coin.with_estimate(Beta().prior(), 0.0).ones) > 0
+    assert SMILE.with_estimate(SMILE.init(), 4.0).mean == 4.0
+    assert float(Delta().with_estimate(jnp.zeros(()), 4.0)) == 4.0
 
 
 def test_a_fit_can_be_read_and_used() -> None:
@@ -442,5 +504,5 @@ def test_a_fit_can_be_read_and_used() -> None:
     assert table.parameter.tolist() == ["m", "noise"] * 3
     assert found.model_of("p1").learner.m == pytest.approx(found.values[1, 0])  # type: ignore[attr-defined]
     assert "p2" in repr(found)
-    rates: NDArray[np.float64] = found.account.rate
+    rates: NDArray[np.float64] = found.outputs.learning_rate
     assert rates.shape == found.trials.observed.shape

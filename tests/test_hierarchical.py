@@ -1,23 +1,39 @@
 """Checks posteriors against grids and closed forms, their calibration by simulation, and what is told about them."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import arviz_stats
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
 import xarray
-from scipy import stats
+from scipy import special, stats
 
 from astonish import Delta
+from astonish.config import config
+from astonish.domain import Domain, parameter
 from astonish.fit import Estimate, Model, Readout, Softmax
-from astonish.fit.posteriors.hierarchical import hierarchical
-from astonish.fit.posteriors.posterior import Posterior
-from astonish.table import Columns, Trials, read_trials
+from astonish.fit.posterior import Posterior, hierarchical
+from astonish.responses.response import Normal, Response, ResponseInput
+from astonish.trials import Columns, Trials, read_trials
 
 RESPONSES = 12
 LEVELS = Model(Delta(0.3), Readout(offset=0.0, slope=0.0, noise=1.0))  # answers that do not depend on outcomes
+AROUND: Any = {"priors": {"offset": (0.0, 2.0)}, "spreads": {"offset": 1.0}}  # what is expected of levels
 FOLLOWS = Model(Delta(0.5), Estimate(noise=1.0, anchored=False))
+
+
+@config
+class Unranged(Response):
+    """Off by some number, of which nobody says where it usually lies."""
+
+    shift: Any = parameter(0.0, Domain())
+    takes: ClassVar[tuple[str, ...]] = ("continuous",)
+    kind: ClassVar[str] = "estimate"
+
+    def distribution(self, given: ResponseInput) -> Normal:
+        return Normal(given.estimate + self.shift, jnp.ones(()))
 
 
 def table(outcomes: Any, responses: Any, before: bool) -> Trials:
@@ -25,7 +41,7 @@ def table(outcomes: Any, responses: Any, before: bool) -> Trials:
     frame = pd.DataFrame({
         "who": np.repeat([f"p{k}" for k in range(people)], trials), "x": outcomes.ravel(), "y": responses.ravel()
     })  # fmt: skip
-    return read_trials(frame, Columns("x", subject="who", response="y"), before=before)
+    return read_trials(frame, Columns("x", subject="who", response="y"), responds_before=before)
 
 
 def levels(people: int, seed: int = 0) -> Any:
@@ -53,7 +69,7 @@ def sigmoid(x: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def group() -> Posterior:
-    return hierarchical(LEVELS, leveled(levels(10)), ["offset"], draws=500, chains=4)
+    return hierarchical(LEVELS, leveled(levels(10)), ["offset"], **AROUND, draws=500, chains=4)
 
 
 def test_a_group_of_normal_means_is_what_a_grid_says(group: Posterior) -> None:
@@ -79,8 +95,8 @@ def agrees(row: Any, mean: float, weight: Any = None, grid: Any = None, std: Any
 
 
 def test_draws_are_trusted_and_the_same_for_the_same_seed(group: Posterior) -> None:
-    again = hierarchical(LEVELS, leveled(levels(10)), ["offset"], draws=500, chains=4)
-    assert np.array_equal(again.places, group.places)
+    again = hierarchical(LEVELS, leveled(levels(10)), ["offset"], **AROUND, draws=500, chains=4)
+    assert np.array_equal(again.unconstrained, group.unconstrained)
     assert group.divergences == 0
     assert group.warnings == []
     assert (group.table()["r_hat"] < 1.01).all()
@@ -135,7 +151,7 @@ def test_a_participant_alone_is_what_a_grid_says() -> None:
     rng = np.random.default_rng(2)
     outcomes = np.repeat(rng.normal(0, 3, (1, 5)), 5, 1) + rng.standard_normal((1, 25))
     responses = followed(outcomes, 0.4, 0.8, rng)
-    known = {"rate": (0.0, 1.5), "response.noise": (0.5, 1.0)}
+    known = {"learning_rate": (0.0, 1.5), "response.noise": (0.5, 1.0)}
     found = hierarchical(FOLLOWS, table(outcomes, responses, True), list(known), known=known, draws=800)
     places, logs = np.meshgrid(np.linspace(-3, 3, 300), np.linspace(-1.5, 1.5, 300), indexing="ij")
     estimate, log = np.zeros_like(places), stats.norm(0, 1.5).logpdf(places) + stats.norm(0.5, 1.0).logpdf(logs)
@@ -145,7 +161,7 @@ def test_a_participant_alone_is_what_a_grid_says() -> None:
     weight = np.exp(log - log.max())
     weight /= weight.sum()
     rows = found.table().set_index("parameter")
-    for name, grid in (("rate", sigmoid(places)), ("noise", np.exp(logs))):
+    for name, grid in (("learning_rate", sigmoid(places)), ("noise", np.exp(logs))):
         agrees(rows.loc[name], (weight * grid).sum(), weight, grid)
 
 
@@ -155,13 +171,13 @@ def test_ranks_of_the_truth_among_draws_are_uniform() -> None:
     truth = rng.standard_normal((people, 2)) * [1.0, 0.5]
     outcomes = np.repeat(rng.normal(0, 2, (people, 4)), 5, 1) + rng.standard_normal((people, 20))
     responses = followed(outcomes, sigmoid(truth[:, 0]), np.exp(truth[:, 1]), rng)
-    known = {"rate": (0.0, 1.0), "response.noise": (0.0, 0.5)}
+    known = {"learning_rate": (0.0, 1.0), "response.noise": (0.0, 0.5)}
     found = hierarchical(FOLLOWS, table(outcomes, responses, True), list(known), known=known, draws=500, chains=2)
-    thinned = found.places[:, ::10].reshape(-1, people, 2)[:99]
+    thinned = found.unconstrained[:, ::10].reshape(-1, people, 2)[:99]
     for k in range(2):
         ranks = (thinned[:, :, k] < truth[:, k]).sum(0)
         assert stats.chisquare(np.bincount(ranks // 10, minlength=10)).pvalue > 0.01
-    narrow = truth.mean(0) + 0.7 * (found.places - truth.mean(0))  # what the test would notice
+    narrow = truth.mean(0) + 0.7 * (found.unconstrained - truth.mean(0))  # what the test would notice
     ranks = (narrow[:, ::10, :, 0].reshape(-1, people)[:99] < truth[:, 0]).sum(0)
     assert stats.chisquare(np.bincount(ranks // 10, minlength=10)).pvalue < 0.01
 
@@ -170,7 +186,7 @@ def test_predictions_fit_who_behaves_so_and_not_who_does_not() -> None:
     rng = np.random.default_rng(4)
     outcomes = np.repeat(rng.normal(0, 10, (4, 6)), 5, 1) + rng.standard_normal((4, 30))
     responses = followed(outcomes, np.full(4, 0.5), np.full(4, 1.0), rng)
-    known = {"rate": (0.0, 1.0), "response.noise": (0.0, 1.0)}
+    known = {"learning_rate": (0.0, 1.0), "response.noise": (0.0, 1.0)}
     found = hierarchical(FOLLOWS, table(outcomes, responses, True), list(known), known=known, draws=200, chains=2)
     checks = found.predictive(seed=1).set_index(["statistic", "participant"])
     assert checks["p"].between(0.01, 0.99).all()
@@ -199,6 +215,24 @@ def test_choices_are_told_by_how_many_are_right_and_how_many_the_same() -> None:
     assert np.isclose(observed["share repeated after an error", "p0"], again[wrong].mean())
 
 
+def test_what_is_expected_of_a_group_follows_from_where_values_usually_lie() -> None:
+    """Half of the usual range for its mean, a quarter for its spread; 2 and 1 where no range is known."""
+    rng = np.random.default_rng(6)
+    outcomes = np.repeat(rng.normal(0, 3, (4, 4)), 5, 1) + rng.standard_normal((4, 20))
+    trials = table(outcomes, followed(outcomes, np.full(4, 0.4), np.full(4, 0.8), rng), True)
+    short: Any = {"draws": 20, "chains": 2}
+    width = special.logit(0.95) - special.logit(0.05)
+    given: Any = {"priors": {"learning_rate": (0.0, width / 2)}, "spreads": {"learning_rate": width / 4}}
+    found = hierarchical(FOLLOWS, trials, ["learning_rate"], **short)
+    assert np.allclose(
+        found.unconstrained, hierarchical(FOLLOWS, trials, ["learning_rate"], **given, **short).unconstrained
+    )
+    unknown = Model(Delta(0.5), Unranged())
+    given = {"priors": {"shift": (0.0, 2.0)}, "spreads": {"shift": 1.0}}
+    found = hierarchical(unknown, trials, ["shift"], **short)
+    assert np.allclose(found.unconstrained, hierarchical(unknown, trials, ["shift"], **given, **short).unconstrained)
+
+
 def test_few_draws_are_called_few() -> None:
     found = hierarchical(LEVELS, leveled(levels(10)), ["offset"], draws=20, chains=2)
     assert any("independent draws" in warning for warning in found.warnings)
@@ -206,7 +240,7 @@ def test_few_draws_are_called_few() -> None:
 
 def test_progress_is_told_and_impatience_stops_all_chains() -> None:
     heard: list[float] = []
-    hierarchical(LEVELS, leveled(levels(10)), ["offset"], draws=25, chains=3, told=heard.append)
+    hierarchical(LEVELS, leveled(levels(10)), ["offset"], draws=25, chains=3, progress=heard.append)
     assert heard[-1] == 1.0
 
     def impatient(share: float) -> None:
@@ -214,7 +248,12 @@ def test_progress_is_told_and_impatience_stops_all_chains() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        hierarchical(LEVELS, leveled(levels(10)), ["offset"], draws=1_000_000, told=impatient)
+        hierarchical(LEVELS, leveled(levels(10)), ["offset"], draws=1_000_000, progress=impatient)
+    with (
+        pytest.warns(DeprecationWarning, match=r"hierarchical\(told=...\) is now progress="),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        hierarchical(LEVELS, leveled(levels(10)), ["offset"], told=impatient)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_it_is_the_filter_of_matrices(drift: float, noise: float, mean: float, s
     oracle = by_matrices(XS, transition, seen, np.diag([drift**2, 0.3]), np.array([[noise**2]]), start)
     history = run(Kalman(noise, drift, mean, std), XS)
     np.testing.assert_allclose(history.estimate, oracle[:, 0], rtol=1e-9)
-    np.testing.assert_allclose(history.rate, oracle[:, 2], rtol=1e-9)
+    np.testing.assert_allclose(history.learning_rate, oracle[:, 2], rtol=1e-9)
     assert float(history.state.std) ** 2 == pytest.approx(oracle[-1, 1], rel=1e-9)
 
 
@@ -49,7 +49,7 @@ def test_it_is_conditioning_on_all_samples_at_once(noise: float, drift: float, m
         samples = means + noise**2 * np.eye(t)
         weights = np.linalg.solve(samples, means[-1])
         assert history.estimate[t - 1] == pytest.approx(mean + weights @ (XS[:t] - mean), rel=1e-9)
-        assert history.rate[t - 1] == pytest.approx(weights[-1], rel=1e-9)
+        assert history.learning_rate[t - 1] == pytest.approx(weights[-1], rel=1e-9)
         together = -scipy.stats.multivariate_normal.logpdf(XS[:t], np.full(t, mean), samples)
         assert history.surprise[t - 1] == pytest.approx(together - total, rel=1e-7)
         total = together
@@ -59,7 +59,9 @@ def test_it_is_conditioning_on_all_samples_at_once(noise: float, drift: float, m
 def test_the_gain_settles_at_the_solution_of_riccatis_equation(noise: float, drift: float) -> None:
     """Before a sample the variance P then solves P = P noise^2 / (P + noise^2) + drift^2."""
     variance = (drift**2 + math.sqrt(drift**4 + 4 * drift**2 * noise**2)) / 2
-    assert run(Kalman(noise, drift), np.zeros(2000)).rate[-1] == pytest.approx(variance / (variance + noise**2))
+    assert run(Kalman(noise, drift), np.zeros(2000)).learning_rate[-1] == pytest.approx(
+        variance / (variance + noise**2)
+    )
 
 
 def test_without_drift_it_is_bayes_rule() -> None:
@@ -76,19 +78,19 @@ def test_with_endless_drift_only_the_last_sample_counts() -> None:
 
 
 def test_the_gain_does_not_depend_on_the_samples() -> None:
-    np.testing.assert_array_equal(run(Kalman(), XS).rate, run(Kalman(), XS[::-1] * 1e6).rate)
+    np.testing.assert_array_equal(run(Kalman(), XS).learning_rate, run(Kalman(), XS[::-1] * 1e6).learning_rate)
 
 
 def test_it_says_nothing_about_changes() -> None:
-    assert run(Kalman(), [1.0, 2.0]).change is None
+    assert run(Kalman(), [1.0, 2.0]).change_probability is None
 
 
 @pytest.mark.parametrize("noise", [1e-8, 1.0])
 @pytest.mark.parametrize("extreme", [1e150, -1e150])
 def test_extreme_samples_leave_numbers(noise: float, extreme: float) -> None:
     history = run(Kalman(noise, 0.5), [1.0, extreme, -extreme, 2.0])
-    assert np.isfinite([history.estimate, history.surprise, history.rate]).all()
-    np.testing.assert_array_equal(history.rate, run(Kalman(noise, 0.5), np.zeros(4)).rate)
+    assert np.isfinite([history.estimate, history.surprise, history.learning_rate]).all()
+    np.testing.assert_array_equal(history.learning_rate, run(Kalman(noise, 0.5), np.zeros(4)).learning_rate)
 
 
 def test_going_on_from_a_belief_goes_on() -> None:

@@ -1,6 +1,5 @@
 """Checks what every learner promises: one loop for all, gaps that change nothing, gradients, long runs."""
 
-import pickle
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -36,6 +35,12 @@ from astonish import (
     scan,
     surprise,
 )
+from astonish.config import config
+from astonish.domain import Domain, parameter
+from astonish.precision import as_double
+from astonish.samples import read_series
+from astonish.testing import check_learner, learner_checks
+from astonish.testing.learner import total
 from families import CONTEXTS, LEARNER, LEARNERS, NUMBERS, LearnerCase, columns
 
 Case = LearnerCase
@@ -54,7 +59,6 @@ KINDS = (
 )
 one_of_each_kind = pytest.mark.parametrize("case", [LEARNER[name] for name in KINDS], ids=KINDS)
 _scan = jax.jit(scan)
-_side_by_side = jax.jit(jax.vmap(scan, in_axes=(None, 0)))
 
 
 @cache
@@ -62,31 +66,15 @@ def _history(name: str) -> History:
     return run(LEARNER[name].learner, LEARNER[name].samples)
 
 
-def _answers(history: Any) -> tuple[Any, ...]:
-    return history.estimate, history.surprise, history.rate, history.state, history.change
-
-
 def _agree(a: Any, b: Any, rtol: float = 1e-9, atol: float = 1e-12) -> None:
     """Up to what rounding, which differs from one compiled program to another, does to a small gamma."""
     jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, rtol=rtol, atol=atol), a, b)
 
 
+@pytest.mark.parametrize("check", learner_checks(), ids=lambda check: check.__name__)
 @every
-def test_many_side_by_side_agree_with_one_by_one(case: Case) -> None:
-    there, back = columns(case.samples), columns(case.samples[::-1])
-    both = _side_by_side(case.learner, jax.tree.map(lambda a, b: np.stack([a, b]), there, back))
-    _agree(jax.tree.map(lambda leaf: leaf[0], tuple(both)), _answers(_history(case.name)))
-    _agree(jax.tree.map(lambda leaf: leaf[1], tuple(both)), _answers(run(case.learner, case.samples[::-1])))
-
-
-@every
-def test_stream_and_run_agree(case: Case) -> None:
-    history, stream = _history(case.name), Stream(case.learner)
-    steps = [stream.update(x) for x in case.samples]
-    _agree(np.array([s.estimate for s in steps]), history.estimate)
-    _agree(np.array([[s.surprise, s.rate] for s in steps]), np.stack([history.surprise, history.rate], 1))
-    _agree(stream.state, history.state)
-    _agree(np.asarray(stream.estimate), history.estimate[-1])
+def test_every_learner_keeps_its_promises(case: Case, check: Any) -> None:
+    check(case.learner, case.samples)
 
 
 @one_of_each_kind
@@ -95,49 +83,9 @@ def test_going_on_from_a_state_equals_one_long_run(case: Case) -> None:
     first = run(case.learner, case.samples[:6] + gap)
     second = run(case.learner, gap + case.samples[6:], first.state)
     _agree(second.state, whole.state)
-    _agree(np.concatenate([first.rate[:6], second.rate[6:]]), whole.rate)
+    _agree(np.concatenate([first.learning_rate[:6], second.learning_rate[6:]]), whole.learning_rate)
     stream = Stream(case.learner, first.state)
-    assert stream.update(case.samples[6]).rate == pytest.approx(whole.rate[6], rel=1e-9)
-
-
-@every
-def test_rate_lies_between_zero_and_one_and_surprise_is_a_number(case: Case) -> None:
-    history = _history(case.name)
-    assert ((history.rate >= 0) & (history.rate <= 1)).all()
-    assert np.isfinite(history.surprise).all()
-    assert np.isfinite(history.estimate).all()
-
-
-@every
-def test_a_learner_survives_pickling_and_prints_itself(case: Case) -> None:
-    again = pickle.loads(pickle.dumps(case.learner))
-    assert repr(again) == repr(case.learner)
-    assert repr(case.learner).startswith(type(case.learner).__name__ + "(")
-    assert "Traced" not in repr(case.learner)
-    _agree(_answers(run(again, case.samples)), _answers(_history(case.name)), rtol=0, atol=0)
-
-
-@every
-def test_missing_samples_change_nothing(case: Case) -> None:
-    whole = _history(case.name)
-    gapped = run(case.learner, [x for sample in case.samples[:6] for x in (None, sample)])
-    _agree(gapped.estimate[1::2], whole.estimate[:6])
-    _agree(gapped.rate[1::2], whole.rate[:6])
-    assert np.isnan(gapped.surprise[::2]).all()
-    assert (gapped.rate[::2] == 0).all()
-    assert gapped.observed.tolist() == [False, True] * 6
-    np.testing.assert_array_equal(gapped.estimate[2::2], gapped.estimate[1:-1:2])
-
-
-@every
-def test_a_stream_of_missing_samples_stays_where_it_is(case: Case) -> None:
-    stream = Stream(case.learner)
-    before, estimate = stream.state, stream.estimate
-    step = stream.update(None)
-    jax.tree.map(np.testing.assert_array_equal, stream.state, before)
-    np.testing.assert_array_equal(step.estimate, estimate)
-    assert np.isnan(step.surprise)
-    assert step.rate == 0
+    assert stream.update(case.samples[6]).learning_rate == pytest.approx(whole.learning_rate[6], rel=1e-9)
 
 
 FITTED = [  # without particles, which jump: who goes on is drawn, so an estimate has no slope in their parameters
@@ -150,7 +98,7 @@ FITTED = [  # without particles, which jump: who goes on is drawn, so an estimat
     ("varsmile_regression", "m"),
     ("message_passing_gaussian", "hazard"),
     ("message_passing_normal_gamma", "hazard"),
-    ("delta", "rate"),
+    ("delta", "learning_rate"),
     ("delta", "start"),
     ("nassar_2010", "hazard"),
     ("nassar_2010", "likelihood_weight"),
@@ -159,7 +107,7 @@ FITTED = [  # without particles, which jump: who goes on is drawn, so an estimat
     ("nassar_2012", "hazard"),
     ("nassar_2012", "low"),
     ("nassar_2012", "start"),
-    ("nassar_2012", "uncertainty"),
+    ("nassar_2012", "first_uncertainty"),
     ("nassar_2012", "surprise_sensitivity"),
     ("nassar_2012", "uncertainty_underestimation"),
     ("nassar_2012_from_the_middle", "high"),
@@ -178,27 +126,26 @@ FITTED = [  # without particles, which jump: who goes on is drawn, so an estimat
     ("kalman", "drift"),
     ("kalman", "mean"),
     ("kalman", "std"),
-    ("online_em", "rate"),
+    ("online_em", "learning_rate"),
     ("online_em", "switch"),
 ]
 
 
-def _total(value: Any, learner: Any, name: str, xs: Any, observed: Any) -> Any:
-    trace = scan(replace(learner, **{name: value}), xs, None, observed)
-    weight = jnp.cos(jnp.arange(trace.estimate.size)).reshape(trace.estimate.shape)
-    return (weight * trace.estimate).sum() + trace.rate.sum()
+_total_of, _gradient = jax.jit(total), jax.jit(jax.grad(total, allow_int=True))
 
 
-_total_of = jax.jit(_total, static_argnums=2)
-_slope_of = jax.jit(jax.grad(_total), static_argnums=2)
+def _with(which: str, name: str, value: float) -> tuple[Any, Any]:
+    """A learner with another value of one parameter, and its samples, as `astonish.testing` gives them to JAX."""
+    learner, samples = LEARNER[which].learner, LEARNER[which].samples
+    return as_double(replace(learner, **{name: value})), read_series(learner.samples, samples)[0]
 
 
 @pytest.mark.parametrize(("which", "name"), FITTED)
 def test_gradient_in_a_parameter_agrees_with_finite_differences(which: str, name: str) -> None:
-    rest = LEARNER[which].learner, name, columns(LEARNER[which].samples), np.ones(12, bool)
-    at, h = 0.7, 1e-5
-    difference = (_total_of(at + h, *rest) - _total_of(at - h, *rest)) / (2 * h)
-    np.testing.assert_allclose(_slope_of(at, *rest), difference, rtol=2e-5, atol=1e-7)
+    at, h, observed = 0.7, 1e-5, np.ones(12, bool)
+    more, less = (_total_of(*_with(which, name, value), observed) for value in (at + h, at - h))
+    slope = getattr(_gradient(*_with(which, name, at), observed), name)
+    np.testing.assert_allclose(slope, (more - less) / (2 * h), rtol=2e-5, atol=1e-7)
 
 
 NAN_PROOF = [
@@ -206,16 +153,16 @@ NAN_PROOF = [
     ("leaky_gaussian", "keep"),
     ("varsmile_gaussian", "m"),
     ("message_passing_gaussian", "hazard"),
-    ("delta", "rate"),
+    ("delta", "learning_rate"),
 ]
 
 
 @pytest.mark.parametrize(("which", "name"), NAN_PROOF)
 def test_a_nan_at_a_missing_sample_does_not_poison_gradients(which: str, name: str) -> None:
-    learner, xs = LEARNER[which].learner, np.array(NUMBERS)
+    learner, xs = _with(which, name, 0.7)
     observed = np.arange(len(xs)) != 4
-    clean = _slope_of(0.7, learner, name, xs, observed)
-    poisoned = _slope_of(0.7, learner, name, np.where(observed, xs, np.nan), observed)
+    clean = getattr(_gradient(learner, xs, observed), name)
+    poisoned = getattr(_gradient(learner, np.where(observed, xs, np.nan), observed), name)
     assert np.isfinite(clean)
     assert clean == poisoned
 
@@ -226,7 +173,7 @@ MAPPED = [
     ("varsmile_exponential", "m"),
     ("message_passing_normal_gamma", "hazard"),
     ("particles_poisson", "hazard"),
-    ("delta", "rate"),
+    ("delta", "learning_rate"),
 ]
 
 
@@ -250,9 +197,9 @@ def test_all_parameters_of_a_learner_and_its_family_are_leaves() -> None:
 
 def _million(learner: Any, xs: Any) -> None:
     trace = _scan(learner, xs)
-    assert len(trace.rate) == 1_000_000
+    assert len(trace.learning_rate) == 1_000_000
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(trace))
-    assert ((trace.rate >= 0) & (trace.rate <= 1)).all()
+    assert ((trace.learning_rate >= 0) & (trace.learning_rate <= 1)).all()
 
 
 def test_a_million_numbers() -> None:
@@ -286,7 +233,7 @@ def test_a_million_numbers_in_a_world_that_changes(learner: Any) -> None:
 
 def test_a_million_moves() -> None:
     rooms = np.random.default_rng(15).integers(0, 3, 1_000_001)
-    _million(OnlineEM(3, rate=0.01), (rooms[:-1], rooms[1:]))
+    _million(OnlineEM(3, learning_rate=0.01), (rooms[:-1], rooms[1:]))
 
 
 def test_a_million_counts() -> None:
@@ -339,16 +286,18 @@ def test_missing_context_or_sample_changes_no_row() -> None:
 def test_without_readiness_nothing_is_learned_and_with_endless_readiness_only_the_last_sample_counts() -> None:
     for case in LEARNERS[:10]:
         stubborn = run(replace(case.learner, m=0.0), case.samples)
-        assert (stubborn.rate == 0).all()
+        assert (stubborn.learning_rate == 0).all()
         _agree(stubborn.state, jax.tree.map(np.asarray, case.learner.init()), rtol=1e-12, atol=1e-12)
         eager = run(replace(case.learner, m=1e200), case.samples)
-        assert eager.rate[np.flatnonzero(eager.surprise > 1e-9)] == pytest.approx(1.0)
+        assert eager.learning_rate[np.flatnonzero(eager.surprise > 1e-9)] == pytest.approx(1.0)
 
 
 def test_bayes_is_leaky_that_forgets_nothing() -> None:
     for family, xs in [(Gaussian(2.0), NUMBERS), (Exponential(), [0.3, 2.0, 1.0]), (NormalGamma(), NUMBERS)]:
         exact, leaky = run(Bayes(family), xs), run(Leaky(family, 1.0), xs)
-        _agree((exact.estimate, exact.surprise, exact.rate), (leaky.estimate, leaky.surprise, leaky.rate))
+        _agree(
+            (exact.estimate, exact.surprise, exact.learning_rate), (leaky.estimate, leaky.surprise, leaky.learning_rate)
+        )
 
 
 def test_bayes_is_exact() -> None:
@@ -369,7 +318,7 @@ def test_leaky_keeps_a_geometric_memory() -> None:
     seen = sum(keep ** (len(outcomes) - 1 - t) * np.eye(3)[x] for t, x in enumerate(outcomes))
     history = run(Leaky(Dirichlet(3), keep), outcomes)
     np.testing.assert_allclose(history.state.belief.alpha, 1 + seen, rtol=1e-12)
-    np.testing.assert_allclose(history.rate[-1], 1 / sum(keep**t for t in range(len(outcomes))), rtol=1e-12)
+    np.testing.assert_allclose(history.learning_rate[-1], 1 / sum(keep**t for t in range(len(outcomes))), rtol=1e-12)
 
 
 def test_delta_is_an_exponential_average() -> None:
@@ -383,9 +332,9 @@ def test_delta_is_an_exponential_average() -> None:
 def test_modulated_moves_by_the_rate_its_function_gives() -> None:
     learner = LEARNER["modulated_gaussian"].learner
     history = run(learner, NUMBERS)
-    np.testing.assert_allclose(history.rate, history.surprise / (5 + history.surprise), rtol=1e-12)
+    np.testing.assert_allclose(history.learning_rate, history.surprise / (5 + history.surprise), rtol=1e-12)
     mean = 0.0
-    for rate, x, estimate in zip(history.rate, NUMBERS, history.estimate, strict=True):
+    for rate, x, estimate in zip(history.learning_rate, NUMBERS, history.estimate, strict=True):
         mean += rate * (x - mean)  # belief and likelihood are equally wide, so gamma is the learning rate
         assert estimate == pytest.approx(mean)
 
@@ -396,3 +345,51 @@ def test_the_surprise_of_smile_is_the_confidence_corrected_one() -> None:
     belief = run(Smile(family), [0, 0]).state
     exact = surprise.confidence_corrected(family, belief, 1)
     assert history.surprise[2] == pytest.approx(float(exact), rel=1e-10)
+
+
+def test_a_learner_that_breaks_its_promises_is_told_which() -> None:
+    @config
+    class Broken(Delta):
+        """A delta rule that learns too fast, without a word about how fast, and forgets what it was told."""
+
+        speed: Any = parameter(1.0, Domain(0.0, 1.0), (-1.0, 0.5), "how fast it learns")
+
+        def step(self, state: Any, x: Any) -> Any:
+            new, info = super().step(state, x)
+            return new, info._replace(surprise=jnp.log(info.surprise - 1e9), learning_rate=info.learning_rate + 1)
+
+        def with_estimate(self, state: Any, value: Any) -> Any:
+            return state
+
+        def uncertainty(self, state: Any) -> Any:
+            return -jnp.ones(())
+
+        def simulate(self, rng: Any, steps: int) -> Any:
+            return ["no number"] * steps
+
+    broken = {
+        "parameters_are_described": "Broken's speed is usually from -1 to 0.5, but has to be a finite number from 0",
+        "learning_rates_are_shares": "Broken gives a learning_rate of .*, which is not from 0 to 1",
+        "surprise_and_estimate_are_finite": "Broken gives a surprise of .*nan",
+        "pickling_and_printing": "Broken cannot be pickled .*; define all parts at the top of a module",
+        "uncertainty_is_not_negative": "Broken gives an uncertainty of -1",
+        "with_estimate_gives_the_estimate": "Broken.with_estimate gives a state with another estimate",
+        "simulated_samples_are_allowed": "Broken.simulate draws samples that it does not take: .*'no number'",
+    }
+    checks = {check.__name__: check for check in learner_checks()}
+    for name, sentence in broken.items():
+        with pytest.raises(AssertionError, match=sentence):
+            checks[name](Broken(0.3), NUMBERS)
+
+
+def test_a_step_that_changes_the_form_of_the_state_is_named() -> None:
+    @config
+    class Growing(Delta):
+        """A delta rule whose state becomes a vector."""
+
+        def step(self, state: Any, x: Any) -> Any:
+            new, info = super().step(state, x)
+            return jnp.stack([new, new]), info
+
+    with pytest.raises(AssertionError, match=r"Growing makes \{'': 'float64\[2\]'\} of a state \{'': 'float64\[\]'\}"):
+        check_learner(Growing(0.3), NUMBERS)

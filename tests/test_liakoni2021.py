@@ -17,19 +17,19 @@ import numpy as np
 import pytest
 from pandas import DataFrame
 from typer.testing import CliRunner
+from validation.liakoni2021 import comparison, drawing, julia, numbers, published, series
+from validation.liakoni2021.__main__ import app, figure_with
+from validation.liakoni2021.julia import Julia
+from validation.liakoni2021.learners import LEARNERS, Case, enough, exact
+from validation.liakoni2021.numbers import FULL, Size, simulate
+from validation.liakoni2021.series import Run
 
-import astonish_command
 from astonish import Gaussian, Leaky
 from astonish.beliefs import GaussianBelief
 from astonish.learner import scan
-from astonish.paper import figures, liakoni2021, study
 from astonish.paper.claims import FAILS, HOLDS, IN_PART
-from astonish.paper.liakoni2021 import comparison, drawing, julia, numbers, published, series
-from astonish.paper.liakoni2021.julia import Julia
-from astonish.paper.liakoni2021.learners import LEARNERS, Case, enough, exact
-from astonish.paper.liakoni2021.numbers import FULL, Size, simulate
-from astonish.paper.liakoni2021.series import Run
-from astonish.paper.study import Study
+from astonish.paper.figure import RunSettings, read_csv
+from astonish.paper.reproduce import FIGURES
 
 pytestmark = pytest.mark.computes
 
@@ -160,15 +160,15 @@ def test_z_of_the_same_learner_varies_as_it_should(series: int, parts: int, step
 def test_claims_are_decided_by_z() -> None:
     table = DataFrame({"learner": ["a"] * 3 + ["b"] * 3, "sigma": 1.0, "hazard": 0.1, "theirs": 1.0, "ours": 1.0})
     table = table.assign(same=1.0, z=0.0, z_same=0.0)
-    assert [claim.verdict for claim in comparison.claims({comparison.COMPARISON: table})] == [HOLDS] * 3
-    mixed = {comparison.COMPARISON: table.assign(z=[0.0, -2.9, 3.1, 9.0, 0.0, 0.0], z_same=[0, 0, 3.1, -9, np.nan, 0])}
+    assert [claim.verdict for claim in comparison.claims({"comparison": table})] == [HOLDS] * 3
+    mixed = {"comparison": table.assign(z=[0.0, -2.9, 3.1, 9.0, 0.0, 0.0], z_same=[0, 0, 3.1, -9, np.nan, 0])}
     assert [claim.verdict for claim in comparison.claims(mixed)] == [IN_PART, FAILS, FAILS]
 
 
-def test_everything_is_told() -> None:
+def test_every_number_is_in_the_text() -> None:
     table = DataFrame({"learner": list("aaabbb"), "sigma": 1.0, "hazard": 0.1, "theirs": 1.0, "ours": 1.0, "same": 1.0})
     table = table.assign(z=[0.0, -2.9, 3.1, 9.0, 0.0, -1e-9], z_same=[0, 0, 0, 0, -4.0, 0])
-    lines = [line.split() for line in comparison.told({comparison.COMPARISON: table}).splitlines()]
+    lines = [line.split() for line in comparison.as_text({"comparison": table}).splitlines()]
     assert lines[0] == ["learner", "sigma", "hazard", "published", "ours", "z", "same", "series", "z"]
     assert lines[3] == ["a", "1", "0.1", "1", "1", "3.10", "1", "0.00"]
     assert lines[6] == ["b", "1", "0.1", "1", "1", "0.00", "1", "0.00"]
@@ -184,7 +184,7 @@ def test_everything_is_told() -> None:
 
 
 def _run(*words: str | Path) -> Any:
-    return CliRunner().invoke(astonish_command.app, ["reproduce", *map(str, words)])
+    return CliRunner().invoke(app, list(map(str, words)))
 
 
 def _refused(out: Path, *words: str | Path) -> str:
@@ -199,7 +199,7 @@ def _refused(out: Path, *words: str | Path) -> str:
 
 
 def test_without_data_it_says_what_is_needed_and_where_it_is(tmp_path: Path) -> None:
-    line = _refused(tmp_path, "liakoni2021")
+    line = _refused(tmp_path)
     assert line.startswith(
         "astonish: liakoni2021 needs a folder with gaussian/gaussian_heatmap_*.csv and optimal_param"
     )
@@ -212,7 +212,7 @@ def test_without_data_it_says_what_is_needed_and_where_it_is(tmp_path: Path) -> 
 @pytest.mark.parametrize("folder", ["", "nowhere", "file"])
 def test_a_wrong_folder_is_refused(folder: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    line = _refused(tmp_path, "Liakoni2021", "--data", tmp_path / folder)
+    line = _refused(tmp_path, "--data", tmp_path / folder)
     assert line.startswith(f"astonish: there is no file {tmp_path / folder / published.PARAMETERS}. liakoni2021 needs ")
 
 
@@ -230,35 +230,32 @@ def test_a_wrong_folder_is_refused(folder: str, tmp_path: Path) -> None:
 )
 def test_a_spoiled_file_is_named(file: str, content: str, tmp_path: Path) -> None:
     (_invent(tmp_path) / file).write_text(content)
-    line = _refused(tmp_path, "liakoni2021", "--data", tmp_path)
+    line = _refused(tmp_path, "--data", tmp_path)
     assert str(tmp_path) in line
     assert "liakoni2021 needs a folder with" in line
 
 
-def test_data_without_its_comparison_is_refused(tmp_path: Path) -> None:
-    assert "is read by liakoni2021 alone; name it" in _refused(tmp_path, "3", "--data", tmp_path)
-    assert "is read by liakoni2021 alone; name it" in _refused(tmp_path, "--data", tmp_path)
-
-
-def test_it_is_made_only_when_named(tmp_path: Path) -> None:
-    assert liakoni2021.NAME not in [figure.name for figure in figures.chosen([], None)]
-    data = _invent(tmp_path)
-    assert [figure.name for figure in figures.chosen(["LIAKONI2021", "3"], data)] == ["3", "liakoni2021"]
-    assert [figure.name for figure in figures.chosen(["liakoni2021"], data)] == ["liakoni2021"]
+def test_it_is_none_of_the_papers_figures(tmp_path: Path) -> None:
+    assert figure_with(_invent(tmp_path)).name == "liakoni2021"
+    assert "liakoni2021" not in [figure.name for figure in FIGURES]
 
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     """The folder and the words of a quick comparison with the real data."""
     out = tmp_path_factory.mktemp("quick")
-    return out, _run("liakoni2021", "--data", DATA, "--quick", "--out", out)
+    return out, _run("--data", DATA, "--quick", "--out", out)
+
+
+def _comparison(out: Path) -> DataFrame:
+    return read_csv((out / "numbers" / "quick-seed-1" / "liakoni2021_comparison.csv").read_bytes())
 
 
 @needs_data
 def test_a_small_comparison_finds_the_published_errors(quick: tuple[Path, Any]) -> None:
     out, result = quick
     assert result.exit_code == 0, result.output
-    table = study._read(out / "numbers" / "quick-seed-1" / "liakoni2021_comparison.csv")
+    table = _comparison(out)
     assert len(table) == 8 * 2
     assert (table.z.abs() < 4).all()
     assert np.allclose(table.ours, table.theirs, rtol=0.25)
@@ -267,7 +264,7 @@ def test_a_small_comparison_finds_the_published_errors(quick: tuple[Path, Any]) 
 @needs_data
 def test_a_small_comparison_finds_the_same_errors_on_the_same_series(quick: tuple[Path, Any]) -> None:
     """To rounding, to what the authors' root finder leaves (SMiLe), or but for first steps and lost hypotheses."""
-    table = study._read(quick[0] / "numbers" / "quick-seed-1" / "liakoni2021_comparison.csv")
+    table = _comparison(quick[0])
     off = (table.same / table.theirs - 1).abs().groupby(table.learner).max()
     assert (off[["VarSMiLe", "leaky"]] < 1e-12).all()
     assert off["SMiLe"] < 1e-8
@@ -284,27 +281,49 @@ def test_the_command_prints_every_number_and_the_shares(quick: tuple[Path, Any])
     assert (quick[0] / "liakoni2021.png").is_file()
     report = (quick[0] / "report.md").read_text()
     assert "VarSMiLe" in report
-    assert "liakoni2021 --data " in report
+    assert f"python -m validation.liakoni2021 --data {DATA} --seed 1 --quick" in report
 
 
 @needs_data
-def test_finished_tables_are_kept_and_other_data_are_noticed(quick: tuple[Path, Any], tmp_path: Path) -> None:
+def test_finished_results_are_kept_and_other_data_are_noticed(quick: tuple[Path, Any], tmp_path: Path) -> None:
+    """Other errors change the comparison alone; with other parameters the learner is simulated again."""
     data = shutil.copytree(DATA, tmp_path / "data")
-    kept = Study(1, True, quick[0] / "numbers" / "quick-seed-1")
-    before = {path.name: path.stat().st_mtime_ns for path in kept.folder.iterdir()}  # type: ignore[union-attr]
-    again = numbers.compute(data, kept)
-    assert tuple(again) == numbers.TABLES
-    assert {path.name: path.stat().st_mtime_ns for path in kept.folder.iterdir()} == before  # type: ignore[union-attr]
+    out = shutil.copytree(quick[0], tmp_path / "out") / "numbers" / "quick-seed-1"
+    names = {path.name.removeprefix("liakoni2021_").removesuffix(".csv") for path in out.glob("*.csv")}
+    tables = {numbers.table_of(learner, same) for learner in published.SOURCES for same in (False, True)}
+    assert names == {"published", *tables, "comparison"}
+
+    def computed() -> tuple[list[float], list[str], DataFrame]:
+        shares: list[float] = []
+        said: list[str] = []
+        found = figure_with(data).compute(RunSettings(1, quick=True), out, shares.append, said.append)
+        return shares, said, found["comparison"]
+
+    shares, said, before = computed()
+    assert shares == said == []
     path = data / "gaussian" / "gaussian_heatmap_bayesfilter.csv"
     path.write_text(path.read_text().replace("0.5 0.1 0.09259057", "0.5 0.1 0.09259058"))
-    with pytest.raises(FileExistsError, match="holds a comparison with other data; give another folder with --out"):
-        numbers.compute(data, kept)
+    shares, said, after = computed()
+    assert shares == said == []
+    assert (before.theirs != after.theirs).any()
+    assert (before.ours == after.ours).all()
+    path = data / published.PARAMETERS
+    parameters = json.loads(path.read_text())
+    for cell in parameters["gaussian_leaky"]:
+        cell[2] *= 0.9
+    path.write_text(json.dumps(parameters))
+    shares, said, last = computed()
+    assert said == [
+        "results of another study or of other code are computed again",
+        "14 of 16 settings are finished already",
+    ]
+    assert set(last.learner[last.ours != after.ours]) == {"leaky"}
 
 
 @needs_data
 def test_the_drawing_shows_every_number(quick: tuple[Path, Any]) -> None:
-    table = study._read(quick[0] / "numbers" / "quick-seed-1" / "liakoni2021_comparison.csv")
-    figure = drawing.draw({comparison.COMPARISON: table})
+    table = _comparison(quick[0])
+    figure = drawing.draw({"comparison": table})
     left, right = figure.axes
     assert sum(len(line.get_xdata()) for line in left.lines[1:]) == len(table)  # the first is the diagonal
     assert sorted(x for line in right.lines for x in line.get_xdata()) == sorted([*table.z, *table.z_same])
@@ -313,9 +332,11 @@ def test_the_drawing_shows_every_number(quick: tuple[Path, Any]) -> None:
 
 
 def test_the_same_seed_gives_the_same_errors_and_series_are_cut_without_a_seam() -> None:
-    worlds = DataFrame({"sigma": [1.0, 2.0], "hazard": [0.1, 0.05], "parameter": [0.7, 0.8]})
+    runs = [
+        Run(sigma, hazard, keep, k) for sigma, hazard, keep in ((1.0, 0.1, 0.7), (2.0, 0.05, 0.8)) for k in range(3)
+    ]
     size = Size(series=3, parts=2, steps=4000)
-    table, again, other = (simulate("leaky", worlds, seed, size, series.new(seed)) for seed in (1, 1, 2))
+    table, again, other = (DataFrame(simulate("leaky", runs, seed, size, series.new(seed))) for seed in (1, 1, 2))
     assert table.equals(again)
     assert not np.isclose(table.error, other.error).any()
     assert table.groupby(["sigma", "hazard", "series", "part"]).size().tolist() == [1] * 12
@@ -323,6 +344,16 @@ def test_the_same_seed_gives_the_same_errors_and_series_are_cut_without_a_seam()
     estimate = scan(LEARNERS["leaky"](Case(2.0, None, 0.8, None)), samples).estimate
     both = table[(table.sigma == 2.0) & (table.series == 1)].sort_values("part").error
     assert np.allclose(both, np.square(estimate - means).reshape(2, -1).mean(1), rtol=1e-12)
+
+
+@needs_data
+def test_learners_that_are_computed_together_differ_in_nothing_but_numbers() -> None:
+    study = numbers.study_of(published.read(DATA), RunSettings())
+    for setting in study.settings.values():
+        runs = [Run(*run) for run in setting["runs"]]
+        assert 0 < len(runs) <= numbers.TOGETHER
+        assert len({numbers.maker(setting["learner"], run.sigma) for run in runs}) == 1
+    assert sum(len(setting["runs"]) for setting in study.settings.values()) == 8 * 2 * 20 * 10
 
 
 # The authors' own series

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from astonish import Nassar2010, Nassar2012, Stream, run, scan
-from astonish.learners.nassar import Doubt
+from astonish.learners.nassar import RelativeVariance
 from astonish.tasks.gaussian_jumps import gaussian_jumps
 
 DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
@@ -45,7 +45,7 @@ def plainly(
 def test_it_follows_the_recursion(hazard: float, weight: float, low: float, high: float) -> None:
     xs = gaussian_jumps(300, seed=8, hazard=0.05, low=low, high=high).samples.tolist()
     history = run(Nassar2010(4.0, hazard, low, high, weight), xs)
-    ours = np.stack([history.estimate, history.rate, history.surprise], axis=1)
+    ours = np.stack([history.estimate, history.learning_rate, history.surprise], axis=1)
     np.testing.assert_allclose(ours, plainly(xs, 4.0, hazard, low, high, weight), rtol=1e-9)
 
 
@@ -53,7 +53,7 @@ def test_without_evidence_for_jumps_it_averages_at_the_rate_of_the_hazard() -> N
     """Heeding no evidence, it always believes in a jump with the same chance: the rate settles at a fixed point."""
     history = run(Nassar2010(4.0, hazard=0.2, likelihood_weight=0.0), np.zeros(200))
     length = 1 / 0.2  # of r = .8 (r + 1) + .2
-    assert history.rate[-1] == pytest.approx((1 + 0.2 * length) / (length + 1), rel=1e-12)
+    assert history.learning_rate[-1] == pytest.approx((1 + 0.2 * length) / (length + 1), rel=1e-12)
 
 
 def test_a_hazard_near_zero_gives_the_mean_of_the_samples_and_the_middle() -> None:
@@ -65,9 +65,9 @@ def test_a_hazard_near_zero_gives_the_mean_of_the_samples_and_the_middle() -> No
 @pytest.mark.parametrize("extreme", [1e150, -1e150])
 def test_extreme_samples_are_followed_and_forgotten(extreme: float) -> None:
     history = run(Nassar2010(4.0), [1.0, extreme, extreme, 2.0, 2.0])
-    assert np.isfinite([history.estimate, history.rate, history.surprise]).all()
+    assert np.isfinite([history.estimate, history.learning_rate, history.surprise]).all()
     np.testing.assert_allclose(history.estimate[1:], [extreme, extreme, 2.0, 2.0], rtol=1e-12)
-    np.testing.assert_allclose(history.rate[[1, 3]], 1.0, rtol=1e-12)
+    np.testing.assert_allclose(history.learning_rate[[1, 3]], 1.0, rtol=1e-12)
     # a jump was certain, and its density is 1 / 40
     assert history.surprise[1] == pytest.approx(-math.log(0.1 / 40), rel=1e-12)
 
@@ -78,7 +78,7 @@ def test_extreme_samples_leave_numbers_even_if_no_evidence_is_heeded(noise: floa
     learner = Nassar2010(noise, likelihood_weight=0.0)
     extreme, calm = run(learner, [1.0, 1e150, -1e150, 2.0]), run(learner, [1.0, 1.0, 1.0, 1.0])
     assert np.isfinite([extreme.estimate, extreme.surprise]).all()
-    np.testing.assert_allclose(extreme.rate, calm.rate, rtol=1e-12)
+    np.testing.assert_allclose(extreme.learning_rate, calm.learning_rate, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("low", "high"), [(2.0, 2.0), (3, 2), (0.0, -1.0)])
@@ -176,7 +176,9 @@ def test_the_reduced_model_follows_its_recursion(
     learner = Nassar2012(4.0, hazard, low, high, start, 0.7, sensitivity, underestimation)
     history = run(learner, xs)
     oracle = reduced(xs, 4.0, hazard, low, high, start, 0.7, sensitivity, underestimation)
-    ours = np.stack([history.estimate, history.rate, history.surprise, np.asarray(history.change)], axis=1)
+    ours = np.stack(
+        [history.estimate, history.learning_rate, history.surprise, np.asarray(history.change_probability)], axis=1
+    )
     np.testing.assert_allclose(ours, [row[:4] for row in oracle], rtol=1e-9)
     assert float(history.state.relative_uncertainty) == pytest.approx(oracle[-1][4], rel=1e-9)
 
@@ -186,7 +188,9 @@ def test_relative_uncertainty_and_run_length_are_two_forms_of_one_rule(hazard: f
     xs = gaussian_jumps(300, seed=10, hazard=0.05).samples.tolist()
     history = run(Nassar2012(4.0, hazard), xs)
     np.testing.assert_allclose(
-        np.stack([history.estimate, history.rate], axis=1), by_run_length(xs, 4.0, hazard, -20.0, 20.0), rtol=1e-9
+        np.stack([history.estimate, history.learning_rate], axis=1),
+        by_run_length(xs, 4.0, hazard, -20.0, 20.0),
+        rtol=1e-9,
     )
 
 
@@ -200,7 +204,7 @@ def test_a_step_has_the_mean_and_the_variance_of_the_exact_belief(mean: float, v
     density = (before + hazard / (high - low)) * np.exp(-((x - theta) ** 2) / (2 * noise**2))
     weight = density / density.sum()
     exact = weight @ theta
-    state, _ = Nassar2012(noise, hazard, low, high).step(Doubt(np.float64(mean), np.float64(variance)), x)
+    state, _ = Nassar2012(noise, hazard, low, high).step(RelativeVariance(np.float64(mean), np.float64(variance)), x)
     assert float(state.mean) == pytest.approx(exact, rel=1e-8)
     assert float(state.variance) * noise**2 == pytest.approx(weight @ (theta - exact) ** 2, rel=1e-8)
 
@@ -208,9 +212,9 @@ def test_a_step_has_the_mean_and_the_variance_of_the_exact_belief(mean: float, v
 def test_the_published_single_step() -> None:
     """Bruckner, Nassar, Li & Eppinger's check of the helicopter task, in which a jump has the density 1 / 300."""
     learner = Nassar2012(noise=10.0, hazard=0.1, low=0.0, high=300.0)
-    state, info = learner.step(Doubt(np.float64(100.0), np.float64(100.0 / 10.0**2)), 150.0)
-    assert float(info.change) == pytest.approx(0.8718136, abs=5e-8)
-    assert float(info.rate) == pytest.approx(0.9359068, abs=5e-8)
+    state, info = learner.step(RelativeVariance(np.float64(100.0), np.float64(100.0 / 10.0**2)), 150.0)
+    assert float(info.change_probability) == pytest.approx(0.8718136, abs=5e-8)
+    assert float(info.learning_rate) == pytest.approx(0.9359068, abs=5e-8)
     assert float(state.variance) * 10.0**2 == pytest.approx(163.43733523, abs=5e-9)
     assert float(state.relative_uncertainty) == pytest.approx(0.62040308, abs=5e-9)
     assert float(state.mean) == pytest.approx(100.0 + 50.0 * 0.9359068, abs=5e-6)
@@ -238,7 +242,7 @@ def people() -> pd.DataFrame:
     asked = np.insert(answers[:, :-1], 0, 0.5, axis=1)
     return table.assign(
         model=trace.estimate.mean.ravel(),
-        change=trace.change.ravel(),
+        change=trace.change_probability.ravel(),
         uncertainty=np.sqrt(earlier).ravel(),
         rate=((answers - asked) / (sessions - asked)).ravel(),
     )
@@ -274,22 +278,22 @@ def test_where_no_jump_is_thought_of_both_rules_average() -> None:
     first = run(Nassar2010(1.0, hazard=1e-14, low=-4.0, high=4.0), xs)
     second = run(Nassar2012(1.0, hazard=1e-14, low=-4.0, high=4.0), xs)
     np.testing.assert_allclose(second.estimate, first.estimate, rtol=1e-9)
-    np.testing.assert_allclose(second.rate, first.rate, rtol=1e-9)
+    np.testing.assert_allclose(second.learning_rate, first.learning_rate, rtol=1e-9)
 
 
 def test_doubt_about_a_jump_raises_the_next_rate_above_that_of_the_older_rule() -> None:
     """After some samples at 0, one at which a jump is as probable as not."""
     old, new = Nassar2010(1.0, 0.1), Nassar2012(1.0, 0.1)
     calm = [0.0] * 10
-    odd = min(np.linspace(2.0, 5.0, 301), key=lambda x: abs(run(new, [*calm, x]).change[-1] - 0.5))
-    assert run(new, [*calm, odd]).change[-1] == pytest.approx(0.5, abs=0.02)
-    assert run(new, [*calm, odd, 0.0]).rate[-1] > run(old, [*calm, odd, 0.0]).rate[-1] + 0.05
+    odd = min(np.linspace(2.0, 5.0, 301), key=lambda x: abs(run(new, [*calm, x]).change_probability[-1] - 0.5))
+    assert run(new, [*calm, odd]).change_probability[-1] == pytest.approx(0.5, abs=0.02)
+    assert run(new, [*calm, odd, 0.0]).learning_rate[-1] > run(old, [*calm, odd, 0.0]).learning_rate[-1] + 0.05
 
 
 @pytest.mark.parametrize("extreme", [1e150, -1e150])
 def test_the_reduced_model_follows_extreme_samples_and_forgets_them(extreme: float) -> None:
     history = run(Nassar2012(4.0), [1.0, extreme, extreme, 2.0, 2.0])
-    assert np.isfinite([history.estimate, history.rate, history.surprise, history.change]).all()
+    assert np.isfinite([history.estimate, history.learning_rate, history.surprise, history.change_probability]).all()
     np.testing.assert_allclose(history.estimate[1:], [extreme, extreme, 2.0, 2.0], rtol=1e-12)
     assert history.surprise[1] == pytest.approx(-math.log(0.1 / 40), rel=1e-12)
     assert float(run(Nassar2012(4.0), [1.0, extreme]).state.relative_uncertainty) == pytest.approx(0.5, rel=1e-12)
@@ -299,15 +303,15 @@ def test_the_reduced_model_follows_extreme_samples_and_forgets_them(extreme: flo
 def test_the_reduced_model_stays_a_number_even_if_no_evidence_is_heeded(noise: float) -> None:
     """Then no sample rules a jump out or in, and an extreme one leaves it as uncertain as can be."""
     history = run(Nassar2012(noise, surprise_sensitivity=0.0), [1.0, 1e150, -1e150, 2.0, 2.0])
-    assert np.isfinite([history.estimate, history.surprise, history.rate, history.change]).all()
-    np.testing.assert_allclose(history.rate[2], 1.0, rtol=1e-12)
-    np.testing.assert_allclose(np.asarray(history.change), 0.1, rtol=1e-12)
+    assert np.isfinite([history.estimate, history.surprise, history.learning_rate, history.change_probability]).all()
+    np.testing.assert_allclose(history.learning_rate[2], 1.0, rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(history.change_probability), 0.1, rtol=1e-12)
 
 
 @pytest.mark.parametrize("underestimation", [-800.0, 800.0])
 def test_absurd_confidence_and_absurd_doubt_stay_numbers(underestimation: float) -> None:
     history = run(Nassar2012(1.0, uncertainty_underestimation=underestimation), [1.0, 2.0, -3.0, 1e150, 0.0])
-    assert np.isfinite([history.estimate, history.surprise, history.rate, history.change]).all()
+    assert np.isfinite([history.estimate, history.surprise, history.learning_rate, history.change_probability]).all()
     assert np.isfinite(jax.tree.leaves(history.state)).all()
 
 
@@ -317,8 +321,8 @@ def test_absurd_confidence_and_absurd_doubt_stay_numbers(underestimation: float)
         (Nassar2012(-1.0), "noise = -1 is not allowed"),
         (Nassar2012(hazard=1.0), "hazard = 1 is not allowed"),
         (Nassar2012(start=float("nan")), "start = nan is not allowed"),
-        (Nassar2012(uncertainty=0.0), "uncertainty = 0 is not allowed"),
-        (Nassar2012(uncertainty=1.0), "uncertainty = 1 is not allowed"),
+        (Nassar2012(first_uncertainty=0.0), "first_uncertainty = 0 is not allowed"),
+        (Nassar2012(first_uncertainty=1.0), "first_uncertainty = 1 is not allowed"),
         (Nassar2012(surprise_sensitivity=-0.1), "surprise_sensitivity = -0.1 is not allowed"),
         (Nassar2012(uncertainty_underestimation=math.inf), "uncertainty_underestimation = inf is not allowed"),
     ],

@@ -12,7 +12,7 @@ import pytest
 
 from astonish import Bayes, Gaussian, Nassar2012, NassarGaussian2010, NassarGaussian2012, run
 from astonish.beliefs import GaussianBelief
-from astonish.learners.nassar import Doubt
+from astonish.learners.nassar import RelativeVariance
 from astonish.tasks.gaussian_jumps import gaussian_jumps
 
 both = pytest.mark.parametrize("rule", [NassarGaussian2010, NassarGaussian2012])
@@ -50,7 +50,7 @@ def test_it_follows_the_recursion(rule: Any, hazard: float, noise: float, mean: 
     xs = gaussian_jumps(300, seed=8, hazard=0.05, low=mean - std, high=mean + std, noise=noise).samples.tolist()
     history = run(rule(noise, hazard, mean, std), xs)
     oracle = np.array(list(plainly(xs, noise, hazard, mean, std, rule is NassarGaussian2012)))
-    ours = np.stack([history.estimate, np.asarray(history.change), history.surprise], axis=1)
+    ours = np.stack([history.estimate, np.asarray(history.change_probability), history.surprise], axis=1)
     np.testing.assert_allclose(ours, oracle[:, [0, 2, 3]], rtol=1e-7, atol=1e-12)
     assert float(history.state.std) ** 2 == pytest.approx(oracle[-1, 1], rel=1e-9)
 
@@ -83,7 +83,7 @@ def test_the_rate_is_how_far_the_estimate_moves_towards_the_sample(rule: Any) ->
     learner = rule(1.0, 0.3, 0.0, 2.0)
     state, x = GaussianBelief(np.float64(0.0), np.float64(5.0)), 1e-6  # so near that gamma hardly depends on it
     new, info = learner.step(state, x)
-    assert float(info.rate) == pytest.approx(float(new.mean) / x, rel=1e-9)
+    assert float(info.learning_rate) == pytest.approx(float(new.mean) / x, rel=1e-9)
 
 
 @both
@@ -103,11 +103,13 @@ def test_a_wide_prior_makes_it_the_reduced_model() -> None:
     std = 1e8
     room = std * math.sqrt(2 * math.pi)
     gaussian = run(NassarGaussian2012(4.0, 0.1, 0.0, std), xs, GaussianBelief(np.float64(0), np.float64(1 / 16)))
-    uniform = run(Nassar2012(4.0, 0.1, -room / 2, room / 2), xs, Doubt(np.float64(0), np.float64(1)))
-    assert np.asarray(uniform.change).max() > 0.99
+    uniform = run(Nassar2012(4.0, 0.1, -room / 2, room / 2), xs, RelativeVariance(np.float64(0), np.float64(1)))
+    assert np.asarray(uniform.change_probability).max() > 0.99
     np.testing.assert_allclose(gaussian.estimate, uniform.estimate, rtol=1e-8)
-    np.testing.assert_allclose(gaussian.rate, uniform.rate, rtol=1e-8)
-    np.testing.assert_allclose(np.asarray(gaussian.change), np.asarray(uniform.change), rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(gaussian.learning_rate, uniform.learning_rate, rtol=1e-8)
+    np.testing.assert_allclose(
+        np.asarray(gaussian.change_probability), np.asarray(uniform.change_probability), rtol=1e-7, atol=1e-12
+    )
     np.testing.assert_allclose(gaussian.surprise, uniform.surprise, rtol=1e-8)
 
 
@@ -116,7 +118,7 @@ def test_a_wide_prior_makes_it_the_reduced_model() -> None:
 @pytest.mark.parametrize("extreme", [1e150, -1e150])
 def test_extreme_samples_are_followed_and_forgotten(rule: Any, noise: float, extreme: float) -> None:
     history = run(rule(noise, 0.1, 0.0, 3.0), [1.0, extreme, extreme, 2.0, 2.0])
-    assert np.isfinite([history.estimate, history.rate, history.surprise, history.change]).all()
+    assert np.isfinite([history.estimate, history.learning_rate, history.surprise, history.change_probability]).all()
     assert history.estimate[1] == pytest.approx(extreme * 9 / (9 + noise**2), rel=1e-9)
     assert 1.5 < history.estimate[-1] <= 2.0
 

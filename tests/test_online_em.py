@@ -100,7 +100,7 @@ def test_with_known_parameters_it_filters_exactly(environments: int, rooms: int,
 
 
 def test_the_estimate_is_what_it_expects_from_the_room_left_last() -> None:
-    learner = OnlineEM(4, 3, frozen=20, rate=0.05, seed=3)
+    learner = OnlineEM(4, 3, frozen=20, learning_rate=0.05, seed=3)
     history = run(learner, _wander(_random_moves(3, 4, 1), np.full((3, 3), 1 / 3), 60, seed=2))
     state = history.state
     moves = _moves(learner, state)
@@ -139,7 +139,7 @@ def _by_letter(moves: Array, switches: Array, xs: Series, rate: float, frozen: i
     ("environments", "rooms", "rate", "frozen"), [(2, 4, 0.01, 200), (3, 3, 0.03, 100), (2, 3, 0.2, 60)]
 )
 def test_it_is_the_papers_algorithm(environments: int, rooms: int, rate: float, frozen: int) -> None:
-    learner = OnlineEM(rooms, environments, rate=rate, switch=0.15, frozen=frozen)
+    learner = OnlineEM(rooms, environments, learning_rate=rate, switch=0.15, frozen=frozen)
     moves, first = _random_moves(environments, rooms, seed=11), _random_moves(environments, rooms, seed=12)
     xs = _wander(0.7 * moves + 0.3 / rooms, np.full((environments, environments), 1 / environments), 400, seed=13)
     assert len(set(zip(*(part[:frozen] for part in xs), strict=True))) == rooms**2  # every move is seen in time
@@ -152,7 +152,7 @@ def test_it_is_the_papers_algorithm(environments: int, rooms: int, rate: float, 
 
 
 def test_what_rests_on_nothing_keeps_its_first_chances() -> None:
-    learner = OnlineEM(5, rate=0.05, frozen=10, seed=4)
+    learner = OnlineEM(5, learning_rate=0.05, frozen=10, seed=4)
     state = run(learner, (np.arange(40) % 3, (np.arange(40) + 1) % 3)).state  # rooms 3 and 4 are never left
     moves = _moves(learner, state)
     np.testing.assert_array_equal(moves[:, 3:], state.first[:, 3:])
@@ -160,7 +160,7 @@ def test_what_rests_on_nothing_keeps_its_first_chances() -> None:
 
 
 def test_a_move_never_seen_surprises_beyond_measure_but_finitely() -> None:
-    learner = OnlineEM(3, rate=0.05, frozen=10, seed=4)
+    learner = OnlineEM(3, learning_rate=0.05, frozen=10, seed=4)
     here, there = np.arange(40) % 3, (np.arange(40) + 1) % 3
     here[30:], there[30:] = [0, 2, 1, 0, 2, 1, 0, 2, 1, 0], [2, 1, 0, 2, 1, 0, 2, 1, 0, 2]
     history = run(learner, (here, there))
@@ -173,7 +173,7 @@ def test_a_move_never_seen_surprises_beyond_measure_but_finitely() -> None:
 
 @pytest.mark.parametrize("rate", [0.0, 0.5, 1.0])
 def test_what_was_long_ago_fades_without_trouble(rate: float) -> None:
-    learner = OnlineEM(4, rate=rate, frozen=4)
+    learner = OnlineEM(4, learning_rate=rate, frozen=4)
     path = np.concatenate([np.arange(40) % 4, np.arange(5000) % 2, np.arange(40) % 4])
     history = run(learner, (path[:-1], path[1:]))
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves((history.state, history.estimate, history.surprise)))
@@ -183,7 +183,7 @@ def test_what_was_long_ago_fades_without_trouble(rate: float) -> None:
 
 
 def test_chances_add_up_to_one_at_every_step() -> None:
-    learner = OnlineEM(6, 3, rate=0.1, frozen=5)
+    learner = OnlineEM(6, 3, learning_rate=0.1, frozen=5)
     xs = _wander(_random_moves(3, 6, 1), np.full((3, 3), 1 / 3), 60, seed=2)
     for chances in _everything(learner, xs, _start(learner, _random_moves(3, 6, 3)))[:3]:
         assert (chances >= 0).all()
@@ -209,7 +209,7 @@ def test_it_finds_both_environments_of_the_maze() -> None:
     """After 20000 steps both errors are below .002, where that of taking A for B is above .02 (formula sheet)."""
     truth, seeds = maze(A, B).transitions, np.arange(4)
     assert _errors(truth[0], truth[1]) > 0.02
-    moves, switches = _after(OnlineEM(16, rate=0.001), walk(maze(A, B), 20_000, seeds).transitions, seeds)
+    moves, switches = _after(OnlineEM(16, learning_rate=0.001), walk(maze(A, B), 20_000, seeds).transitions, seeds)
     for found, p in zip(moves, switches, strict=True):
         order = _named(found, truth)
         assert (_errors(found[order], truth) < 0.002).all()
@@ -221,7 +221,9 @@ def test_it_finds_three_environments_of_nine_rooms() -> None:
     truth = maze(*(rng.permutation(9).reshape(3, 3) for _ in range(3))).transitions
     apart = min(_errors(truth[i], truth[j]) for i, j in [(0, 1), (0, 2), (1, 2)])
     walks = [_wander(truth, np.where(np.eye(3) == 1, 0.99, 0.005), 40_000, seed) for seed in range(2)]
-    moves, switches = _after(OnlineEM(9, 3, rate=0.0005), tuple(map(np.stack, zip(*walks, strict=True))), range(2))
+    moves, switches = _after(
+        OnlineEM(9, 3, learning_rate=0.0005), tuple(map(np.stack, zip(*walks, strict=True))), range(2)
+    )
     for found, p in zip(moves, switches, strict=True):
         assert (_errors(found[_named(found, truth)], truth) < 0.1 * apart).all()
         assert 0.01 / 3 < np.mean(1 - np.diag(p)) < 0.01 * 3
@@ -231,7 +233,7 @@ def test_it_recovers_the_parameters_of_two_rooms() -> None:
     """From a rough idea, for without one it may settle at a poorer explanation: that is EM's, not the code's."""
     truth = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.15, 0.85], [0.9, 0.1]]])
     switches = np.array([[0.98, 0.02], [0.03, 0.97]])
-    learner = OnlineEM(2, rate=0.0005)
+    learner = OnlineEM(2, learning_rate=0.0005)
     xs = _wander(truth, switches, 40_000, seed=5)
     _, found_switches, found, _ = _everything(learner, xs, _start(learner, 0.4 * truth + 0.3))
     np.testing.assert_allclose(found[-1], truth, atol=0.05)
@@ -239,7 +241,7 @@ def test_it_recovers_the_parameters_of_two_rooms() -> None:
 
 
 def test_environments_have_no_order() -> None:
-    learner, order = OnlineEM(4, 3, rate=0.02, frozen=30), [2, 0, 1]
+    learner, order = OnlineEM(4, 3, learning_rate=0.02, frozen=30), [2, 0, 1]
     first = _random_moves(3, 4, seed=21)
     xs = _wander(_random_moves(3, 4, seed=22), np.full((3, 3), 1 / 3), 200, seed=23)
     where, switches, moves, trace = _everything(learner, xs, _start(learner, first))
@@ -253,7 +255,7 @@ def test_environments_have_no_order() -> None:
 
 def test_alike_at_first_means_alike_for_ever() -> None:
     """Nothing but their first chances tells environments apart; hence the random ones."""
-    learner = OnlineEM(4, rate=0.02, frozen=30)
+    learner = OnlineEM(4, learning_rate=0.02, frozen=30)
     same = np.repeat(_random_moves(1, 4, seed=21), 2, axis=0)
     where, _, moves, _ = _everything(learner, _wander(_random_moves(2, 4, 1), np.eye(2), 100, 2), _start(learner, same))
     np.testing.assert_allclose(where, 0.5, rtol=1e-12)
@@ -276,12 +278,12 @@ def test_seeds_differ_and_repeat() -> None:
 
 
 def test_missing_samples_teach_nothing() -> None:
-    learner = OnlineEM(3, rate=0.1, frozen=2)
+    learner = OnlineEM(3, learning_rate=0.1, frozen=2)
     gaps = run(learner, [(0, 1), None, (1, 2), (2, None), (None, 1), (2, 0), (0, 2)])
     without = run(learner, [(0, 1), (1, 2), (2, 0), (0, 2)])
     assert gaps.observed.tolist() == [True, False, True, False, False, True, True]
     assert np.isnan(gaps.surprise[~gaps.observed]).all()
-    assert (gaps.rate[~gaps.observed] == 0).all()
+    assert (gaps.learning_rate[~gaps.observed] == 0).all()
     np.testing.assert_allclose(gaps.surprise[gaps.observed], without.surprise, rtol=1e-12)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), gaps.state, without.state)
 
@@ -291,7 +293,7 @@ def test_missing_samples_teach_nothing() -> None:
     [
         ({"rooms": 1}, "OnlineEM's rooms = 1 is not allowed; give a whole number of at least 2"),
         ({"environments": 1}, "OnlineEM's environments = 1 is not allowed; give a whole number of at least 2"),
-        ({"rate": 1.5}, "OnlineEM's rate = 1.5 is not allowed; give a finite number from 0 to 1"),
+        ({"learning_rate": 1.5}, "OnlineEM's learning_rate = 1.5 is not allowed; give a finite number from 0 to 1"),
         ({"switch": 0.0}, "OnlineEM's switch = 0 is not allowed; give a finite number between 0 and 1, ends excluded"),
         ({"frozen": -1}, "OnlineEM's frozen = -1 is not allowed; give a whole number of at least 0"),
         ({"frozen": 2.5}, "OnlineEM's frozen = 2.5 is not allowed; give a whole number of at least 0"),

@@ -19,8 +19,8 @@ from scipy import integrate, optimize, special, stats
 
 from astonish import expfam, rule, surprise
 from astonish.beliefs import Beta, Dirichlet, DirichletBelief, Exponential, Gaussian, GaussianBelief, Poisson, finite
-from astonish.learner import PerContext, scan
-from astonish.learners import Modulated, OnlineEM, Smile
+from astonish.learner import scan
+from astonish.learners import Modulated, OnlineEM, PerContext, Smile
 
 Vector = NDArray[np.float64]
 
@@ -523,7 +523,7 @@ def test_algorithm_1_series(case: Case) -> None:
         )
         opinion = case.smile(gamma, opinion, x)
         expected.append((s, gamma))
-    assert np.stack([trace.surprise, trace.rate], 1) == near(expected, 1e-7)
+    assert np.stack([trace.surprise, trace.learning_rate], 1) == near(expected, 1e-7)
     assert_same_density(case, trace.state, opinion, 1e-7)
 
 
@@ -536,7 +536,7 @@ def test_note_2_own_function_of_surprise(case: Case) -> None:
         s = case.divergence(opinion, case.scaled(x))
         opinion = case.smile(s / (5 + s), opinion, x)
         expected.append((s, s / (5 + s)))
-    assert np.stack([trace.surprise, trace.rate], 1) == near(expected)
+    assert np.stack([trace.surprise, trace.learning_rate], 1) == near(expected)
     assert_same_density(case, trace.state, opinion)
 
 
@@ -563,7 +563,7 @@ def test_eq_10_gaussian_gamma(m: float) -> None:
         gamma = np.sqrt(m * s / (1 + m * s))
         mean = gamma * x + (1 - gamma) * mean
         expected.append((s, gamma, mean))
-    assert np.stack([trace.surprise, trace.rate, trace.estimate], 1) == near(expected, 1e-7)
+    assert np.stack([trace.surprise, trace.learning_rate, trace.estimate], 1) == near(expected, 1e-7)
 
 
 def walk(steps: int) -> list[tuple[int, int]]:
@@ -594,7 +594,7 @@ def test_algorithm_2_maze() -> None:
     for room, k in transitions:
         s, gamma, alpha[room] = maze_step(alpha[room], k, 0.1)
         expected.append((s, gamma))
-    assert np.stack([trace.surprise, trace.rate], 1) == near(expected, 1e-7)
+    assert np.stack([trace.surprise, trace.learning_rate], 1) == near(expected, 1e-7)
     assert np.asarray(trace.state.table.alpha) == near(alpha, 1e-7)
 
 
@@ -635,7 +635,7 @@ def test_ceiling_on_effective_sample_size(name: str) -> None:
     for part in xs.reshape(20, 5):
         trace = compiled_scan(learner, jnp.asarray(part), state)
         state = trace.state
-        for gamma in np.asarray(trace.rate):
+        for gamma in np.asarray(trace.learning_rate):
             nu = (1 - gamma) * nu + gamma
         sizes.append(float(size(state)))
         expected.append(nu)
@@ -923,7 +923,9 @@ def test_section_4_11_estimate_of_transitions() -> None:
 # Section 4.12: online EM. The oracle is a sum over all paths that environments can take, chances being held fixed
 
 VISITED = np.array([0, 2, 1, 1, 0, 2, 0, 1])
-EM = OnlineEM(rooms=3, environments=2, rate=0.2, switch=0.3, frozen=len(VISITED))  # so long are chances held fixed
+EM = OnlineEM(
+    rooms=3, environments=2, learning_rate=0.2, switch=0.3, frozen=len(VISITED)
+)  # so long are chances held fixed
 EM_MOVES = np.random.default_rng(7).dirichlet(np.ones(3), (2, 3))
 EM_SWITCHES = np.array([[0.7, 0.3], [0.3, 0.7]])
 
@@ -943,7 +945,7 @@ def phi_after(steps: int) -> Vector:
     paths, chances, _ = paths_after(steps)
     phi = np.zeros((2, 2, 3, 3, 2))
     for t in range(steps):
-        weight = EM.rate * (1 - EM.rate) ** (steps - 1 - t)
+        weight = EM.learning_rate * (1 - EM.learning_rate) ** (steps - 1 - t)
         np.add.at(phi, (paths[:, t], paths[:, t + 1], VISITED[t], VISITED[t + 1], paths[:, -1]), weight * chances)
     return phi
 
@@ -971,7 +973,7 @@ def test_eq_36_what_a_move_says_about_environments() -> None:
     both = np.array([[chances[(paths[:, -2] == m) & (paths[:, -1] == h)].sum() for h in range(2)] for m in range(2)])
     only_new = em_after(6).state._replace(switches=np.zeros((2, 2, 2)))  # of which the step then leaves rate q gamma
     after, info = jax.jit(EM.step)(only_new, (VISITED[6], VISITED[7]))
-    assert np.asarray(after.switches.sum(0)) / (EM.rate * q[:, None]) == near(both / q[:, None])
+    assert np.asarray(after.switches.sum(0)) / (EM.learning_rate * q[:, None]) == near(both / q[:, None])
     assert info.surprise == near(-np.log(rooms / rooms_before))
 
 

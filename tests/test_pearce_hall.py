@@ -24,7 +24,7 @@ def textbook(xs: Any, kappa: float, eta: float, value: float, alpha: float) -> l
 
 def _answers(learner: PearceHall, xs: Any) -> Any:
     history = run(learner, xs)
-    return np.stack([history.estimate, history.rate, history.surprise], axis=1)
+    return np.stack([history.estimate, history.learning_rate, history.surprise], axis=1)
 
 
 @pytest.mark.parametrize("kappa", [0.1, 0.7, 1.0])
@@ -54,19 +54,19 @@ def test_errors_beyond_the_scale_count_as_one() -> None:
     assert (history.surprise > 25).any()
     assert (history.surprise < 25).any()
     np.testing.assert_allclose(history.estimate, estimates, rtol=1e-9)
-    np.testing.assert_allclose(history.rate, rates, rtol=1e-9)
-    assert history.rate.max() <= 0.9
+    np.testing.assert_allclose(history.learning_rate, rates, rtol=1e-9)
+    assert history.learning_rate.max() <= 0.9
 
 
 def test_without_renewal_it_is_the_delta_rule() -> None:
     fixed, hybrid = run(Delta(0.24, 90.0), NUMBERS), run(PearceHall(0.8, 0.0, 90.0, 0.3), NUMBERS)
     np.testing.assert_allclose(hybrid.estimate, fixed.estimate, rtol=1e-12)
-    np.testing.assert_allclose(hybrid.rate, fixed.rate, rtol=1e-12)
+    np.testing.assert_allclose(hybrid.learning_rate, fixed.learning_rate, rtol=1e-12)
     np.testing.assert_allclose(hybrid.surprise, fixed.surprise, rtol=1e-12)
 
 
 def test_it_learns_slower_while_it_predicts_well_and_faster_after_a_reversal() -> None:
-    rate = run(PearceHall(0.5, 0.3), [1.0] * 30 + [0.0] * 5).rate
+    rate = run(PearceHall(0.5, 0.3), [1.0] * 30 + [0.0] * 5).learning_rate
     assert (np.diff(rate[1:30]) < 0).all()  # the first error is as large as errors get, and changes nothing
     assert rate[29] < 0.02
     assert rate[31] > 0.1
@@ -75,13 +75,13 @@ def test_it_learns_slower_while_it_predicts_well_and_faster_after_a_reversal() -
 @pytest.mark.parametrize("extreme", [1e150, -1e150])
 def test_extreme_samples_leave_numbers(extreme: float) -> None:
     history = run(PearceHall(0.5, 0.3, scale=1e-8), [1.0, extreme, -extreme, 2.0])
-    assert np.isfinite([history.estimate, history.surprise, history.rate]).all()
-    np.testing.assert_allclose(history.rate, 0.5, rtol=1e-12)  # every error is as large as errors get
+    assert np.isfinite([history.estimate, history.surprise, history.learning_rate]).all()
+    np.testing.assert_allclose(history.learning_rate, 0.5, rtol=1e-12)  # every error is as large as errors get
     assert history.estimate[1] == pytest.approx(extreme / 2, rel=1e-9)
 
 
 def test_it_says_nothing_about_changes() -> None:
-    assert run(PearceHall(), [1.0, 2.0]).change is None
+    assert run(PearceHall(), [1.0, 2.0]).change_probability is None
 
 
 @pytest.mark.parametrize(

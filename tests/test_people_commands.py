@@ -1,5 +1,6 @@
 """Do `astonish fit`, `compare` and `recover` find what is in a table, write it whole, and explain what is wrong?"""
 
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-import astonish_command
+from astonish.catalogue import FAMILIES, LEARNERS, RESPONSES
+from astonish.cli.app import app, main
 
 RATES = {"ann": 0.3, "bob": 0.6, "cid": 0.9}
-PEOPLE = ("--outcome", "x", "--response", "b", "--response-time", "after", "--subject", "id", "--block", "run")
+PEOPLE = ("--outcome", "x", "--response", "b", "--responded", "after", "--subject", "id", "--block", "run")
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,7 @@ def file(table: pd.DataFrame, tmp_path: Path) -> Path:
 
 
 def _run(*words: str | Path) -> Any:
-    return CliRunner().invoke(astonish_command.app, [str(word) for word in words])
+    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 class _Tags(HTMLParser):
@@ -73,7 +75,7 @@ def test_fit_finds_the_rates_and_leaves_tables_pictures_and_a_page(file: Path, t
     result = _run("fit", file, *PEOPLE, "--learner", "delta", "--set", "start=0", "--starts", "2", "--out", out)
     assert result.exit_code == 0, result.output
     people = pd.read_csv(out / "participants.csv").set_index("participant")
-    assert people.rate.to_dict() == pytest.approx(RATES, abs=0.05)
+    assert people.learning_rate.to_dict() == pytest.approx(RATES, abs=0.05)
     assert people.noise.to_dict() == pytest.approx(dict.fromkeys(RATES, 0.5), abs=0.15)
     assert pd.read_csv(out / "parameters.csv").shape == (6, 7)
     trials = pd.read_csv(out / "trials.csv")
@@ -94,7 +96,7 @@ def test_fit_with_a_posterior(file: Path, tmp_path: Path) -> None:
     result = _run("fit", file, *words, "--out", tmp_path)
     assert result.exit_code == 0, result.output
     table = pd.read_csv(tmp_path / "posterior.csv")
-    own = table[(table.kind == "participant") & (table.parameter == "rate")].set_index("participant")
+    own = table[(table.kind == "participant") & (table.parameter == "learning_rate")].set_index("participant")
     assert own["mean"].to_dict() == pytest.approx(RATES, abs=0.06)
     assert set(pd.read_csv(tmp_path / "predictive.csv").columns) >= {"observed", "predicted", "p"}
     assert (tmp_path / "posterior.nc").stat().st_size > 1000
@@ -102,9 +104,19 @@ def test_fit_with_a_posterior(file: Path, tmp_path: Path) -> None:
 
 
 def test_fit_of_choices(file: Path, tmp_path: Path) -> None:
-    words = ("--outcome", "up", "--response", "choice", "--response-time", "after", "--subject", "id")
+    words = ("--outcome", "up", "--response", "choice", "--responded", "after", "--subject", "id")
     result = _run(
-        "fit", file, *words, "--respond", "softmax", "--also", "lapse", "--starts", "2", "--out", tmp_path / "o"
+        "fit",
+        file,
+        *words,
+        "--response-model",
+        "softmax",
+        "--free-response",
+        "lapse",
+        "--starts",
+        "2",
+        "--out",
+        tmp_path / "o",
     )
     assert result.exit_code == 0, result.output
     assert {"m", "beta", "lapse"} <= set(pd.read_csv(tmp_path / "o" / "participants.csv").columns)
@@ -147,16 +159,24 @@ def _refused(*words: str | Path) -> str:
     ("words", "sentence"),
     [
         (("--learner", "smiel"), "there is no learner 'smiel'; did you mean 'smile'?"),
-        (("--learner", "delta:speed"), "there is no parameter 'speed'; known are rate, start"),
-        (("--set", "speed=3"), "has no 'speed'"),
-        (("--respond", "shout"), "--respond shout is not known; give one of estimate, sticky, softmax, readout"),
-        (("--respond", "softmax"), "a choice is among outcomes, but these are numbers"),
-        (("--also", "laps"), "there is no parameter 'laps'; known are noise, growth, lapse"),
-        (("--learner", "message-passing"), "cannot go on from someone's answers; give a response that is not anchored"),
+        (("--learner", "delta:speed"), "there is no parameter 'speed'; known are learning_rate, start"),
+        (("--set", "speed=3"), "there is no parameter 'speed' of smile; known are m, noise, mean, std"),
+        (
+            ("--response-model", "shout"),
+            "there is no response model 'shout'; known are estimate, readout, softmax, sticky",
+        ),
+        (("--response-model", "softmax"), "a choice is among outcomes, but these are numbers"),
+        (
+            ("--free-response", "laps"),
+            "there is no parameter 'laps'; did you mean 'lapse'? Known are noise, growth, lapse",
+        ),
+        (
+            ("--learner", "message-passing"),
+            "cannot go on from someone's answer; give a response that is not anchored (--free-running)",
+        ),
         (("--starts", "0"), "starts = 0 is no search; give at least 1"),
         (("--shared", "speed"), "there is no parameter 'speed'"),
         (("--block", "rnu"), "rnu"),
-        (("--response-time", "later"), "--response-time later is not known; give one of before, after"),
         (("--ignore", "catch"), "catch"),
     ],
 )
@@ -185,16 +205,18 @@ def test_odd_participants_are_left_out_and_said(table: pd.DataFrame, tmp_path: P
     assert "left out: bob, all responses are 3" in result.stdout
     assert "left out: cid" in result.stdout
     assert "line 7" in result.stderr
-    assert np.isfinite(pd.read_csv(tmp_path / "o" / "participants.csv")[["rate", "noise", "bic"]].to_numpy()).all()
+    assert np.isfinite(
+        pd.read_csv(tmp_path / "o" / "participants.csv")[["learning_rate", "noise", "bic"]].to_numpy()
+    ).all()
 
 
 def test_a_killed_fit_goes_on(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("astonish.fit.estimate._KEPT", 1)
+    monkeypatch.setattr("astonish.fit.estimate._TOGETHER", 1)
     out = tmp_path / "out"
     words = ("fit", file, *PEOPLE, "--learner", "delta", "--set", "start=0", "--starts", "2", "--out", out)
     from astonish.fit import estimate
 
-    searched, calls = estimate._searched, []
+    searched, calls = estimate._search, []
 
     def interrupted(*args: Any) -> Any:
         calls.append(args)
@@ -202,12 +224,230 @@ def test_a_killed_fit_goes_on(file: Path, tmp_path: Path, monkeypatch: pytest.Mo
             raise KeyboardInterrupt
         return searched(*args)
 
-    monkeypatch.setattr(estimate, "_searched", interrupted)
+    monkeypatch.setattr(estimate, "_search", interrupted)
     stopped = _run(*words)
     assert stopped.exit_code == 130
-    assert "stopped; the same command goes on from what is finished" in stopped.stderr
+    assert "stopped; the same command continues from what is finished" in stopped.stderr
     assert len(list((out / "unfinished").iterdir())) == 2
     again = _run(*words)
     assert again.exit_code == 0, again.output
     assert len(calls) == 4
     assert len(pd.read_csv(out / "participants.csv")) == 3
+
+
+# Classes of one's own
+
+MODELS = '''
+"""A learner, and a response model."""
+
+from typing import ClassVar
+
+import jax.numpy as jnp
+
+from astonish.config import config
+from astonish.domain import PROBABILITY, Domain, parameter
+from astonish.kinds import NUMBERS
+from astonish.learner import Info, Learner
+from astonish.responses.response import Normal, Response
+
+NOTHING = 3
+
+
+@config
+class Follower(Learner):
+    """Follow numbers by some steps."""
+
+    pace: float = parameter(0.5, PROBABILITY, (0.1, 0.9), "share of the error by which it moves")
+    begin: float = parameter(0.0, Domain(), (0.0, 1.0), "estimate before the first sample", fact="middle")
+    takes: ClassVar[tuple[str, ...]] = NUMBERS
+    free: ClassVar[tuple[str, ...]] = ("pace",)
+    samples: ClassVar[Domain] = Domain()
+
+    def init(self):
+        return jnp.asarray(self.begin, jnp.result_type(float, self.begin))
+
+    def step(self, state, x):
+        return state + self.pace * (x - state), Info(jnp.abs(x - state), jnp.asarray(self.pace, state.dtype))
+
+    def estimate(self, state):
+        return state
+
+    def with_estimate(self, state, value):
+        return value
+
+
+@config
+class Report(Response):
+    """Reports the estimate, off by a number that is never positive."""
+
+    shift: float = parameter(-0.1, Domain(high=0.0), (-5.0, -0.01), "how far responses are off")
+    scatter: float = parameter(1.0, Domain(0.0, open=True), (0.1, 2.0), "standard deviation of responses")
+    takes: ClassVar[tuple[str, ...]] = ("continuous",)
+    free: ClassVar[tuple[str, ...]] = ("scatter",)
+    kind: ClassVar[str] = "estimate"
+
+    @property
+    def anchored(self):
+        return True
+
+    def distribution(self, given):
+        return Normal(given.estimate + self.shift, jnp.asarray(self.scatter))
+'''
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The file of somebody's models, in a folder from which modules can be imported."""
+    path = tmp_path / f"models_{tmp_path.name}.py"
+    path.write_text(MODELS)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield path
+    sys.modules.pop(path.stem, None)
+
+
+@pytest.mark.parametrize("learner", ["{path}:Follower", "{stem}:Follower"])
+def test_a_learner_of_ones_own_is_run_over_trials(learner: str, own: Path, file: Path, tmp_path: Path) -> None:
+    name = learner.format(path=own, stem=own.stem)
+    words = ("--outcome", "x", "--subject", "id", "--block", "run", "--set", "begin=0", "--set", "pace=0.3")
+    out = tmp_path / "o.csv"
+    result = _run("surprise", file, *words, "--learner", name, "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "learner: Follower(pace=0.3, begin=0.0)" in result.stderr
+    named = tmp_path / "delta.csv"
+    same = ("--set", "start=0", "--set", "learning_rate=0.3")
+    assert _run("surprise", file, *words[:6], *same, "--learner", "delta", "--out", named).exit_code == 0
+    columns = ["surprise", "learning_rate", "prediction", "estimate"]
+    np.testing.assert_allclose(pd.read_csv(out)[columns], pd.read_csv(named)[columns], rtol=1e-12)
+
+
+@pytest.mark.parametrize("ending", ["", ":pace", ": pace , begin"])
+def test_models_of_ones_own_are_fitted(ending: str, own: Path, file: Path, tmp_path: Path) -> None:
+    words = ("--learner", f"{own}:Follower{ending}", "--response-model", f"{own}:Report", "--set", "begin=0")
+    result = _run("fit", file, *PEOPLE, *words, "--free-response", "shift", "--starts", "2", "--out", tmp_path / "o")
+    assert result.exit_code == 0, result.output
+    people = pd.read_csv(tmp_path / "o" / "participants.csv").set_index("participant")
+    found = ["pace", "begin"] if "begin" in ending else ["pace"]
+    assert people.columns.tolist()[: len(found) + 2] == [*found, "scatter", "shift"]
+    assert people.pace.to_dict() == pytest.approx(RATES, abs=0.06)
+    assert people.scatter.to_dict() == pytest.approx(dict.fromkeys(RATES, 0.5), abs=0.15)
+    assert (people["shift"] <= 0).all()
+
+
+def test_models_of_ones_own_are_compared_and_recovered(own: Path, file: Path, tmp_path: Path) -> None:
+    words = ("--learner", "leaky", "--learner", f"{own.stem}:Follower:pace", "--family", "gaussian")
+    refused = _refused("compare", file, *PEOPLE, *words)
+    assert refused == "astonish: Follower runs on no family of beliefs; leave out the family gaussian"
+    rivals = ("--learner", "leaky", "--learner", f"{own.stem}:Follower:pace", "--set", "noise=5", "--set", "begin=0")
+    out = tmp_path / "c"
+    result = _run("compare", file, *PEOPLE, *rivals, "--starts", "2", "--out", out)
+    assert result.exit_code == 0, result.output
+    table = pd.read_csv(out / "comparison.csv", index_col="model")
+    assert table.best.to_dict() == {"leaky": 0, f"{own.stem}:Follower:pace": 3}
+    out = tmp_path / "r"
+    result = _run("recover", file, *PEOPLE, *rivals[2:4], "--set", "begin=0", "--participants", "6", "--out", out)
+    assert result.exit_code == 0, result.output
+    assert len(list(out.glob("recovery-*.csv"))) == 1
+
+
+def test_a_family_is_chosen_by_name(file: Path, tmp_path: Path) -> None:
+    words = ("--family", "normal-gamma", "--learner", "varsmile", "--free-running", "--starts", "1")
+    result = _run("fit", file, *PEOPLE, *words, "--out", tmp_path / "o")
+    assert result.exit_code == 0, result.output
+    assert "varsmile: VarSmile(family=NormalGamma(" in result.stderr
+    assert np.isfinite(pd.read_csv(tmp_path / "o" / "participants.csv")["bic"]).all()
+
+
+CHOICES = ("--outcome", "up", "--response", "choice", "--responded", "after", "--subject", "id")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--learner", "kalman"), "the learner kalman does not take binary data; give one of smile, "),
+        (("--family", "poisson"), "the family poisson does not take binary data; give one of beta"),
+        (("--family", "bta"), "there is no family 'bta'; did you mean 'beta'? Known are "),
+        (("--learner", "delta", "--family", "beta"), "Delta runs on no family of beliefs; leave out the family beta"),
+        (("--learner", "smiel:m"), "there is no learner 'smiel'; did you mean 'smile'? Known are "),
+        (("--learner", "smile:n"), "there is no parameter 'n'; known are "),
+        (("--learner", "smile", "--set", "noise=1"), "there is no parameter 'noise' of smile; "),
+        (("--learner", "leaky", "--set", "keep=2"), "Leaky's keep = 2 is not allowed; give a finite number "),
+        (("--learner", "none.py:Mine"), "there is no file 'none.py'; give file.py:Class, or module:Class"),
+        (("--learner", "no.such:Mine"), "'no.such' could not be imported (No module named 'no'); give file.py:Class"),
+        (("--learner", "{own}:Other"), "{own} has no 'Other'; give the name of a class in it, as in {own}:Mine"),
+        (("--learner", "{own}:NOTHING"), "{own}:NOTHING is no learner; give a class derived from astonish.learner.Le"),
+        (("--learner", "{own}:Report"), "{own}:Report is no learner; give a class derived from astonish.learner.Lear"),
+        (("--family", "{own}:Follower"), "{own}:Follower is no family; give a class derived from astonish.expfam.Fam"),
+        (("--response-model", "{own}:Follower"), "{own}:Follower is no response model; give a class derived from as"),
+        (("--learner", "{own}:Follower", "--set", "m=1"), "there is no parameter 'm' of "),
+        (("--learner", "{broken}:Mine"), "{broken} could not be run (ZeroDivisionError: division by zero); mend it"),
+    ],
+)
+def test_models_that_cannot_be_are_refused_in_a_sentence(
+    words: tuple[str, ...], sentence: str, own: Path, file: Path, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken_models.py"
+    broken.write_text("1 / 0")
+    places = {"own": own, "broken": broken}
+    said = _refused("fit", file, *CHOICES, *(word.format(**places) for word in words), "--out", tmp_path / "out")
+    assert said.startswith(f"astonish: {sentence.format(**places)}")
+
+
+def test_responses_that_a_model_does_not_give_are_refused(own: Path, file: Path, tmp_path: Path) -> None:
+    words = ("--outcome", "x", "--response", "choice", "--responded", "after", "--subject", "id")
+    said = _refused("fit", file, *words, "--out", tmp_path / "o")
+    assert said == "astonish: a choice is among outcomes, but these are numbers; give binary or categorical ones"
+
+
+# The commands themselves
+
+
+def test_what_was_not_meant_is_refused_with_what_is_allowed(file: Path) -> None:
+    result = _run("fit", file, *PEOPLE, "--responded", "later")
+    assert result.exit_code == 2
+    assert "'later' is not one of 'before', 'after'" in " ".join(result.stderr.replace("│", "").split())
+
+
+def test_old_options_still_work_and_say_what_they_are_now(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = ("--response-time=after", "--respond", "estimate", "--also", "growth")
+    words = (
+        "fit",
+        file,
+        *PEOPLE[:4],
+        *PEOPLE[6:],
+        *old,
+        "--learner",
+        "delta",
+        "--starts",
+        "1",
+        "--out",
+        tmp_path / "o",
+    )
+    monkeypatch.setattr(sys, "argv", ["astonish", *map(str, words)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 0
+    said = capsys.readouterr().err.splitlines()
+    for before, now in (("response-time", "responded"), ("respond", "response-model"), ("also", "free-response")):
+        assert f"astonish: --{before} is now --{now}; the old name goes with the next release" in said
+    assert "growth" in pd.read_csv(tmp_path / "o" / "participants.csv").columns
+    page = (tmp_path / "o" / "report.html").read_text()
+    assert "--free-response growth" in page  # as it is to be typed from now on
+
+
+def test_learners_are_listed_with_their_parameters(own: Path) -> None:
+    lines = _run("learners").stdout.splitlines()
+    headings = [word for line in lines if line and not line.startswith(" ") for word in line.split(", ")]
+    assert headings == [*LEARNERS.by_name(), *FAMILIES.by_name(), *RESPONSES.by_name()]
+    assert "  learning_rate = 0.1: share of the error by which the estimate moves (a finite number from 0 to 1; " in (
+        _run("learners", "delta").stdout
+    )
+    mine = _run("learners", f"{own}:Follower").stdout.splitlines()
+    assert mine[:3] == ["Follower", "  Follow numbers by some steps.", "  takes: continuous, binary"]
+    assert mine[3].startswith(
+        "  pace = 0.5: share of the error by which it moves (a finite number from 0 to 1; usually"
+    )
+    result = _run("learners", "smiel")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "there is no learner, family or response model 'smiel'; did you mean 'smile'?" in result.stderr

@@ -6,8 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from astonish import (
     Bayes,
@@ -72,9 +71,9 @@ READINESS32 = st.one_of(st.just(0.0), _positive(1e-37, 1e37), st.just(0.1))
 def _sane(trace: Trace, finite_surprise: bool = True) -> None:
     assert not np.isnan(trace.estimate).any()
     assert not np.isnan(trace.surprise).any()
-    assert not np.isnan(trace.rate).any()
-    assert ((trace.rate >= 0) & (trace.rate <= 1)).all()
-    assert trace.change is None or ((trace.change >= 0) & (trace.change <= 1)).all()
+    assert not np.isnan(trace.learning_rate).any()
+    assert ((trace.learning_rate >= 0) & (trace.learning_rate <= 1)).all()
+    assert trace.change_probability is None or ((trace.change_probability >= 0) & (trace.change_probability <= 1)).all()
     if finite_surprise:
         assert np.isfinite(trace.surprise).all()
 
@@ -109,7 +108,7 @@ ON_NUMBERS: dict[str, Make] = {
     "nassar": lambda m: Nassar2010(1.0, 0.5 * (m + 1e-3) / (1 + m), likelihood_weight=m),
     "nassar_2012": lambda m: Nassar2012(1.0, 0.5 * (m + 1e-3) / (1 + m), surprise_sensitivity=m),
     "nassar_2012_timid": lambda m: Nassar2012(1e-3, start=0.3, uncertainty_underestimation=m),
-    "nassar_2012_bold": lambda m: Nassar2012(1e3, uncertainty=0.9, uncertainty_underestimation=-m),
+    "nassar_2012_bold": lambda m: Nassar2012(1e3, first_uncertainty=0.9, uncertainty_underestimation=-m),
     "nassar_gaussian_2010": lambda m: NassarGaussian2010(1.0, 0.5 * (m + 1e-3) / (1 + m), std=3.0),
     "nassar_gaussian_2012": lambda m: NassarGaussian2012(0.1, 0.5 * (m + 1e-3) / (1 + m)),
     "pearce_hall": lambda m: PearceHall(m / (1 + m), 1 / (1 + m), scale=m + 1e-3),
@@ -184,7 +183,7 @@ MOVES = _series(st.tuples(st.integers(0, 2), st.integers(0, 2)))
 
 
 def _moves(xs: list[tuple[int, int]], m: float, real: Any) -> None:
-    learner = OnlineEM(3, 2, rate=real(m / (1 + m)), switch=real(0.5 * (m + 1e-3) / (1 + m)), frozen=2)
+    learner = OnlineEM(3, 2, learning_rate=real(m / (1 + m)), switch=real(0.5 * (m + 1e-3) / (1 + m)), frozen=2)
     _sane(_scan(learner, tuple(np.array(xs, np.int32).T)))
 
 
@@ -227,7 +226,7 @@ def test_gaps_anywhere(xs: list[float], seen: list[bool], m: float) -> None:
     trace = _scan(Smile(Gaussian(1.0), m), np.where(seen, xs, np.nan), None, np.array(seen))
     np.testing.assert_array_equal(np.isnan(trace.surprise), np.logical_not(seen))
     assert not np.isnan(trace.estimate).any()
-    assert (np.asarray(trace.rate)[np.logical_not(seen)] == 0).all()
+    assert (np.asarray(trace.learning_rate)[np.logical_not(seen)] == 0).all()
 
 
 def _single(tree: Any) -> Any:
@@ -242,7 +241,7 @@ def _single(tree: Any) -> Any:
 
 def _check_single(make: Make, xs: Any, m: float) -> None:
     trace = _scan(_single(make(m)), np.array(xs, np.float32 if isinstance(xs[0], float) else np.int32))
-    assert trace.rate.dtype == np.float32
+    assert trace.learning_rate.dtype == np.float32
     _sane(trace, finite_surprise=False)
 
 

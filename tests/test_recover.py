@@ -12,27 +12,36 @@ from pandas import DataFrame
 from scipy import special, stats
 
 from astonish import Delta, Dirichlet, Gaussian, Leaky, Nassar2012, PerContext, Smile
-from astonish.fit import Estimate, Model, Softmax, fit, planned, recover_models, recover_parameters, simulated
-from astonish.fit.recover import Confusion, Recovery, trials_needed
-from astonish.fit.recover.plan import repeated
-from astonish.fit.recover.truth import true_values
+from astonish.fit import (
+    Estimate,
+    Model,
+    Softmax,
+    fit,
+    plan_trials,
+    recover_models,
+    recover_parameters,
+    simulate_responses,
+)
+from astonish.fit.recovery import Confusion, Recovery, trials_needed
+from astonish.fit.recovery.simulation import repeated, true_values
 from astonish.fit.space import Space
-from astonish.table import Trials, read_trials
 from astonish.tasks.gaussian_jumps import many_gaussian_jumps
+from astonish.trials import Trials, read_trials
 
 PEOPLE, STEPS = 60, 200
 EPISODES = many_gaussian_jumps(STEPS, range(PEOPLE))
-TASK = planned(EPISODES, before=False)
+TASK = plan_trials(EPISODES, responds_before=False)
 DELTA = Model(Delta(0.4), Estimate(2.0))
 SMILE = Model(Smile(Gaussian(4.0)), Estimate(2.0))
 NASSAR = Model(Nassar2012(noise=4.0, hazard=0.066), Estimate(2.0))
-FREE = ["rate", "response.noise"]
+FREE = ["learning_rate", "response.noise"]
+SPREAD = {"learning_rate": 0.7, "response.noise": 0.3}
 
 
 @pytest.fixture(scope="module")
 def found() -> Recovery:
     with jax.enable_x64(True):
-        return recover_parameters(DELTA, TASK, FREE, participants=PEOPLE, starts=2)
+        return recover_parameters(DELTA, TASK, FREE, participants=PEOPLE, spread=SPREAD, starts=2)
 
 
 def _reread(trials: Trials) -> Trials:
@@ -41,7 +50,7 @@ def _reread(trials: Trials) -> Trials:
         trials.columns,
         kind=trials.kind,
         response_kind=trials.response_kind,
-        before=trials.before,
+        responds_before=trials.responds_before,
         labels=trials.labels,
     )
 
@@ -55,12 +64,14 @@ def _same(a: Trials, b: Trials) -> None:
 def _gappy() -> Trials:
     samples = EPISODES.samples[:3, :40].copy()
     samples[1, 5:8] = np.nan
-    return planned(samples, before=True, blocks=20, given={"noise": np.where(np.arange(40) < 20, 4.0, 8.0)})
+    return plan_trials(
+        samples, responds_before=True, blocks=20, given={"noise": np.where(np.arange(40) < 20, 4.0, 8.0)}
+    )
 
 
 def _walks() -> Trials:
     walk = np.array(["left", "middle", "right"])[np.random.default_rng(1).integers(0, 3, (2, 51))]
-    return planned((walk[:, :-1], walk[:, 1:]), before=True, response_kind="choice")
+    return plan_trials((walk[:, :-1], walk[:, 1:]), responds_before=True, response_kind="choice")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +83,7 @@ def _walks() -> Trials:
     ids=["numbers", "transitions"],
 )
 def test_simulated_trials_are_those_that_their_own_table_tells(trials: Trials, model: Model) -> None:
-    made = simulated(model, repeated(trials, len(trials) + 2), seed=3)
+    made = simulate_responses(model, repeated(trials, len(trials) + 2), seed=3)
     _same(made, _reread(made))
     assert made.responses is not None
     assert np.isfinite(made.responses).all()
@@ -84,7 +95,7 @@ def test_answers_come_where_there_are_some_and_follow_the_answers_before() -> No
     responses = np.where(np.arange(STEPS) % 7 == 3, np.nan, 0.0) + np.zeros((PEOPLE, 1))
     sparse = replace(TASK, responses=responses, scored=np.isfinite(responses))
     rates = np.linspace(0.1, 0.9, PEOPLE)
-    made = simulated(DELTA, sparse, {"rate": rates, "response.noise": 1.5}, seed=1).responses
+    made = simulate_responses(DELTA, sparse, {"learning_rate": rates, "response.noise": 1.5}, seed=1).responses
     assert made is not None
     np.testing.assert_array_equal(np.isnan(made), np.isnan(responses))
     estimate, residuals = np.zeros(PEOPLE), []
@@ -97,11 +108,14 @@ def test_answers_come_where_there_are_some_and_follow_the_answers_before() -> No
 
 
 def test_a_participant_answers_alike_whoever_else_takes_part() -> None:
-    some, others = simulated(DELTA, TASK), simulated(DELTA, TASK.only(("1", "2", *TASK.subjects[:1:-1])))
+    some, others = (
+        simulate_responses(DELTA, TASK),
+        simulate_responses(DELTA, TASK.only(("1", "2", *TASK.subjects[:1:-1]))),
+    )
     assert some.responses is not None
     assert others.responses is not None
     np.testing.assert_array_equal(some.responses[:2], others.responses[:2])
-    assert (some.responses != simulated(DELTA, TASK, seed=1).responses).all()
+    assert (some.responses != simulate_responses(DELTA, TASK, seed=1).responses).all()
 
 
 def test_rates_are_found_as_least_squares_finds_them(found: Recovery) -> None:
@@ -117,7 +131,7 @@ def test_rates_are_found_as_least_squares_finds_them(found: Recovery) -> None:
 
 def test_the_summary_is_that_of_the_table(found: Recovery) -> None:
     table, summary = found.table(), found.summary()
-    for name, scale in (("rate", special.logit), ("noise", np.log)):
+    for name, scale in (("learning_rate", special.logit), ("noise", np.log)):
         own, row = table[table["parameter"] == name], summary.loc[name]
         error = scale(own["found"]) - scale(own["true"])
         held = (own["low"] <= own["true"]) & (own["true"] <= own["high"])
@@ -130,13 +144,18 @@ def test_the_summary_is_that_of_the_table(found: Recovery) -> None:
         assert row[["participants", "at_bound", "not_told"]].tolist() == [PEOPLE, 0, 0]
 
 
-def test_truth_is_drawn_about_the_model_with_the_spread_that_is_said() -> None:
+def test_truth_is_drawn_about_the_model_with_the_spread_that_is_given() -> None:
+    """A sixth of the range in which values usually lie, where none is given."""
     space, rng = Space.of(DELTA, FREE), np.random.default_rng(0)
-    truth = true_values(DELTA, space, 2000, None, None, rng)
-    places = np.stack([special.logit(truth[:, 0]), np.log(truth[:, 1])], axis=1)
-    np.testing.assert_allclose(places.mean(0), [special.logit(0.4), np.log(2.0)], atol=0.06)
-    np.testing.assert_allclose(places.std(0), [0.7, 0.3], rtol=0.06)
-    less = true_values(DELTA, space, 2000, None, {"rate": 0.0, "response.noise": 0.1}, rng)
+    truth = true_values(DELTA, TASK, space, 2000, None, None, rng)
+    xs = np.stack([special.logit(truth[:, 0]), np.log(truth[:, 1])], axis=1)
+    np.testing.assert_allclose(xs.mean(0), [special.logit(0.4), np.log(2.0)], atol=0.06)
+    usual = [np.ptp(special.logit([0.05, 0.95])), np.ptp(np.log([0.01, 0.3]))]
+    np.testing.assert_allclose(xs.std(0), np.array(usual) / 6, rtol=0.06)
+    given = true_values(DELTA, TASK, space, 2000, None, SPREAD, rng)
+    np.testing.assert_allclose(special.logit(given[:, 0]).std(), 0.7, rtol=0.06)
+    np.testing.assert_allclose(np.log(given[:, 1]).std(), 0.3, rtol=0.06)
+    less = true_values(DELTA, TASK, space, 2000, None, {"learning_rate": 0.0, "response.noise": 0.1}, rng)
     np.testing.assert_allclose(less[:, 0], 0.4)
     assert np.log(less[:, 1]).std() == pytest.approx(0.1, rel=0.06)
 
@@ -146,9 +165,9 @@ def test_truth_may_be_told_or_be_what_a_fit_has_found(found: Recovery) -> None:
     same: Any = {"participants": PEOPLE, "starts": 2}
     told = recover_parameters(DELTA, TASK, FREE, truth=values, **same)
     np.testing.assert_array_equal(told.truth, np.tile(values, (PEOPLE // 2, 1)))
-    by_name = DataFrame({"response.noise": values[:, 1], "rate": values[:, 0]})
+    by_name = DataFrame({"response.noise": values[:, 1], "learning_rate": values[:, 0]})
     named = recover_parameters(DELTA, TASK, FREE, truth=by_name, **same)
-    np.testing.assert_array_equal(named.fit.places, told.fit.places)
+    np.testing.assert_array_equal(named.fit.unconstrained, told.fit.unconstrained)
     fitted = recover_parameters(DELTA, TASK, FREE, truth=found.fit, **same)
     assert all((row == found.fit.values).all(1).any() for row in fitted.truth)
     assert len(np.unique(fitted.truth, axis=0)) > 20
@@ -160,9 +179,9 @@ def test_those_at_a_bound_and_those_who_cannot_be_fitted_are_counted_apart() -> 
     short = replace(TASK, responses=np.where(there, 0.0, np.nan), scored=there)
     noisy = Model(Delta(0.05), Estimate(10.0))
     found = recover_parameters(noisy, short, FREE, participants=PEOPLE, starts=2)
-    table, row = found.table(), found.summary().loc["rate"]
-    own = table[table["parameter"] == "rate"]
-    bound = own["note"].str.contains("rate is at its").to_numpy()
+    table, row = found.table(), found.summary().loc["learning_rate"]
+    own = table[table["parameter"] == "learning_rate"]
+    bound = own["note"].str.contains("learning_rate is at its").to_numpy()
     gone = own["note"].str.contains("cannot tell").to_numpy()
     assert gone.tolist() == [True, True] + [False] * (PEOPLE - 2)
     assert own["found"].isna().to_numpy().tolist() == gone.tolist()
@@ -180,10 +199,10 @@ def test_smile_is_recovered_and_told_apart_from_others() -> None:
     found = recover_parameters(SMILE, TASK, ["m", "response.noise"], participants=PEOPLE, starts=2).summary()
     assert found.loc["m", "correlation"] > 0.9
     assert (abs(found["coverage"] - 0.95) < 3 * found["coverage_se"]).all()
-    free = {"SMiLe": (SMILE, "m"), "delta": (DELTA, "rate"), "Nassar": (NASSAR, "hazard")}
+    free = {"SMiLe": (SMILE, "m"), "delta": (DELTA, "learning_rate"), "Nassar": (NASSAR, "hazard")}
     models = {name: (model, (parameter, "response.noise")) for name, (model, parameter) in free.items()}
     shares: list[float] = []
-    confusion = recover_models(models, TASK, participants=PEOPLE // 3, starts=2, told=shares.append)
+    confusion = recover_models(models, TASK, participants=PEOPLE // 3, starts=2, progress=shares.append)
     assert (np.diagonal(confusion.matrix()) > 0.8).all()
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
@@ -219,54 +238,73 @@ def test_fewer_trials_are_a_table_that_ends_earlier() -> None:
     assert list(needed.recoveries) == [50, 200]
     made = needed.recoveries[200].fit.trials
     early = made.frame.groupby("participant", sort=False).head(50)
-    short = read_trials(early, made.columns, before=False, response_kind="continuous")
+    short = read_trials(early, made.columns, responds_before=False, response_kind="continuous")
     np.testing.assert_allclose(needed.recoveries[50].fit.values, fit(DELTA, short, FREE, starts=2).values, rtol=1e-5)
     table = needed.table().set_index(["parameter", "trials"])
-    for name in ("rate", "noise"):
+    for name in ("learning_rate", "noise"):
         assert table.loc[(name, 50), "width"] / table.loc[(name, 200), "width"] == pytest.approx(2, rel=0.15)
         assert table.loc[(name, 200), "correlation"] > table.loc[(name, 50), "correlation"]
     figure = needed.plot()
-    np.testing.assert_allclose(figure.axes[0].lines[0].get_xydata(), table.loc["rate", "correlation"].reset_index())
+    np.testing.assert_allclose(
+        figure.axes[0].lines[0].get_xydata(), table.loc["learning_rate", "correlation"].reset_index()
+    )
     plt.close(figure)
 
 
 def test_the_drawing_shows_true_and_found_values(found: Recovery) -> None:
     figure = found.plot()
-    axis, row = figure.axes[0], found.summary().loc["rate"]
+    axis, row = figure.axes[0], found.summary().loc["learning_rate"]
     points = np.asarray(axis.containers[0].lines[0].get_xydata())
     np.testing.assert_allclose(special.expit(points[:, 0]), found.truth[:, 0])
     np.testing.assert_allclose(special.expit(points[:, 1]), found.fit.values[:, 0])
-    assert axis.get_title() == f"rate: r = {row['correlation']:.2f}\n95 % interval: {100 * row['coverage']:.0f} %"
+    assert (
+        axis.get_title() == f"learning_rate: r = {row['correlation']:.2f}\n95 % interval: {100 * row['coverage']:.0f} %"
+    )
     assert axis.get_xlim() == axis.get_ylim()
     plt.close(figure)
 
 
 def test_what_is_finished_is_kept(tmp_path: Path, found: Recovery) -> None:
-    again: Any = {"participants": PEOPLE, "starts": 2, "keep": tmp_path}
+    again: Any = {"participants": PEOPLE, "spread": SPREAD, "starts": 2, "checkpoint": tmp_path}
     first = recover_parameters(DELTA, TASK, FREE, **again)
     files = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     second = recover_parameters(DELTA, TASK, FREE, **again)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == files
-    np.testing.assert_array_equal(first.fit.places, second.fit.places)
-    np.testing.assert_allclose(first.fit.places, found.fit.places, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(first.fit.unconstrained, second.fit.unconstrained)
+    np.testing.assert_allclose(first.fit.unconstrained, found.fit.unconstrained, rtol=1e-4, atol=1e-5)
 
 
 REFUSED: list[tuple[Any, str]] = [
-    (lambda: planned(np.zeros((2, 3, 4)), before=False), r"shape \(2, 3, 4\); give a row for each participant"),
-    (lambda: planned((np.zeros((2, 3)), np.zeros((2, 4))), before=True), r"shape \(2, 3\) and \(2, 4\); give"),
-    (lambda: planned(np.zeros((2, 5)), before=False, blocks=0), "blocks = 0 is not allowed"),
-    (lambda: simulated(DELTA, TASK, {"rate": [0.1, 0.2]}), r"shape \(2,\); give one number, or one for each of 60"),
-    (lambda: simulated(DELTA, TASK, {"rate": 1.5}), "rate = 1.5 is not allowed"),
+    (
+        lambda: plan_trials(np.zeros((2, 3, 4)), responds_before=False),
+        r"shape \(2, 3, 4\); give a row for each participant",
+    ),
+    (
+        lambda: plan_trials((np.zeros((2, 3)), np.zeros((2, 4))), responds_before=True),
+        r"shape \(2, 3\) and \(2, 4\); give",
+    ),
+    (lambda: plan_trials(np.zeros((2, 5)), responds_before=False, blocks=0), "blocks = 0 is not allowed"),
+    (
+        lambda: simulate_responses(DELTA, TASK, {"learning_rate": [0.1, 0.2]}),
+        r"shape \(2,\); give one number, or one for each of 60",
+    ),
+    (lambda: simulate_responses(DELTA, TASK, {"learning_rate": 1.5}), "learning_rate = 1.5 is not allowed"),
     (lambda: recover_parameters(DELTA, TASK, ["tempo"]), "there is no parameter 'tempo'"),
     (lambda: recover_parameters(DELTA, TASK, FREE, participants=0), "participants = 0 is not allowed"),
     (lambda: recover_parameters(DELTA, TASK, ["growth"]), "response.growth of the model is at its bound"),
     (lambda: recover_parameters(DELTA, TASK, FREE, spread={"start": 1.0}), "spread names learner.start, which is not"),
-    (lambda: recover_parameters(DELTA, TASK, FREE, spread={"rate": -1.0}), "spread of rate = -1 is not allowed"),
-    (lambda: recover_parameters(DELTA, TASK, FREE, truth=[[0.1]]), r"truth has shape \(1, 1\); give a row for each"),
-    (lambda: recover_parameters(DELTA, TASK, FREE, truth=[[1.1, 2.0]]), "rate = 1.1 is not allowed"),
-    (lambda: recover_parameters(DELTA, TASK, FREE, truth={"rate": [0.1]}), "truth does not say response.noise"),
     (
-        lambda: recover_parameters(DELTA, TASK, FREE, truth=[[0.1, 2.0]], spread={"rate": 1.0}),
+        lambda: recover_parameters(DELTA, TASK, FREE, spread={"learning_rate": -1.0}),
+        "spread of learning_rate = -1 is not allowed",
+    ),
+    (lambda: recover_parameters(DELTA, TASK, FREE, truth=[[0.1]]), r"truth has shape \(1, 1\); give a row for each"),
+    (lambda: recover_parameters(DELTA, TASK, FREE, truth=[[1.1, 2.0]]), "learning_rate = 1.1 is not allowed"),
+    (
+        lambda: recover_parameters(DELTA, TASK, FREE, truth={"learning_rate": [0.1]}),
+        "truth does not say response.noise",
+    ),
+    (
+        lambda: recover_parameters(DELTA, TASK, FREE, truth=[[0.1, 2.0]], spread={"learning_rate": 1.0}),
         "truth was given; give one of them",
     ),
     (lambda: recover_models({"delta": (DELTA, FREE)}, TASK), "there are 1 models to choose from; give at least two"),
@@ -276,7 +314,8 @@ REFUSED: list[tuple[Any, str]] = [
     ),
     (
         lambda: recover_models(
-            {"a": (DELTA, FREE), "b": (Model(Delta(), Estimate(anchored=False)), FREE)}, replace(TASK, before=True)
+            {"a": (DELTA, FREE), "b": (Model(Delta(), Estimate(anchored=False)), FREE)},
+            replace(TASK, responds_before=True),
         ),
         "a and b do not explain the same responses",
     ),

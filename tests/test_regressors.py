@@ -27,11 +27,10 @@ from astonish import (
     Smile,
     VarSmile,
 )
-from astonish.catalogue import learner_for
-from astonish.regressors import describe, regressors
-from astonish.surprises import COLUMNS
-from astonish.table import Columns, Trials, read_trials
-from astonish.uncertainty import uncertainty
+from astonish.assemble import learner_for
+from astonish.measures import COLUMNS
+from astonish.trials import Columns, Trials, read_trials
+from astonish.trials.regressors import describe, regressors
 
 DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 FAMILY = Gaussian(noise=2.0)
@@ -90,23 +89,23 @@ def test_each_block_is_as_if_it_were_run_alone(outcome: str, learner: Any) -> No
         before = np.insert(history.estimate[:-1], 0, start)
         for name, values in (
             ("surprise", history.surprise),
-            ("learning_rate", np.where(seen, history.rate, np.nan)),
+            ("learning_rate", np.where(seen, history.learning_rate, np.nan)),
             ("estimate", np.where(seen, history.estimate, np.nan)),
             ("prediction", np.where(seen, before, np.nan)),
             ("prediction_error", block[outcome] - np.where(seen, before, np.nan)),
         ):
             _close(here[name], values)
-        if history.change is None:
+        if history.change_probability is None:
             assert "change_probability" not in table
         else:
-            _close(here["change_probability"], history.change)
+            _close(here["change_probability"], history.change_probability)
 
 
 def test_all_measures_are_those_of_each_block() -> None:
     learner = Bayes(FAMILY, PRIOR)
     table = regressors(learner, _trials(), ["all"], hazard=0.2)
     for block in _blocks():
-        expected = astonish.surprises(learner, block["x"], hazard=0.2)
+        expected = astonish.measure(learner, block["x"], hazard=0.2)
         _close(table.loc[block.index, list(expected.columns)], expected)
 
 
@@ -178,8 +177,8 @@ def test_a_constant_column_is_the_same_as_the_parameter() -> None:
 )
 def test_uncertainty_is_the_spread_of_the_belief(learner: Any, expected: Any) -> None:
     state = astonish.run(learner, [1, 0, 1, 1, 1]).state
-    _close(uncertainty(learner, state), expected(jax.tree.map(np.asarray, state)))
-    assert uncertainty(Delta(), Delta().init()) is None
+    _close(learner.uncertainty(state), expected(jax.tree.map(np.asarray, state)))
+    assert Delta().uncertainty(Delta().init()) is None
 
 
 @pytest.mark.parametrize("kind", [MessagePassing, ParticleFilter])
@@ -193,7 +192,7 @@ def test_uncertainty_of_many_beliefs_is_that_of_all_of_them_together(kind: Any) 
     )
     mean = np.trapezoid(grid * density, grid)
     spread = np.sqrt(np.trapezoid((grid - mean) ** 2 * density, grid))
-    assert float(uncertainty(learner, state)) == pytest.approx(spread, rel=1e-6)  # type: ignore[arg-type]
+    assert float(learner.uncertainty(state)) == pytest.approx(spread, rel=1e-6)  # type: ignore[arg-type]
 
 
 def test_names_that_are_taken_need_a_prefix() -> None:
@@ -223,13 +222,13 @@ SMILE = Smile(FAMILY, prior=PRIOR)
     [
         (
             lambda: regressors(SMILE, _trials(), ["shanon"]),
-            "there is no measure 'shanon'; known are all, surprise, sha",
+            "there is no measure 'shanon'; did you mean 'shannon'. Known are all, surprise, sha",
         ),
         (lambda: regressors(SMILE, _trials(), ["shannon_with_change"]), "needs the chance of a change .* give hazard"),
         (lambda: regressors(SMILE, _trials(), ["all"], 1.5), "hazard = 1.5 is not allowed"),
         (lambda: regressors(SMILE, _trials(), hazard=0.1), "hazard = 0.1 is for measures that end in _with_change"),
         (lambda: regressors(SMILE, _trials(), ["state_prediction_error"]), "does not apply .* what does is"),
-        (lambda: regressors(Delta(), _trials(), ["shannon"]), "Delta does not hold a single belief"),
+        (lambda: regressors(Delta(), _trials(), ["shannon"]), r"Delta.* does not hold a single belief"),
         (lambda: regressors(Smile(FAMILY, -1.0), _trials()), "Smile's m = -1 is not allowed"),
         (
             lambda: regressors(Smile(Beta()), _trials()),
@@ -242,7 +241,7 @@ SMILE = Smile(FAMILY, prior=PRIOR)
         ),
         (
             lambda: regressors(Delta(), _trials(given={"noise": "sigma"})),
-            "Delta has no parameter 'noise' to be given by a column; it has rate, start",
+            "there is no parameter 'noise'; known are learning_rate, start",
         ),
         (
             lambda: regressors(SMILE, _trials(given={"noise": "run"})),

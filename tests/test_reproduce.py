@@ -1,7 +1,7 @@
 """Does `astonish reproduce` write the same files for the same seed, go on where it stopped, and explain what is wrong?
 
 Run as a program, this file is the command with two small figures of its own in place of the paper's. It notes in a log
-which tables it computes, and waits for ever at one of them if it is told to.
+which tables it computes, and waits at one of them, if asked to, until there is a file "LOG.go".
 """
 
 import errno
@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import cache, partial
 from html.parser import HTMLParser
 from io import FileIO
 from pathlib import Path
@@ -25,12 +26,13 @@ from pandas import DataFrame
 from PIL import Image
 from typer.testing import CliRunner
 
-import astonish_command
-from astonish.paper import figures, study
+from astonish.cli.app import app, main
+from astonish.io.files import locked
+from astonish.paper import reproduce
 from astonish.paper.claims import FAILS, HOLDS, IN_PART, Claim
-from astonish.paper.figure import Figure
-from astonish.paper.report import Result, count, html, markdown
-from astonish.paper.study import Study
+from astonish.paper.figure import Figure, RunSettings, Tables, simulated
+from astonish.paper.reproduce import FigureResult, count, html, markdown
+from astonish.study import provenance
 
 ODD = "a < b & *c* | \"d\" [e](f) <script>alert('g')</script> `h` $i$ j_k_l ~m~ \\n"
 Note = Callable[[str], Any]
@@ -39,34 +41,32 @@ Note = Callable[[str], Any]
 def _figure(name: str, note: Note, says: str) -> Figure:
     """Two tables of noise, a line, and a claim that the noise decides."""
     stem = f"figure{name}" if name.isdigit() else name
-    tables = (f"{stem}_left", f"{stem}_right")
+    sides = ("left", "right")
 
-    def compute(study: Study) -> dict[str, DataFrame]:
-        def noise(table: str) -> DataFrame:
-            note(table)
-            key = [study.seed, len(name), tables.index(table)]
-            return DataFrame({"y": np.random.default_rng(key).normal(size=5 if study.quick else 50)})
+    def noise(side: str, run: RunSettings) -> DataFrame:
+        note(f"{stem}_{side}")
+        key = [run.seed, len(name), sides.index(side)]
+        return DataFrame({"y": np.random.default_rng(key).normal(size=5 if run.quick else 50)})
 
-        return {table: study.table(table, lambda table=table: noise(table)) for table in tables}
-
-    def draw(numbers: dict[str, DataFrame]) -> Drawing:
+    def draw(tables: Tables) -> Drawing:
         drawing = Drawing(figsize=(3, 2))
         axes = drawing.subplots()
-        for table in tables:
-            axes.plot(numbers[table]["y"], label=table)
+        for side in sides:
+            axes.plot(tables[side]["y"], label=side)
         axes.set_title("greek $\\gamma$")
         axes.legend()
         return drawing
 
-    def claims(numbers: dict[str, DataFrame]) -> list[Claim]:
-        mean = numbers[tables[0]]["y"].mean()
+    def claims(tables: Tables) -> list[Claim]:
+        mean = tables["left"]["y"].mean()
         verdict = HOLDS if mean < 100 else FAILS
         return [
             Claim(f"{stem}, left", f"{says} is small", "0 & little", f"{mean:.6f}", verdict, "because a < b"),
             Claim(f"{stem}, right", f"{says} is [large]", "> 9", f"{mean:.6f}", HOLDS if mean > 9 else FAILS, says),
         ]
 
-    return Figure(name, f"title of {name} & co", f"caption of {name}: {says}", tables, compute, draw, claims)
+    simulations = {side: partial(noise, side) for side in sides}
+    return Figure(name, f"title of {name} & co", f"caption of {name}: {says}", simulated(simulations), draw, claims)
 
 
 def _two(note: Note = lambda _: None) -> list[Figure]:
@@ -74,27 +74,31 @@ def _two(note: Note = lambda _: None) -> list[Figure]:
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """All files but those that only lock a folder."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != ".lock"]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
+ALL = ["figure3_left", "figure3_right", "ceiling_left", "ceiling_right"]
 EXPECTED = {
     "figure3.png", "figure3.pdf", "ceiling.png", "ceiling.pdf", "report.html", "report.md",
-    "numbers/seed-1/settings.json", "numbers/seed-1/figure3_left.csv", "numbers/seed-1/figure3_right.csv",
-    "numbers/seed-1/ceiling_left.csv", "numbers/seed-1/ceiling_right.csv",
+    *(f"numbers/seed-1/{table}.csv" for table in ALL),
+    *(f"numbers/seed-1/{stem}/results/{side}.npz" for stem in ("figure3", "ceiling") for side in ("left", "right")),
+    *(f"numbers/seed-1/{stem}/manifest.json" for stem in ("figure3", "ceiling")),
 }  # fmt: skip
 
 
 @pytest.fixture
 def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The paper's figures replaced; names of tables in the order in which they are computed."""
+    """The paper's figures replaced; names of tables that are computed (those of a figure in any order)."""
     names: list[str] = []
-    monkeypatch.setattr(figures, "FIGURES", _two(names.append))
-    monkeypatch.setattr(study, "_code", lambda: "as it is")  # whoever edits the library meanwhile
+    monkeypatch.setattr(reproduce, "FIGURES", _two(names.append))
+    monkeypatch.setattr(provenance, "code", lambda: "as it is")  # whoever edits the library meanwhile
     return names
 
 
 def _run(*words: str | Path) -> Any:
-    return CliRunner().invoke(astonish_command.app, ["reproduce", *map(str, words)])
+    return CliRunner().invoke(app, ["reproduce", *map(str, words)])
 
 
 def _refused(result: Any, code: int) -> str:
@@ -114,7 +118,7 @@ def test_everything_is_written(computed: list[str], tmp_path: Path) -> None:
     result = _run("--out", tmp_path)
     assert result.exit_code == 0, result.output
     assert set(_contents(tmp_path)) == EXPECTED
-    assert computed == ["figure3_left", "figure3_right", "ceiling_left", "ceiling_right"]
+    assert sorted(computed) == sorted(ALL)
     assert result.stderr.splitlines() == ["Figure 3: title of 3 & co", "Ceiling: title of ceiling & co"]
 
 
@@ -149,7 +153,7 @@ def test_without_a_folder_it_is_figures(computed: list[str], tmp_path: Path, mon
 def test_one_figure_by_any_of_its_names(name: str, computed: list[str], tmp_path: Path) -> None:
     assert _run(name, name, "--out", tmp_path).exit_code == 0
     assert {path for path in EXPECTED if "ceiling" not in path} == set(_contents(tmp_path))
-    assert computed == ["figure3_left", "figure3_right"]
+    assert sorted(computed) == ["figure3_left", "figure3_right"]
     assert "ceiling" not in (tmp_path / "report.md").read_text()
 
 
@@ -159,14 +163,50 @@ def test_the_order_in_which_figures_are_named_does_not_matter(computed: list[str
     assert _contents(tmp_path / "a") == _contents(tmp_path / "b")
 
 
-def test_finished_tables_are_not_computed_again(computed: list[str], tmp_path: Path) -> None:
+def test_finished_results_are_not_computed_again(computed: list[str], tmp_path: Path) -> None:
     _run("--out", tmp_path)
     before = _contents(tmp_path)
     computed.clear()
     (tmp_path / "numbers" / "seed-1" / "ceiling_left.csv").unlink()
     assert _run("--out", tmp_path).exit_code == 0
+    assert computed == []
+    assert _contents(tmp_path) == before
+    (tmp_path / "numbers" / "seed-1" / "ceiling" / "results" / "left.npz").unlink()
+    result = _run("--out", tmp_path)
+    assert result.stderr.splitlines()[2:] == ["1 of 2 settings are finished already"]
     assert computed == ["ceiling_left"]
     assert _contents(tmp_path) == before
+
+
+def test_one_figure_after_all_of_them_computes_nothing(computed: list[str], tmp_path: Path) -> None:
+    _run("--out", tmp_path)
+    computed.clear()
+    result = _run("3", "--out", tmp_path)
+    assert result.exit_code == 0
+    assert result.stderr.splitlines() == ["Figure 3: title of 3 & co"]
+    assert computed == []
+
+
+def test_a_damaged_result_is_said_and_computed_again(computed: list[str], tmp_path: Path) -> None:
+    _run("--out", tmp_path)
+    before = _contents(tmp_path)
+    computed.clear()
+    path = tmp_path / "numbers" / "seed-1" / "figure3" / "results" / "right.npz"
+    path.write_bytes(path.read_bytes()[:-50])
+    result = _run("--out", tmp_path)
+    assert f"{path} is damaged; it is computed again" in result.stderr.splitlines()
+    assert computed == ["figure3_right"]
+    assert _contents(tmp_path) == before
+
+
+def test_two_reproductions_in_one_folder_are_one_too_many(computed: list[str], tmp_path: Path) -> None:
+    with locked(tmp_path / "numbers") as free:
+        assert free
+        line = _refused(_run("--out", tmp_path), 2)
+    assert line == f"astonish: {tmp_path} is in use by another reproduction; wait for its end, or give another folder"
+    assert computed == []
+    assert _contents(tmp_path) == {}
+    assert _run("--out", tmp_path).exit_code == 0
 
 
 @pytest.mark.parametrize("words", [("--seed", "2"), ("--quick",)])
@@ -180,15 +220,21 @@ def test_numbers_of_other_settings_are_kept_apart(words: tuple[str, ...], comput
     assert {name: content for name, content in _contents(tmp_path).items() if name in before} == before
 
 
-def test_numbers_of_another_version_are_replaced(computed: list[str], tmp_path: Path) -> None:
-    _run("--out", tmp_path)
-    before = _contents(tmp_path)
-    about = tmp_path / "numbers" / "seed-1" / "settings.json"
-    about.write_text(about.read_text().replace('"astonish": "', '"astonish": "other'))
+def test_results_of_another_version_are_replaced_and_that_is_said_once(
+    computed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(provenance, "code", lambda: "as it was")
+        _run("--out", tmp_path)
     (tmp_path / "numbers" / "seed-1" / "figure3_left.csv").write_text("y\n0.0\n")
+    computed.clear()
     result = _run("--out", tmp_path)
-    assert result.stderr.splitlines()[0].endswith("numbers of another version; they are computed anew")
-    assert _contents(tmp_path) == before
+    again = "results of another study or of other code are computed again"
+    assert result.stderr.splitlines() == ["Figure 3: title of 3 & co", again, "Ceiling: title of ceiling & co"]
+    assert sorted(computed) == sorted(ALL)
+    _run("--out", tmp_path / "new")
+    new = _contents(tmp_path / "new")
+    assert {name: content for name, content in _contents(tmp_path).items() if not name.startswith("new/")} == new
 
 
 def test_the_summary_names_what_does_not_hold(computed: list[str], tmp_path: Path) -> None:
@@ -225,46 +271,45 @@ class _Page(HTMLParser):
         self.texts.append(data.strip())
 
 
-def _results(tmp_path: Path) -> tuple[list[Result], Study]:
-    study = Study(seed=5, quick=True, folder=tmp_path)
-    made = []
-    for figure in _two():
-        numbers = figure.compute(study)
-        made.append(Result(figure, figure.claims(numbers), b"\x89PNG of " + figure.name.encode()))
-    return made, study
+QUICK = RunSettings(seed=5, quick=True)
 
 
-def test_the_page_shows_every_claim_as_it_was_written(tmp_path: Path) -> None:
-    results, study = _results(tmp_path)
-    page = _Page(html(results, study))
+@cache
+def _results() -> list[FigureResult]:
+    return [FigureResult(f, f.claims(f.compute(QUICK)), b"\x89PNG of " + f.name.encode()) for f in _two()]
+
+
+def test_the_page_shows_every_claim_as_it_was_written() -> None:
+    page = _Page(html(_results(), QUICK))
     assert page.open == []
-    for claim in (claim for result in results for claim in result.claims):
-        for part in claim._replace(verdict={HOLDS: "✓ holds", FAILS: "✗ does not hold as stated"}[claim.verdict]):
+    for claim in (claim for result in _results() for claim in result.claims):
+        verdict = {HOLDS: "✓ holds", FAILS: "✗ does not hold as stated"}[claim.verdict]
+        for part in (f"{claim.says} ({claim.where})", claim.paper, claim.measured, verdict, claim.why):
             assert part in page.texts
+    looks = [attributes["class"] for tag, attributes in page.tags if tag == "tr" and attributes]
+    assert looks == ["holds", "fails"] * 2
     assert "Of 4 claims, 2 hold, 2 do not hold as stated." in page.texts
     assert "script" not in {tag for tag, _ in page.tags}
 
 
-def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
-    results, study = _results(tmp_path)
-    text = html(results, study)
+def test_the_page_needs_nothing_but_itself() -> None:
+    text = html(_results(), QUICK)
     page = _Page(text)
     images = [attributes for tag, attributes in page.tags if tag == "img"]
-    assert [image["alt"] for image in images] == [result.figure.caption for result in results]
+    assert [image["alt"] for image in images] == [result.figure.caption for result in _results()]
     assert all((image["src"] or "").startswith("data:image/png;base64,") for image in images)
     assert not re.search(r"https?:|url\(|@import|href=|<link|<script", text)
     assert not [tag for tag, attributes in page.tags if tag != "img" and "src" in attributes]
 
 
-def test_the_markdown_shows_every_claim_as_it_was_written(tmp_path: Path) -> None:
-    results, study = _results(tmp_path)
-    page = _Page(MarkdownIt("commonmark").enable("table").render(markdown(results, study)))
-    for claim in (claim for result in results for claim in result.claims):
+def test_the_markdown_shows_every_claim_as_it_was_written() -> None:
+    page = _Page(MarkdownIt("commonmark").enable("table").render(markdown(_results(), QUICK)))
+    for claim in (claim for result in _results() for claim in result.claims):
         for part in (f"{claim.says} ({claim.where})", claim.paper, claim.measured, claim.why):
             assert _joined(part) in _joined("".join(page.texts))
     images = [attributes for tag, attributes in page.tags if tag == "img"]
     assert [image["src"] for image in images] == ["figure3.png", "ceiling.png"]
-    assert [image["alt"] for image in images] == [result.figure.caption for result in results]
+    assert [image["alt"] for image in images] == [result.figure.caption for result in _results()]
     assert len([tag for tag, _ in page.tags if tag == "td"]) == 5 * 4
 
 
@@ -273,13 +318,13 @@ def _joined(text: str) -> str:
 
 
 @pytest.mark.parametrize("kind", [html, markdown])
-def test_the_report_says_what_was_run(kind: Callable[..., str], tmp_path: Path) -> None:
-    results, quick = _results(tmp_path)
-    assert "astonish reproduce 3 ceiling --seed 5 --quick" in kind(results, quick)
-    assert "verdicts are not to be trusted" in kind(results, quick)
-    full = Study(seed=6)
-    assert "astonish reproduce 3 ceiling --seed 6" in kind(results, full)
-    assert "quick" not in kind(results, full).replace(".quick {", "")
+def test_the_report_says_what_was_run(kind: Callable[..., str]) -> None:
+    assert "astonish reproduce 3 ceiling --seed 5 --quick" in kind(_results(), QUICK)
+    assert "verdicts are not to be trusted" in kind(_results(), QUICK)
+    full = RunSettings(seed=6)
+    assert "astonish reproduce 3 ceiling --seed 6" in kind(_results(), full)
+    assert "quick" not in kind(_results(), full).replace(".quick {", "")
+    assert "other --data here --seed 6" in kind(_results(), full, "other --data here")
 
 
 @pytest.mark.parametrize(
@@ -300,18 +345,20 @@ def test_verdicts_are_counted(verdicts: list[str], sentence: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "guess"),
-    [("ceilng", "did you mean ceiling? Known are"), ("33", "did you mean 3? Known are"), ("x", "known are")],
+    [("ceilng", "did you mean 'ceiling'? Known are"), ("33", "did you mean '3'? Known are"), ("x", "known are")],
 )
 def test_a_misspelt_name(name: str, guess: str, computed: list[str], tmp_path: Path) -> None:
     line = _refused(_run("3", name, "--out", tmp_path / "out"), 2)
-    assert line == f"astonish: there is no figure '{name}'; {guess} 3, ceiling and liakoni2021"
+    assert line == f"astonish: there is no figure '{name}'; {guess} 3, ceiling"
     assert computed == list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("seed", ["-1", str(2**32)])
-def test_a_seed_that_is_not_allowed(seed: str, computed: list[str], tmp_path: Path) -> None:
-    line = _refused(_run("--seed", seed, "--out", tmp_path / "out"), 2)
-    assert line == f"astonish: seed = {seed} is not allowed; give a whole number from 0 to 4294967295"
+@pytest.mark.parametrize(("seed", "limit"), [("-1", "0"), (str(2**32), "4294967295")])
+def test_a_seed_that_is_not_allowed(seed: str, limit: str, computed: list[str], tmp_path: Path) -> None:
+    result = _run("--seed", seed, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "--seed" in result.stderr
+    assert f" {limit} " in result.stderr.replace(".", " ")
     assert computed == list(tmp_path.iterdir()) == []
 
 
@@ -325,18 +372,18 @@ def test_a_file_where_a_folder_is_needed(below: str, computed: list[str], tmp_pa
 
 
 @pytest.fixture
-def locked(tmp_path: Path) -> Iterator[Path]:
+def forbidden(tmp_path: Path) -> Iterator[Path]:
     """A folder in which nothing may be written."""
-    folder = tmp_path / "locked"
+    folder = tmp_path / "forbidden"
     folder.mkdir(mode=0o500)
     yield folder
     folder.chmod(0o700)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written(computed: list[str], locked: Path) -> None:
-    line = _refused(_run("--out", locked), 1)
-    assert line == f"astonish: {locked} may not be written; give a folder of your own with --out"
+def test_a_folder_that_may_not_be_written(computed: list[str], forbidden: Path) -> None:
+    line = _refused(_run("--out", forbidden), 1)
+    assert line == f"astonish: {forbidden} may not be written; give a folder of your own with --out"
     assert computed == []
 
 
@@ -353,12 +400,22 @@ def test_a_system_that_does_not_let_us_write(
     assert computed == list(tmp_path.iterdir()) == []
 
 
-def test_tables_of_somebody_else(computed: list[str], tmp_path: Path) -> None:
-    (tmp_path / "numbers" / "seed-1").mkdir(parents=True)
-    (tmp_path / "numbers" / "seed-1" / "thesis.csv").write_text("years\n5\n")
-    line = _refused(_run("--out", tmp_path), 1)
-    assert line.endswith("seed-1 holds tables of others, such as thesis.csv; give a new folder")
-    assert _contents(tmp_path) == {"numbers/seed-1/thesis.csv": b"years\n5\n"}
+def test_tables_of_somebody_else_are_left_alone(computed: list[str], tmp_path: Path) -> None:
+    thesis = tmp_path / "numbers" / "seed-1" / "thesis.csv"
+    thesis.parent.mkdir(parents=True)
+    thesis.write_text("years\n5\n")
+    assert _run("--out", tmp_path).exit_code == 0
+    assert thesis.read_text() == "years\n5\n"
+
+
+def test_results_of_somebody_else_are_refused(computed: list[str], tmp_path: Path) -> None:
+    theirs = tmp_path / "numbers" / "seed-1" / "figure3" / "manifest.json"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text('{"mine": true}')
+    result = _run("--out", tmp_path)
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1] == f"astonish: {theirs} is not of a study; give another folder"
+    assert _contents(tmp_path) == {"numbers/seed-1/figure3/manifest.json": b'{"mine": true}'}
 
 
 def test_a_folder_where_a_file_should_be(computed: list[str], tmp_path: Path) -> None:
@@ -378,18 +435,9 @@ class _Full(FileIO):
 
 
 @pytest.mark.parametrize(
-    ("name", "finished"),
-    [
-        ("settings.json", "0 finished tables"),
-        ("figure3_right.csv", "1 finished table"),
-        ("figure3.png", "2 finished tables"),
-        ("ceiling.pdf", "4 finished tables"),
-        ("report.html", "4 finished tables"),
-    ],
+    "name", ["manifest.json", "right.npz", "figure3_right.csv", "figure3.png", "ceiling.pdf", "report.html"]
 )
-def test_a_full_disk(
-    name: str, finished: str, computed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk(name: str, computed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _run("--out", tmp_path / "whole")
     real, full = Path.open, True
 
@@ -402,11 +450,11 @@ def test_a_full_disk(
     assert result.exit_code == 1
     assert result.stdout == ""
     assert result.stderr.splitlines()[-1] == (
-        f"astonish: no space is left for {tmp_path / 'cut'}; free some and run the same command again, which goes on "
-        f"from {finished}, or give a folder on another disk with --out"
+        f"astonish: no space is left for {tmp_path / 'cut'}; free some and run the same command again, or give a "
+        "folder on another disk with --out"
     )
     wanted, found = _contents(tmp_path / "whole"), _contents(tmp_path / "cut")
-    assert found.items() < wanted.items()
+    assert {path: found[path] for path in found if "manifest" not in path}.items() < wanted.items()
     assert not [path for path in found if path.endswith(name)]
     assert _run("--out", tmp_path / "cut").exit_code == 0
     assert _contents(tmp_path / "cut") == wanted
@@ -419,42 +467,53 @@ def _command(log: Path, wait_at: str, *words: str | Path) -> list[str]:
     return [sys.executable, __file__, str(log), wait_at, "reproduce", *map(str, words)]
 
 
-def _interrupted(log: Path, wait_at: str, out: Path, how: signal.Signals) -> tuple[int, str]:
-    """Start the command, and stop it in the midst of a table."""
-    process = subprocess.Popen(_command(log, wait_at, "--out", out), stderr=subprocess.PIPE, text=True)
-    try:
-        deadline = time.monotonic() + 60
-        while not (log.exists() and log.read_text().endswith(f"{wait_at}\n")):
+def _interrupted(log: Path, wait_at: str, out: Path, how: signal.Signals) -> tuple[int, list[str]]:
+    """Start the command, and stop it in the midst of a simulation, once the other of that figure is stored."""
+    other = out / "numbers" / "seed-1" / "ceiling" / "results" / "left.npz"
+    said: list[str] = []
+    deadline = time.monotonic() + 60
+    with subprocess.Popen(_command(log, wait_at, "--out", out), stderr=subprocess.PIPE, text=True) as process:
+        while not (log.exists() and f"{wait_at}\n" in log.read_text() and other.exists()):
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < deadline
             time.sleep(0.02)
         process.send_signal(how)
-        _, said = process.communicate(timeout=60)
-    finally:
-        process.kill()
+        assert process.stderr is not None
+        for line in process.stderr:
+            said.append(line.rstrip())
+            if line.startswith("stopping"):
+                Path(f"{log}.go").touch()
     return process.returncode, said
 
 
-@pytest.mark.parametrize(
-    ("how", "code", "last"),
-    [
-        (signal.SIGKILL, -signal.SIGKILL, "Ceiling: title of ceiling & co"),
-        (signal.SIGINT, 130, "astonish: stopped; run the same command again to go on from 3 finished tables"),
-    ],
-)
-def test_a_run_that_was_stopped_goes_on_where_it_was(how: signal.Signals, code: int, last: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_was_stopped_goes_on_where_it_was(how: signal.Signals, tmp_path: Path) -> None:
+    """What was begun is finished after Ctrl-C, but lost when the command is killed."""
     log, stopped, whole = tmp_path / "log", tmp_path / "stopped", tmp_path / "whole"
     returned, said = _interrupted(log, "ceiling_right", stopped, how)
-    assert returned == code
-    assert said.splitlines()[-1] == last
-    assert "Traceback" not in said
-    half = _contents(stopped)
-    assert set(half) == {name for name in EXPECTED if "figure3" in name or "settings" in name or "_left" in name}
+    assert said[:2] == ["Figure 3: title of 3 & co", "Ceiling: title of ceiling & co"]
+    if how == signal.SIGKILL:
+        assert returned == -signal.SIGKILL
+        assert said[2:] == []
+    else:
+        assert returned == 130
+        assert said[2:] == [
+            "stopping as soon as what was begun is finished",
+            "astonish: stopped; the same command continues from what is finished",
+        ]
+    half = {name: content for name, content in _contents(stopped).items() if "manifest" not in name}
+    of_ceiling = {"numbers/seed-1/ceiling/results/left.npz"}
+    if how == signal.SIGINT:
+        of_ceiling.add("numbers/seed-1/ceiling/results/right.npz")
+    assert set(half) == {name for name in EXPECTED if "figure3" in name and "manifest" not in name} | of_ceiling
 
     subprocess.run(_command(tmp_path / "whole.log", "", "--out", whole), check=True, capture_output=True)
     log.unlink()
     subprocess.run(_command(log, "", "--out", stopped), check=True, capture_output=True)
-    assert log.read_text() == "ceiling_right\n"  # and nothing that was finished before
+    if how == signal.SIGKILL:
+        assert log.read_text() == "ceiling_right\n"  # and nothing that was finished before
+    else:
+        assert not log.exists()
     assert _contents(stopped) == _contents(whole)
     assert half.items() <= _contents(whole).items()
 
@@ -468,9 +527,9 @@ def test_a_bar_on_a_terminal(tmp_path: Path) -> None:
         shown = _until_closed(ours).decode()
         printed, _ = process.communicate(timeout=60)
     assert process.returncode == 0
-    assert "Ceiling" in shown
-    assert "4 of 4 tables" in shown
-    assert "tables" not in printed
+    assert "Ceiling: title of ceiling & co" in shown
+    assert "100%" in shown
+    assert "%" not in printed
 
 
 def _until_closed(terminal: int) -> bytes:
@@ -488,13 +547,13 @@ def _until_closed(terminal: int) -> bytes:
 
 def test_help_comes_without_the_library() -> None:
     program = """
-import sys, astonish_command
+import sys, astonish.cli.app
 for words in (["--help"], ["reproduce", "--help"]):
     try:
-        astonish_command.app(words)
+        astonish.cli.app.app(words)
     except SystemExit as end:
         assert end.code == 0
-print(sorted({"astonish", "jax", "numpy", "matplotlib", "pandas", "scipy"} & set(sys.modules)))
+print(sorted({"jax", "numpy", "matplotlib", "pandas", "scipy"} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "reproduce" in done.stdout
@@ -505,26 +564,22 @@ print(sorted({"astonish", "jax", "numpy", "matplotlib", "pandas", "scipy"} & set
 @pytest.mark.parametrize(
     ("package", "sentence"),
     [
-        ("typer", "astonish: the command needs typer, which is not installed; pip install 'astonish[cli]'\n"),
-        ("rich", "astonish: the command needs rich, which is not installed; pip install 'astonish[cli]'\n"),
+        ("typer", "astonish: the command needs typer and rich, which are not installed; pip install 'astonish[cli]'\n"),
+        ("rich", "astonish: the command needs typer and rich, which are not installed; pip install 'astonish[cli]'\n"),
         ("pandas", "astonish: figures need pandas, which is not installed; pip install 'astonish[all]'\n"),
         ("matplotlib", "astonish: figures need matplotlib, which is not installed; pip install 'astonish[all]'\n"),
     ],
 )
 def test_a_package_that_is_missing(package: str, sentence: str, tmp_path: Path) -> None:
     (tmp_path / f"{package}.py").write_text(f"raise ModuleNotFoundError('No module named {package}', name='{package}')")
-    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import astonish_command; astonish_command.main()"
+    missing = (
+        f"sys.modules[{package!r}] = None" if package in ("typer", "rich") else f"sys.path.insert(0, {str(tmp_path)!r})"
+    )
+    program = f"import sys; {missing}; import astonish.cli.app; astonish.cli.app.main()"
     command = [sys.executable, "-c", program, "reproduce", "--out", tmp_path / "out"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", sentence)
     assert not (tmp_path / "out").exists()
-
-
-# The paper's own figures
-
-
-def test_every_figure_has_a_name_of_its_own() -> None:
-    assert [figure.name for figure in figures.FIGURES] == [*"12345678", "ceiling", "sweeps"]
 
 
 def _main(log: str, wait_at: str) -> None:
@@ -534,11 +589,11 @@ def _main(log: str, wait_at: str) -> None:
     def note(table: str) -> None:
         with Path(log).open("a") as file:
             file.write(f"{table}\n")
-        if table == wait_at:
-            time.sleep(600)
+        while table == wait_at and not Path(f"{log}.go").exists():
+            time.sleep(0.02)
 
-    figures.FIGURES = _two(note)
-    astonish_command.main()
+    reproduce.FIGURES = _two(note)
+    main()
 
 
 if __name__ == "__main__":

@@ -10,9 +10,9 @@ from river import checks, drift, evaluate, forest, metrics, preprocessing
 from river.datasets import TrumpApproval, synth
 
 from astonish import Delta, Detector, Gaussian, MessagePassing, Regression, VarSmile, run
-from astonish.interop.river import SurpriseDrift, SurpriseRegressor
+from astonish.interop.river import OnlineSurpriseRegressor, SurpriseDrift
 
-MODELS = [SurpriseRegressor(), SurpriseRegressor("smile", m=0.5, noise=0.3)]
+MODELS = [OnlineSurpriseRegressor(), OnlineSurpriseRegressor("smile", m=0.5, noise=0.3)]
 FAMILY = Gaussian(noise=1.0)
 DRIFT = SurpriseDrift(MessagePassing(FAMILY, 0.01, FAMILY.prior(std=10.0)), 0.5, burn_in=10)
 
@@ -28,7 +28,7 @@ def _check(name: str, model: Any) -> None:
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.rule)
 @pytest.mark.parametrize("name", _names(MODELS[0]))
-def test_river_finds_nothing_in_the_regressor(model: SurpriseRegressor, name: str) -> None:
+def test_river_finds_nothing_in_the_regressor(model: OnlineSurpriseRegressor, name: str) -> None:
     _check(name, model)
 
 
@@ -70,7 +70,7 @@ def test_copies_go_on_where_the_original_was(how: Any) -> None:
     def copied(model: Any) -> Any:
         return copy.deepcopy(model) if how is copy.deepcopy else pickle.loads(how(model))
 
-    detector, model, rng = DRIFT.clone(), SurpriseRegressor(), np.random.default_rng(2)
+    detector, model, rng = DRIFT.clone(), OnlineSurpriseRegressor(), np.random.default_rng(2)
     xs = rng.normal(0.0, 1.0, 60) + 9.0 * (np.arange(60) >= 50)
     for x in xs[:50].tolist():
         detector.update(x)
@@ -83,7 +83,7 @@ def test_copies_go_on_where_the_original_was(how: Any) -> None:
         for learning in (model, twin):
             learning.learn_one({"x": x}, -x)
         assert detector.drift_detected == other.drift_detected
-        assert (model.surprise, model.rate) == (twin.surprise, twin.rate)
+        assert (model.surprise, model.learning_rate) == (twin.surprise, twin.learning_rate)
 
 
 def _rows(count: int, names: int) -> tuple[Any, Any]:
@@ -96,7 +96,7 @@ def test_without_changes_of_mind_it_is_the_ridge_regression_of_all_rows() -> Non
     """Features come in one after the other, beyond the room there was at first."""
     xs, ys = _rows(60, 20)
     xs *= np.arange(60)[:, None] >= np.arange(20)
-    model = SurpriseRegressor(m=0.0, noise=0.5, std=2.0)
+    model = OnlineSurpriseRegressor(m=0.0, noise=0.5, std=2.0)
     for row, y in zip(xs, ys, strict=True):
         model.learn_one({f"f{i}": float(x) for i, x in enumerate(row) if x}, float(y))
     features = np.column_stack([np.ones(60), xs])
@@ -110,11 +110,11 @@ def test_its_surprise_is_that_of_the_learner() -> None:
     xs, ys = _rows(30, 3)
     family = Regression(4, 1.0)
     history = run(VarSmile(family, 0.05, family.prior(std=1.0)), (np.column_stack([np.ones(30), xs]), ys))
-    model, told = SurpriseRegressor(m=0.05), []
+    model, steps = OnlineSurpriseRegressor(m=0.05), []
     for row, y in zip(xs.tolist(), ys.tolist(), strict=True):
         model.learn_one(dict(zip("abc", row, strict=True)), y)
-        told.append((model.surprise, model.rate))
-    np.testing.assert_allclose(np.transpose(told), [history.surprise, history.rate], rtol=1e-9, atol=1e-12)
+        steps.append((model.surprise, model.learning_rate))
+    np.testing.assert_allclose(np.transpose(steps), [history.surprise, history.learning_rate], rtol=1e-9, atol=1e-12)
 
 
 def test_a_surprised_regression_follows_a_change_sooner() -> None:
@@ -122,26 +122,26 @@ def test_a_surprised_regression_follows_a_change_sooner() -> None:
     ys[200:] = -ys[200:]
     errors = {}
     for m in (0.0, 0.01):
-        model = SurpriseRegressor(m=m, noise=0.5)
+        model = OnlineSurpriseRegressor(m=m, noise=0.5)
         pairs = [({"a": a, "b": b}, y) for (a, b), y in zip(xs.tolist(), ys.tolist(), strict=True)]
         errors[m] = evaluate.progressive_val_score(pairs[200:], _taught(model, pairs[:200]), metrics.MAE()).get()
     assert errors[0.01] < 0.6 * errors[0.0]
 
 
-def _taught(model: SurpriseRegressor, pairs: list[Any]) -> SurpriseRegressor:
+def _taught(model: OnlineSurpriseRegressor, pairs: list[Any]) -> OnlineSurpriseRegressor:
     for x, y in pairs:
         model.learn_one(x, y)
     return model
 
 
 def test_it_serves_at_the_end_of_a_pipeline() -> None:
-    model = preprocessing.StandardScaler() | preprocessing.TargetStandardScaler(SurpriseRegressor(noise=0.3))
+    model = preprocessing.StandardScaler() | preprocessing.TargetStandardScaler(OnlineSurpriseRegressor(noise=0.3))
     error = evaluate.progressive_val_score(TrumpApproval().take(300), model, metrics.MAE()).get()
     assert error < 1.0  # of approval in per cent
 
 
 def test_a_missing_value_is_skipped_and_text_is_refused() -> None:
-    model = _taught(SurpriseRegressor(), [({"a": 1.0}, 2.0)])
+    model = _taught(OnlineSurpriseRegressor(), [({"a": 1.0}, 2.0)])
     before = model.predict_one({"a": 1.0})
     model.learn_one({"a": None}, 1.0)
     model.learn_one({"a": 1.0}, float("nan"))
@@ -162,4 +162,4 @@ def test_a_missing_value_is_skipped_and_text_is_refused() -> None:
 )
 def test_settings_that_make_no_sense_are_refused(how: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
-        SurpriseRegressor(**how)
+        OnlineSurpriseRegressor(**how)

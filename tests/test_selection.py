@@ -26,13 +26,13 @@ from astonish.fit import (
     psis_loo,
     select,
 )
-from astonish.fit.likelihood import simulate, tasks
-from astonish.fit.selection import exceedance
+from astonish.fit.comparison.random_effects import exceedance
+from astonish.fit.likelihood import participant_data, simulate
 from astonish.precision import as_double, double
-from astonish.table import Columns, Trials, read_trials
+from astonish.trials import Columns, Trials, read_trials
 
 MODELS = {
-    "delta rule": (Model(Delta(0.4), Estimate(2.0)), ("rate", "response.noise")),
+    "delta rule": (Model(Delta(0.4), Estimate(2.0)), ("learning_rate", "response.noise")),
     "SMiLe": (Model(Smile(Gaussian(noise=2.0), 0.1), Estimate(2.0)), ("m", "response.noise")),
     "reduced Bayes": (Model(Nassar2012(noise=2.0), Estimate(2.0)), ("hazard", "response.noise")),
 }
@@ -115,16 +115,16 @@ def _trials() -> Trials:
         "y": 0.0,
     })  # fmt: skip
     return read_trials(
-        table, Columns("x", "who", "block", "y"), kind="continuous", response_kind="continuous", before=False
+        table, Columns("x", "who", "block", "y"), kind="continuous", response_kind="continuous", responds_before=False
     )
 
 
 def _answered(model: Model, trials: Trials, seed: int) -> Trials:
     keys = jax.random.split(jax.random.key(seed), len(trials))
     with double():
-        task = as_double(tasks(model, trials))
-        account = jax.vmap(lambda own, key: simulate(model, own, trials.before, key))(task, keys)
-    return replace(trials, responses=np.asarray(account.responses))
+        data = as_double(participant_data(model, trials))
+        outputs = jax.vmap(lambda own, key: simulate(model, own, trials.responds_before, key))(data, keys)
+    return replace(trials, responses=np.asarray(outputs.responses))
 
 
 @pytest.fixture(scope="module")
@@ -193,9 +193,9 @@ def test_fits_to_other_responses_are_refused(fits: dict[str, dict[str, Fit]], an
     smile, delta = fits["SMiLe"]["SMiLe"], fits["SMiLe"]["delta rule"]
     with pytest.raises(ValueError, match="the responses of participant a are not the same for one and other"):
         compare_fits({"one": smile, "other": fits["delta rule"]["SMiLe"]})
-    scored = smile.task.scored.copy()
+    scored = smile.data.scored.copy()
     scored[3, 10] = False
-    odd = replace(delta, task=delta.task._replace(scored=scored))
+    odd = replace(delta, data=delta.data._replace(scored=scored))
     with pytest.raises(ValueError, match="one explains 60 responses of participant d, but other 59 or others; fit all"):
         compare_fits({"one": smile, "other": odd})
     model, free = MODELS["delta rule"]
@@ -229,7 +229,7 @@ def test_what_makes_no_sense_is_refused(fits: dict[str, dict[str, Fit]], make: A
         make(fits["SMiLe"])
 
 
-PRIORS = {"rate": (0.0, 1.0), "response.noise": (0.5, 0.5)}
+PRIORS = {"learning_rate": (0.0, 1.0), "response.noise": (0.5, 0.5)}
 
 
 @pytest.fixture(scope="module")
@@ -256,7 +256,7 @@ def test_evidence_is_the_integral_over_all_parameters(expected: Fit) -> None:
         exact = special.logsumexp(prior + each.sum(0)) + np.log(cell)
         assert expected.log_evidence[row] == pytest.approx(exact, abs=0.05)
     model, free = MODELS["delta rule"]
-    wrong = fit(model, expected.trials, free, priors={**PRIORS, "rate": (3.0, 0.1)}, starts=3)
+    wrong = fit(model, expected.trials, free, priors={**PRIORS, "learning_rate": (3.0, 0.1)}, starts=3)
     table = compare_fits({"one": expected, "other": wrong}, evidence="laplace").table
     assert table["log_evidence"]["one"] == pytest.approx(expected.log_evidence.sum())
     assert table["share"]["one"] > 0.6
@@ -277,9 +277,9 @@ def test_each_response_is_predicted_from_all_others(expected: Fit) -> None:
 
 
 def test_without_a_peak_there_is_nothing_to_draw_from(expected: Fit) -> None:
-    flat = expected.curvature.copy()
+    flat = expected.hessian.copy()
     flat[0] = 0.0
-    found = psis_loo(replace(expected, curvature=flat), draws=100)
+    found = psis_loo(replace(expected, hessian=flat), draws=100)
     assert found.subjects == ("b",)
     assert found.excluded == {"a": "the posterior has no peak"}
     both = psis_loo(expected, draws=100)

@@ -56,18 +56,18 @@ def test_surprise_is_that_of_the_learner(rule: str) -> None:
     prior = family.prior(std=1.0)
     learner = VarSmile(family, 0.05, prior) if rule == "varsmile" else Smile(family, 0.05, prior, prior)
     model, history = SurpriseRegressor(rule, m=0.05).fit(xs, ys), run(learner, (_with_ones(xs), ys))
-    assert model.surprise_.shape == model.rate_.shape == (100,)
+    assert model.surprise_.shape == model.learning_rate_.shape == (100,)
     np.testing.assert_allclose(model.surprise_, history.surprise, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(model.rate_, history.rate, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(model.learning_rate_, history.learning_rate, rtol=1e-9, atol=1e-12)
     assert get_tags(model).regressor_tags.poor_score == (rule == "smile")
 
 
 def test_pieces_are_learned_like_the_whole() -> None:
     xs, ys = _rows()
     whole, pieces = SurpriseRegressor().fit(xs, ys), SurpriseRegressor()
-    rates = [pieces.partial_fit(xs[at], ys[at]).rate_ for at in np.split(np.arange(100), [1, 5, 70])]
+    rates = [pieces.partial_fit(xs[at], ys[at]).learning_rate_ for at in np.split(np.arange(100), [1, 5, 70])]
     np.testing.assert_allclose(pieces.coef_, whole.coef_, rtol=1e-12)
-    np.testing.assert_allclose(np.concatenate(rates), whole.rate_, rtol=1e-12)
+    np.testing.assert_allclose(np.concatenate(rates), whole.learning_rate_, rtol=1e-12)
     again = pickle.loads(pickle.dumps(pieces)).partial_fit(xs, ys)
     np.testing.assert_array_equal(again.coef_, pieces.partial_fit(xs, ys).coef_)
     np.testing.assert_array_equal(pieces.fit(xs, ys).coef_, whole.coef_)  # which begins anew
@@ -77,7 +77,7 @@ def test_it_notices_when_the_weights_change_and_follows() -> None:
     xs, ys = _rows(400)
     ys[300:] = -ys[300:]
     model = SurpriseRegressor(m=0.001, noise=0.5).fit(xs[:340], ys[:340])
-    assert model.rate_[:300].max() < 0.5 < model.rate_[300:305].max()
+    assert model.learning_rate_[:300].max() < 0.5 < model.learning_rate_[300:305].max()
     from_then_on, from_the_start = (Ridge().fit(xs[at:340], ys[at:340]).score(xs[340:], ys[340:]) for at in (300, 0))
     assert model.score(xs[340:], ys[340:]) > from_then_on - 0.05
     assert from_the_start < 0.0

@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-import astonish_command
 from astonish import Delta, run
-from astonish.commands.words import working
+from astonish.cli.app import app
+from astonish.cli.console import progress
 
 VALIDATOR = "bids-validator-deno"
 TABLE = """id,run,onset,length,x,r
@@ -30,7 +30,7 @@ s_1,2,1.5,,8.5,down
 02,1,2.5,0.1,5.5,down
 02,1,3.5,0.1,6.5,up
 """
-DELTA = ("--learner", "delta", "--set", "rate=0.5", "--set", "start=0")
+DELTA = ("--learner", "delta", "--set", "learning_rate=0.5", "--set", "start=0")
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def _run(file: Path, *words: str | Path) -> Any:
-    return CliRunner().invoke(astonish_command.app, ["surprise", *map(str, (file, *words))])
+    return CliRunner().invoke(app, ["surprise", *map(str, (file, *words))])
 
 
 def _expected() -> Any:
@@ -91,7 +91,7 @@ def test_how_it_was_understood_is_said_before_the_work(file: Path, tmp_path: Pat
         "outcome x: continuous (guessed), from 1.5 to 9.5; 1 missing",
         "rejected rows: 1",
         "  line 8: x = 'oops' is not a number",
-        "learner: Delta(rate=0.1, start=5.5), where nothing else was set:",
+        "learner: Delta(learning_rate=0.1, start=5.5), where nothing else was set:",
         "  start = 5.5, the middle of the range of outcomes",
     ]
 
@@ -130,11 +130,11 @@ def test_all_options_reach_the_learner(tmp_path: Path) -> None:
 
 def test_a_sign_of_life_on_a_terminal(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    with working("counting"):
+    with progress("counting", counted=False):
         pass
     assert capfd.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with working("counting"):
+    with progress("counting", counted=False):
         pass
     assert "counting" in capfd.readouterr().err
 
@@ -235,17 +235,13 @@ def test_bids_tells_participants_apart(file: Path, tmp_path: Path) -> None:
     [
         (
             ("--outcome", "xx"),
-            "there is no column 'xx'; did you mean 'x'? The columns are id, run, onset, length, x, r",
+            "there is no column 'xx'; did you mean 'x'? Known are id, run, onset, length, x, r",
         ),
-        (("--outcome", "q"), "there is no column 'q'; the columns are id, run, onset, length, x, r"),
-        (("--outcome", "x", "--subject", "ids"), "there is no column 'ids'; did you mean 'id'? The columns are"),
+        (("--outcome", "q"), "there is no column 'q'; known are id, run, onset, length, x, r"),
+        (("--outcome", "x", "--subject", "ids"), "there is no column 'ids'; did you mean 'id'? Known are"),
         (
             ("--outcome", "r", "--kind", "continuous"),
             "all 9 rows were rejected, the first of them (line 2) because r = 'u",
-        ),
-        (
-            ("--outcome", "x", "--kind", "odd"),
-            "kind = 'odd' is not allowed; give one of continuous, binary, categorical",
         ),
         (
             ("--outcome", "x", "--learner", "smail"),
@@ -257,9 +253,12 @@ def test_bids_tells_participants_apart(file: Path, tmp_path: Path) -> None:
         ),
         (("--outcome", "x", "--set", "m=much"), "--set m = 'much' is not a number; give one"),
         (("--outcome", "x", "--set", "m=1", "--set", "m=2"), "--set gives m twice, as 1 and 2; give it once"),
-        (("--outcome", "x", "--set", "n=1"), "smile has no 'n'; it has m, noise, mean, std"),
+        (("--outcome", "x", "--set", "n=1"), "there is no parameter 'n' of smile; known are m, noise, mean, std"),
         (("--outcome", "x", "--given", "noise"), "--given noise is not understood; give a name and a value"),
-        (("--outcome", "x", "--measure", "shanon"), "there is no measure 'shanon'; known are all, surprise, shannon"),
+        (
+            ("--outcome", "x", "--measure", "shanon"),
+            "there is no measure 'shanon'; did you mean 'shannon'? Known are all, surprise, shannon",
+        ),
         (
             ("--outcome", "x", "--outcome", "r", "--outcome", "id"),
             "--outcome was given 3 times; give it once, or twice",
@@ -307,27 +306,37 @@ def test_nothing_is_half_written_when_it_is_stopped(
     monkeypatch.setattr(pd.DataFrame, "to_csv", stop)
     result = _run(file, "--outcome", "x", *DELTA, "--out", tmp_path / "out" / "o.csv")
     assert result.exit_code == 130
-    assert result.stderr.splitlines()[-1] == "astonish: stopped; files that are there are whole"
+    assert result.stderr.splitlines()[-1] == "astonish: stopped; every file that was written is complete"
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_help_comes_without_the_library() -> None:
-    program = """
-import sys, astonish_command
+@pytest.mark.parametrize("words", [["--help"], ["surprise", "--help"], ["fit", "--help"], ["compare", "--help"]])
+def test_help_comes_without_the_libraries(words: list[str]) -> None:
+    program = f"""
+import sys
+from astonish.cli.app import app
 try:
-    astonish_command.app(["surprise", "--help"])
+    app({words})
 except SystemExit as end:
     assert end.code == 0
-print(sorted({"astonish", "jax", "numpy", "matplotlib", "pandas", "scipy"} & set(sys.modules)))
+print(sorted({{"jax", "numpy", "matplotlib", "pandas", "scipy"}} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert "--learner" in done.stdout
+    assert ("--learner" if words[1:] else "recover") in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_an_unknown_kind_is_refused_with_those_that_are_known(file: Path) -> None:
+    result = _run(file, "--outcome", "x", "--kind", "odd")
+    assert result.exit_code == 2
+    assert "'odd' is not one of 'continuous', 'binary', 'categorical'" in " ".join(
+        result.stderr.replace("│", "").split()
+    )
 
 
 def test_a_package_that_is_missing(file: Path, tmp_path: Path) -> None:
     (tmp_path / "pandas.py").write_text("raise ModuleNotFoundError('No module named pandas', name='pandas')")
-    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import astonish_command; astonish_command.main()"
+    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from astonish.cli.app import main; main()"
     command = [sys.executable, "-c", program, "surprise", file, "--outcome", "x"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     sentence = "astonish: tables need pandas, which is not installed; pip install 'astonish[all]'\n"

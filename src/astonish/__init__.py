@@ -2,94 +2,50 @@
 
 Implements Faraji, Preuschoff & Gerstner (2018), "Balancing New Against Old Information: The Role of Surprise in
 Learning", Neural Computation 30(1).
+
+What is exported is imported when it is first used, so that the command answers without waiting for JAX.
 """
 
-from astonish import expfam, rule, surprise
-from astonish.bank import Bank, Steps
-from astonish.beliefs import (
-    Beta,
-    Dirichlet,
-    Exponential,
-    Gaussian,
-    GaussianVector,
-    Grid,
-    NormalGamma,
-    Poisson,
-    Regression,
-    finite,
-)
-from astonish.changes import Detector, change_points, run_lengths
-from astonish.compare import Comparison, compare
-from astonish.learner import Info, PerContext, Trace, scan
-from astonish.learners import (
-    Bayes,
-    Delta,
-    Kalman,
-    Leaky,
-    MessagePassing,
-    Modulated,
-    Nassar2010,
-    Nassar2012,
-    NassarGaussian2010,
-    NassarGaussian2012,
-    OnlineEM,
-    ParticleFilter,
-    PearceHall,
-    Smile,
-    VarSmile,
-)
-from astonish.memory import load_state, save_state
-from astonish.run import History, run, run_many
-from astonish.stream import Step, Stream
-from astonish.surprises import surprises
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
-__all__ = [
-    "Bank",
-    "Bayes",
-    "Beta",
-    "Comparison",
-    "Delta",
-    "Detector",
-    "Dirichlet",
-    "Exponential",
-    "Gaussian",
-    "GaussianVector",
-    "Grid",
-    "History",
-    "Info",
-    "Kalman",
-    "Leaky",
-    "MessagePassing",
-    "Modulated",
-    "Nassar2010",
-    "Nassar2012",
-    "NassarGaussian2010",
-    "NassarGaussian2012",
-    "NormalGamma",
-    "OnlineEM",
-    "ParticleFilter",
-    "PearceHall",
-    "PerContext",
-    "Poisson",
-    "Regression",
-    "Smile",
-    "Step",
-    "Steps",
-    "Stream",
-    "Trace",
-    "VarSmile",
-    "change_points",
-    "compare",
-    "expfam",
-    "finite",
-    "load_state",
-    "rule",
-    "run",
-    "run_lengths",
-    "run_many",
-    "save_state",
-    "scan",
-    "surprise",
-    "surprises",
-]
+from astonish.deprecated import old_name
+
+if TYPE_CHECKING:
+    from astonish import expfam as expfam, rule as rule, surprise as surprise
+    from astonish.bank import *
+    from astonish.beliefs import *
+    from astonish.detect import *
+    from astonish.io.state import *
+    from astonish.learner import *
+    from astonish.learners import *
+    from astonish.measures import *
+    from astonish.scoring import *
+    from astonish.series import *
+    from astonish.stream import *
+
+__version__ = "0.2.0"
+_MODULES = {module.name for module in iter_modules(__path__)}
+_EXPORTERS = (
+    "beliefs", "learner", "learners", "series", "stream", "measures", "bank", "detect", "scoring", "io.state"
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """What is exported under this name."""
+    if name == "__all__":
+        return __dir__()
+    if name in _MODULES:
+        return import_module(f"astonish.{name}")
+    for exporter in () if name.startswith("_") else _EXPORTERS:
+        module = import_module(f"astonish.{exporter}")
+        if name in module.__all__:
+            globals()[name] = getattr(module, name)
+            return globals()[name]
+    return old_name("astonish", name)
+
+
+def __dir__() -> list[str]:
+    exported = [name for each in _EXPORTERS for name in import_module(f"astonish.{each}").__all__]
+    return sorted({*exported, "expfam", "rule", "surprise"})

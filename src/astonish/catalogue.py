@@ -1,179 +1,183 @@
-"""Which learner does a name mean, for a table of trials?
+"""Which learners, families of beliefs and response models are there, by name?
 
-Whatever nobody has said about it is taken from the data, and said.
+Those that the library exports, those that installed packages announce by an entry point, and those that somebody names
+by their file or module: `my_models.py:Mine`, `package.module:Mine`.
 """
 
-import inspect
-from collections.abc import Mapping
-from dataclasses import fields
-from difflib import get_close_matches
+import importlib.util
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import is_dataclass
+from functools import cache, partial
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from astonish.beliefs import Beta, Dirichlet, Gaussian
-from astonish.defaults import SUGGESTED, suggested
-from astonish.domain import Domain, check_parameters
-from astonish.learner import Learner, PerContext
-from astonish.learners import (
-    Bayes,
-    Delta,
-    Kalman,
-    Leaky,
-    MessagePassing,
-    Nassar2010,
-    Nassar2012,
-    NassarGaussian2010,
-    NassarGaussian2012,
-    ParticleFilter,
-    PearceHall,
-    Smile,
-    VarSmile,
-)
-from astonish.table import Trials
-
-BELIEVERS: dict[str, Any] = {  # they run on any outcomes
-    "smile": Smile,
-    "varsmile": VarSmile,
-    "bayes": Bayes,
-    "leaky": Leaky,
-    "message-passing": MessagePassing,
-    "particle-filter": ParticleFilter,
-}
-FOLLOWERS: dict[str, Any] = {"delta": Delta, "pearce-hall": PearceHall}  # of numbers, 0 and 1 among them
-TRACKERS: dict[str, Any] = {  # of a mean behind noise
-    "kalman": Kalman,
-    "nassar2010": Nassar2010,
-    "nassar2012": Nassar2012,
-    "reduced-bayes": Nassar2012,
-    "nassar-gaussian2010": NassarGaussian2010,
-    "nassar-gaussian2012": NassarGaussian2012,
-}
-NAMES = (*BELIEVERS, *FOLLOWERS, *TRACKERS)
-FREE: dict[str, tuple[str, ...]] = {  # what is usually found by fitting
-    "smile": ("m",),
-    "varsmile": ("m",),
-    "bayes": (),
-    "leaky": ("keep",),
-    "message-passing": ("hazard",),
-    "particle-filter": ("hazard",),
-    "delta": ("rate",),
-    "pearce-hall": ("salience", "renewal"),
-    "kalman": ("drift",),
-    **dict.fromkeys(list(TRACKERS)[1:], ("hazard",)),
-}
-_FAMILIES: dict[str, Any] = {"continuous": Gaussian, "binary": Beta, "categorical": Dirichlet, "transitions": Dirichlet}
-_PARTS = ("family", "prior", "reference", "size", "_kind")
-_LEFT_ALONE = (  # what these learners themselves know best
-    (Smile, "std"),  # as uncertain as one sample leaves it
-    (Nassar2012, "start"),  # the middle between low and high
-)
+from astonish import beliefs, learners, responses
+from astonish.deprecated import old_name
+from astonish.domain import Parameter, declared
+from astonish.expfam import Family
+from astonish.learner import Learner
+from astonish.refusal import unknown
+from astonish.responses import Response
 
 
-class Choice(NamedTuple):
-    """A learner, and what was assumed because nobody said otherwise, in sentences."""
+class Catalogue(NamedTuple):
+    """All classes of one sort.
 
-    learner: Learner
-    assumed: tuple[str, ...]
-
-
-def learner_for(name: str, trials: Trials, settings: Mapping[str, float] | None = None) -> Learner:
-    """The learner of this name for the outcomes of a table.
-
-    settings: parameters of the learner, its family and its prior by name, such as m, noise or mean.
+    what: what one of them is called. base: the class from which all of them are derived. exports: the package that has
+    the library's own. group: the entry points by which other packages announce theirs.
     """
-    return choose(name, trials, settings).learner
+
+    what: str
+    base: type
+    exports: Any
+    group: str
+
+    def classes(self) -> dict[str, Any]:
+        """Those that can be named, in the order of the exports, the library's own first."""
+        own = [getattr(self.exports, name) for name in self.exports.__all__]
+        found = {kind.name: kind for kind in own if isinstance(kind, type) and kind.name and kind.takes}  # type: ignore[attr-defined]
+        for announced in _announced(self.group, tuple(sys.path)):
+            kind = announced.load()
+            self._check(announced.value, kind)
+            found.setdefault(kind.name or announced.name, kind)
+        return found
+
+    def by_name(self) -> dict[str, Any]:
+        """The classes by all their names, other names of the same class included."""
+        every = self.classes().items()
+        return {name: kind for known, kind in every for name in (known, *getattr(kind, "aliases", ()))}
+
+    def names_for(self, kind: str) -> tuple[str, ...]:
+        """The names of those that take outcomes, or responses, of this kind."""
+        return tuple(name for name, found in self.by_name().items() if kind in found.takes)
+
+    def find(self, name: str) -> Any:
+        """The class that is meant by a name, or by `file.py:Class` or `module:Class`."""
+        if ":" in name:
+            return self._load(name)
+        if name not in self.by_name():
+            raise unknown(self.what, name, self.by_name())
+        return self.by_name()[name]
+
+    def find_for(self, name: str, kind: str) -> Any:
+        """The same, refused if it does not take outcomes, or responses, of this kind."""
+        found = self.find(name)
+        if kind not in found.takes:
+            able = ", ".join(self.names_for(kind)) or "none that is known"
+            raise ValueError(f"the {self.what} {name} does not take {kind} data; give one of {able}")
+        return found
+
+    def _load(self, name: str) -> Any:
+        place, _, wanted = name.rpartition(":")
+        try:
+            module = _file(place) if place.endswith(".py") else import_module(place)
+        except ImportError as problem:
+            wrong = f"{place!r} could not be imported ({problem})"
+            raise ValueError(f"{wrong}; give file.py:Class, or module:Class") from None
+        kind = getattr(module, wanted, None)
+        if kind is None:
+            raise ValueError(f"{place} has no {wanted!r}; give the name of a class in it, as in {place}:Mine")
+        self._check(name, kind)
+        return kind
+
+    def _check(self, name: str, kind: Any) -> None:
+        if not isinstance(kind, type) or self.base not in kind.__mro__ or not is_dataclass(kind):
+            advice = f"give a class derived from {self.base.__module__}.{self.base.__name__}"
+            raise ValueError(f"{name} is no {self.what}; {advice} and marked with astonish.config.config")
 
 
-def choose(name: str, trials: Trials, settings: Mapping[str, float] | None = None) -> Choice:
-    """The learner of this name, and what was assumed for it.
+LEARNERS = Catalogue("learner", Learner, learners, "astonish.learners")
+FAMILIES = Catalogue("family", Family, beliefs, "astonish.families")
+RESPONSES = Catalogue("response model", Response, responses, "astonish.responses")
+_ALL = (LEARNERS, FAMILIES, RESPONSES)
+__getattr__ = partial(old_name, __name__)
 
-    >>> from pandas import DataFrame
-    >>> from astonish.table import Columns, read_trials
-    >>> trials = read_trials(DataFrame({"x": [1.0, 9.0, 2.0, 8.0]}), Columns("x"))
-    >>> choice = choose("nassar2012", trials, {"noise": 2.0, "hazard": 0.2})
-    >>> choice.learner
-    Nassar2012(noise=2.0, hazard=0.2, low=1.0, high=9.0, start=None, ...)
-    >>> choice.assumed
-    ('low = 1, the smallest outcome', 'high = 9, the largest outcome')
+
+def title(name: str) -> str:
+    """A name without where it comes from.
+
+    >>> title("my_models.py:Mine"), title("smile")
+    ('Mine', 'smile')
     """
-    kind, family = _known(name, trials.kind), _family(name, trials.kind)
-    said, allowed = dict(settings or {}), settable(kind, family)
-    for word in said:
-        if word not in allowed:
-            raise ValueError(f"{name} has no {word!r}; {_guess(word, allowed, 'it has')}")
-    unsaid = [word for word in allowed if word not in said and (kind, word) not in _LEFT_ALONE]
-    found = {word: suggested(word, trials, said) for word in unsaid if word in SUGGESTED}
-    learner = _built(kind, family, {word: each.value for word, each in found.items()} | said, trials)
-    check_parameters(learner)
-    return Choice(learner, tuple(f"{word} = {each.value:.4g}, {each.source}" for word, each in found.items()))
+    return name.rpartition(":")[2]
 
 
-def has(name: str, trials: Trials, word: str) -> bool:
-    """Whether the learner of this name has a parameter of that name."""
-    return word in settable(_known(name, trials.kind), _family(name, trials.kind))
+def settable(learner: Any, family: Any = None) -> dict[str, Parameter]:
+    """The parameters of a class of learners, of its family and of its first belief, by name."""
+    around = {} if family is None else known_parameters(family)
+    return {**declared(learner), **{name: known for name, known in around.items() if name != "size"}}
 
 
-def names_for(kind: str) -> tuple[str, ...]:
-    """The learners of outcomes of a kind."""
-    return {"continuous": NAMES, "binary": (*BELIEVERS, *FOLLOWERS)}.get(kind, tuple(BELIEVERS))
+def find_any(name: str) -> Any:
+    """The learner, family or response model that is meant by a name."""
+    for catalogue in _ALL:
+        with suppress(ValueError):
+            return catalogue.find(name)
+    if ":" in name:
+        return RESPONSES.find(name)  # to be refused
+    every = [known for catalogue in _ALL for known in catalogue.by_name()]
+    raise unknown("learner, family or response model", name, every)
 
 
-def defaults(name: str, kind: str) -> dict[str, float | None]:
-    """All that can be set of a learner, and what it is unless somebody says so; None where the data tell, or itself.
-
-    >>> defaults("leaky", "binary")
-    {'keep': 0.9, 'ones': 0.0, 'zeros': 0.0}
-    >>> defaults("delta", "continuous")
-    {'rate': 0.1, 'start': None}
-    """
-    learner, family = _known(name, kind), _family(name, kind)
-    found: dict[str, Any] = {f.name: f.default for f in fields(learner)}
-    if family is not None:
-        found |= {word: each.default for word, each in inspect.signature(family.prior).parameters.items()}
-    return {word: None if word in SUGGESTED else found[word] for word in settable(learner, family)}
+def known_parameters(kind: Any) -> dict[str, Parameter]:
+    """The parameters of a class; of a family, those of its first belief too."""
+    return {**declared(kind), **getattr(kind, "prior_parameters", {})}
 
 
-def settable(kind: Any, family: Any = None) -> tuple[str, ...]:
-    """The parameters of a kind of learner, of its family and of its prior."""
-    own = tuple(f.name for f in fields(kind) if f.name not in _PARTS)
-    if family is None:
-        return own
-    around = (f.name for f in fields(family) if f.name not in _PARTS)
-    return (*own, *around, *(word for word in inspect.signature(family.prior).parameters if word != "self"))
+def table(catalogue: Catalogue) -> list[dict[str, str]]:
+    """A row for each parameter of each class, for the documentation."""
+    rows = []
+    for name, kind in catalogue.classes().items():
+        own = [{"parameter": word, **in_words(known)} for word, known in known_parameters(kind).items()]
+        rows += [{"name": name, "class": kind.__name__, **row} for row in own or [{"parameter": "none"}]]
+    return rows
 
 
-def _known(name: str, kind: str) -> Any:
-    if name not in NAMES:
-        raise ValueError(f"there is no learner {name!r}; {_guess(name, NAMES, 'known are')}")
-    if name not in names_for(kind):
-        raise ValueError(
-            f"{name} does not learn from outcomes that are {kind}; give one of {', '.join(names_for(kind))}"
-        )
-    return {**BELIEVERS, **FOLLOWERS, **TRACKERS}[name]
+def described(kinds: Iterable[Any] = ()) -> Iterator[tuple[str, list[str]]]:
+    """A heading and some lines for each class; for all that can be named, if none is given."""
+    for kind in list(kinds) or [kind for catalogue in _ALL for kind in catalogue.classes().values()]:
+        names = ", ".join([kind.name or kind.__name__, *getattr(kind, "aliases", ())])
+        lines = [(kind.__doc__ or "").partition("\n")[0], f"takes: {', '.join(kind.takes)}"]
+        for word, known in known_parameters(kind).items():
+            words = in_words(known)
+            usual = f"; usually {words['usual']}" if words["usual"] else ""
+            lines.append(f"{word} = {words['default']}: {known.about} ({words['values']}{usual})")
+        yield names, lines
 
 
-def _family(name: str, kind: str) -> Any:
-    return _FAMILIES[kind] if name in BELIEVERS else None
+def in_words(known: Parameter) -> dict[str, str]:
+    """What is known about a parameter."""
+    usual = "" if known.usual is None else f"{known.usual[0]:g} to {known.usual[1]:g}"
+    units = ", for outcomes from 0 to 1" if known.has_units and usual else ""
+    default = "from the data" if known.has_units else "none" if known.default is None else f"{known.default:g}"
+    return {"default": default, "values": str(known.domain), "usual": usual + units, "about": known.about}
 
 
-def _guess(word: str, known: tuple[str, ...], start: str) -> str:
-    close = get_close_matches(word, known, n=1)
-    listed = f"{start} {', '.join(known)}"
-    return f"did you mean {close[0]!r}? {listed[0].upper()}{listed[1:]}" if close else listed
+@cache
+def _announced(group: str, _: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """What the packages on this path announce: read once, since it takes a hundredth of a second."""
+    return tuple(entry_points(group=group))
 
 
-def _built(kind: Any, family: Any, values: Mapping[str, float], trials: Trials) -> Learner:
-    own = {f.name: _number(f.metadata.get("domain"), values[f.name]) for f in fields(kind) if f.name in values}
-    if family is None:
-        return kind(**own)
-    around = {f.name: values[f.name] for f in fields(family) if f.name in values}
-    if family is Dirichlet:
-        around["size"] = len(trials.labels or ())
-    chosen = family(**around)
-    first = {word: values[word] for word in inspect.signature(chosen.prior).parameters if word in values}
-    learner = kind(chosen, prior=chosen.prior(**first), **own)
-    return PerContext(learner, int(trials.outcomes[0].max()) + 1) if trials.kind == "transitions" else learner
-
-
-def _number(domain: Domain | None, value: float) -> float:
-    whole = domain is not None and domain.whole and float(value).is_integer()
-    return int(value) if whole else float(value)
+def _file(place: str) -> Any:
+    path = Path(place).expanduser().resolve()
+    if not path.is_file():
+        raise ValueError(f"there is no file {place!r}; give file.py:Class, or module:Class")
+    loaded = sys.modules.get(path.stem)
+    if loaded is not None and getattr(loaded, "__file__", None) == str(path):
+        return loaded
+    if loaded is not None:
+        raise ValueError(f"{place} has the name of another module, {path.stem}; rename the file")
+    spec: Any = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # so that what it defines can be pickled
+    try:
+        spec.loader.exec_module(module)
+    except Exception as problem:
+        del sys.modules[path.stem]
+        raise ValueError(f"{place} could not be run ({type(problem).__name__}: {problem}); mend it") from problem
+    return module

@@ -1,16 +1,14 @@
-"""How is something that people choose (a family, a learner) made known to JAX?"""
+"""How is something that people choose (a family, a learner, a response model) made known to JAX?"""
 
 from dataclasses import dataclass, field
 from typing import TypeVar, dataclass_transform
 
 import jax
 
-from astonish.domain import parameter
-
 T = TypeVar("T")
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(field, parameter))
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def config(cls: type[T]) -> type[T]:
     """A frozen dataclass whose fields are leaves, so that one may `vmap` and `grad` over them.
 

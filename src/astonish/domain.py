@@ -1,26 +1,33 @@
-"""Which values are allowed? Samples and parameters say so with a `Domain`, and the doors of the library ask it."""
+"""Which values may a sample or a parameter have, and what else is known about a parameter?"""
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from numpy.typing import NDArray
 
+from astonish.deprecated import warn
+from astonish.refusal import unknown
+
 Numbers = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Domain:
     """An interval of numbers, perhaps whole ones, perhaps in an array of some `shape`.
 
-    open: the ends themselves are excluded. inside: an allowed value, used where a sample is missing.
+    open: the ends themselves are excluded. inside: the value that stands where a sample is missing; 0, or another
+    allowed one, when left out.
 
     >>> Domain(0, 14, whole=True).check("outcome", 15)
     Traceback (most recent call last):
     ValueError: outcome = 15 is not allowed; give a whole number from 0 to 14
+    >>> str(Domain(high=0))
+    'a finite number of at most 0'
     """
 
     low: float = -math.inf
@@ -28,7 +35,7 @@ class Domain:
     whole: bool = False
     open: bool = False
     shape: tuple[int, ...] = ()
-    inside: float = 0.0
+    inside: float | None = None
 
     def __str__(self) -> str:
         return f"an array of shape {self.shape}, each number {self._one}" if self.shape else self._one
@@ -36,28 +43,52 @@ class Domain:
     @property
     def _one(self) -> str:
         kind = "a whole number" if self.whole else "a finite number"
-        if math.isfinite(self.low) and math.isfinite(self.high):
-            low, high = f"{self.low:g}", f"{self.high:g}"
+        low, high = f"{self.low:g}", f"{self.high:g}"
+        if self.has_low and self.has_high:
             return f"{kind} between {low} and {high}, ends excluded" if self.open else f"{kind} from {low} to {high}"
-        if math.isfinite(self.low):
-            return f"{kind} above {self.low:g}" if self.open else f"{kind} of at least {self.low:g}"
+        if self.has_low:
+            return f"{kind} above {low}" if self.open else f"{kind} of at least {low}"
+        if self.has_high:
+            return f"{kind} below {high}" if self.open else f"{kind} of at most {high}"
         return kind
 
     @property
+    def has_low(self) -> bool:
+        """Whether there is a smallest value."""
+        return math.isfinite(self.low)
+
+    @property
+    def has_high(self) -> bool:
+        """Whether there is a largest value."""
+        return math.isfinite(self.high)
+
+    @property
     def is_index(self) -> bool:
-        """Whether the values can count places in an array."""
+        """Whether the values fit into the integers by which arrays are indexed."""
         return self.whole and self.high < 2**31
 
-    def holds(self, values: Numbers) -> NDArray[np.bool_]:
+    @property
+    def stand_in(self) -> float:
+        """An allowed value, which stands where a sample is missing."""
+        if self.inside is not None:
+            return self.inside
+        middle = 0.5 * (self.low + self.high) if self.has_low and self.has_high else 0.0
+        near = self.low + 1 if self.has_low else self.high - 1
+        allowed = next((value for value in (0.0, self.low, self.high, near, middle) if self.allows(value)), None)
+        if allowed is None:
+            raise ValueError(f"there is no {self._one.removeprefix('a ')}; give a domain with values in it")
+        return allowed
+
+    def holds(self, values: Numbers) -> Mask:
         """Where `values` are allowed, element by element."""
         good = np.isfinite(values) & (values >= self.low) & (values <= self.high)
         if self.open:
             good &= (values != self.low) & (values != self.high)
         return good & (values == np.floor(values)) if self.whole else good
 
-    def takes(self, value: float) -> bool:
+    def allows(self, value: float) -> bool:
         """Whether one number is allowed; `holds` without the cost of arrays."""
-        if self.shape or not math.isfinite(value) or (self.whole and value != math.floor(value)):
+        if not math.isfinite(value) or (self.whole and value != math.floor(value)):
             return False
         return self.low < value < self.high if self.open else self.low <= value <= self.high
 
@@ -71,6 +102,9 @@ class Domain:
 
 
 POSITIVE = Domain(0.0, open=True)
+PROBABILITY = Domain(0.0, 1.0)
+OPEN_PROBABILITY = Domain(0.0, 1.0, open=True)
+COUNT = Domain(1, whole=True)
 
 
 def as_numbers(name: str, value: Any) -> Numbers:
@@ -82,41 +116,146 @@ def as_numbers(name: str, value: Any) -> Numbers:
     if array.dtype.kind in "biuf":
         return array.astype(np.float64)
     array = np.asarray(value, dtype=object)  # as it was written: NumPy turns numbers beside text into text
-    odd = next((v for v in array.ravel().tolist() if not _is_number_or_missing(v)), None)
+    filled = [math.nan if v is None or type(v).__name__ in ("NAType", "NaTType") else v for v in array.ravel().tolist()]
+    odd = next((v for v in filled if not isinstance(v, (bool, int, float, np.number, np.bool_))), None)
     if odd is not None:
         raise ValueError(f"{name} holds {odd!r}, which is not a number; give numbers, with None or NaN where missing")
-    return np.array([_to_float(v) for v in array.flat], np.float64).reshape(array.shape)
+    return np.array(filled, np.float64).reshape(array.shape)
 
 
-def parameter(*, default: Any, domain: Domain) -> Any:
-    """A dataclass field with a default and the values it may take."""
-    return field(default=default, metadata={"domain": domain})
+_LOCATIONS = ("low", "high", "middle")  # facts that are places rather than distances
 
 
-def parameters(thing: Any, path: str = "") -> Iterator[tuple[str, Any, Domain]]:
-    """The name, value and domain of every parameter of a learner, its family and whatever else it is made of."""
+class Parameter(NamedTuple):
+    """What is known about a parameter.
+
+    usual: where people's values usually lie. about: what it means, in a few words.
+    fact: the fact about outcomes that decides the value if nobody sets it, such as "noise" (see `assemble.fact_of`).
+    Such a parameter is in units of the outcomes, and `usual` is for outcomes between 0 and 1.
+    """
+
+    domain: Domain
+    usual: tuple[float, float] | None = None
+    about: str = ""
+    default: Any = None
+    fact: str = ""
+
+    @property
+    def has_units(self) -> bool:
+        """Whether it is in units of the outcomes."""
+        return self.fact not in ("", "hazard")
+
+    def usual_between(self, low: float, high: float) -> tuple[float, float] | None:
+        """Where its values usually lie for outcomes between `low` and `high`.
+
+        >>> Parameter(Domain(), usual=(0.0, 0.5), fact="middle").usual_between(10.0, 20.0)
+        (10.0, 15.0)
+        """
+        if self.usual is None or not self.has_units:
+            return self.usual
+        (first, last), width = self.usual, (high - low) or 1.0
+        if self.fact in _LOCATIONS:
+            return low + width * first, low + width * last
+        return (first / width, last / width) if self.fact == "per_unit" else (first * width, last * width)
+
+    def field(self, **changes: Any) -> Any:
+        """The parameter as a field of a class. changes: what is different about it there."""
+        known = self._replace(**changes)
+        return parameter(known.default, known.domain, known.usual, known.about, known.fact)
+
+
+REQUIRED: Any = MISSING  # the default of a parameter that has none
+
+
+def parameter(
+    default: Any,
+    domain: Domain,
+    usual: tuple[float, float] | None = None,
+    about: str = "",
+    fact: str = "",
+    static: bool = False,
+) -> Any:
+    """A field of a learner, family or response model, and what is known about it (see `Parameter`).
+
+    static: JAX compiles again for each value, as it must for sizes of arrays.
+    """
+    known = Parameter(domain, usual, about, None if default is REQUIRED else default, fact)
+    return field(default=default, metadata={"parameter": known, "static": static})
+
+
+class NamedParameter(NamedTuple):
+    """A parameter of a learner or model: where it is, its value, and what is known about it.
+
+    old_path: where it was before (see `deprecated.renamed_arguments`), if it had another name.
+    """
+
+    path: str
+    value: Any
+    known: Parameter
+    old_path: str = ""
+
+
+def declared(kind: type) -> dict[str, Parameter]:
+    """The parameters that a class declares, by name."""
+    return {f.name: f.metadata["parameter"] for f in fields(kind) if "parameter" in f.metadata}
+
+
+def parameters(thing: Any, path: str = "") -> Iterator[NamedParameter]:
+    """Every parameter of a learner, of its family and of whatever else it is made of; without those left out (None)."""
+    old_paths = {new: path + old for old, new in getattr(thing, "old_names", {}).items()}
     for f in fields(thing) if is_dataclass(thing) else ():
         value = getattr(thing, f.name)
-        if "domain" in f.metadata:
-            yield path + f.name, value, f.metadata["domain"]
+        if "parameter" in f.metadata and value is not None:
+            yield NamedParameter(path + f.name, value, f.metadata["parameter"], old_paths.get(f.name, ""))
         yield from parameters(value, f"{path}{f.name}.")
+
+
+def with_parameters(thing: Any, values: Mapping[str, Any]) -> Any:
+    """The same learner with other values of some parameters, by their paths in it.
+
+    >>> from astonish import Gaussian, Smile
+    >>> with_parameters(Smile(Gaussian(1.0), m=0.1), {"family.noise": 5.0})
+    Smile(family=Gaussian(noise=5.0), m=0.1, prior=None, reference=None)
+    """
+    for path, value in values.items():
+        first, _, rest = path.partition(".")
+        part = with_parameters(getattr(thing, first), {rest: value}) if rest else value
+        thing = replace(thing, **{first: part})
+    return thing
+
+
+def resolve(thing: Any, name: str) -> NamedParameter:
+    """The parameter that is meant: by its whole name, or by an ending that no other one shares.
+
+    >>> from astonish import Gaussian, Smile
+    >>> resolve(Smile(Gaussian()), "noise").path
+    'family.noise'
+    """
+    meant = matches(thing, name)
+    if not meant:
+        raise unknown("parameter", name, [each.path for each in parameters(thing)])
+    if len(meant) > 1:
+        raise ValueError(f"{name!r} may be {' or '.join(meant)}; give the whole name")
+    ((path, found),) = meant.items()
+    if path != found.path:
+        warn(path, found.path)
+    return found
+
+
+def matches(thing: Any, name: str) -> dict[str, NamedParameter]:
+    """The parameter of this name, or those whose names end with it, by their names; by old ones if there are none."""
+    every = list(parameters(thing))
+    for known in {each.path: each for each in every}, {each.old_path: each for each in every if each.old_path}:
+        if name in known:
+            return {name: known[name]}
+        if ending := {path: each for path, each in known.items() if path.endswith(f".{name}")}:
+            return ending
+    return {}
 
 
 def check_parameters(thing: Any) -> None:
     """Refuse a learner any of whose parameters lies outside its domain."""
-    for name, value, domain in parameters(thing):
-        domain.check(f"{type(thing).__name__}'s {name}", value)
+    for each in parameters(thing):
+        each.known.domain.check(f"{type(thing).__name__}'s {each.path}", each.value)
     for where, leaf in jax.tree.leaves_with_path(thing):
         Domain().check(f"{type(thing).__name__}'s {jax.tree_util.keystr(where, simple=True, separator='.')}", leaf)
-
-
-def _is_number_or_missing(value: Any) -> bool:
-    return _is_missing(value) or isinstance(value, (bool, int, float, np.number, np.bool_))
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
-
-
-def _to_float(value: Any) -> float:
-    return math.nan if _is_missing(value) else float(value)

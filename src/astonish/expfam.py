@@ -10,56 +10,105 @@ carries the theory: predictive probability, entropy, Kullback-Leibler divergence
 off its values and derivatives, here, once for all families.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from numpy.random import Generator
 
+from astonish.domain import Domain, Parameter
 from astonish.precision import Number, limits
+from astonish.refusal import cannot_continue, cannot_simulate
 
 Belief = Any  # a NamedTuple of arrays; every family has its own
 
 
 class Family(Protocol):
-    """The facts that make a family of beliefs; any file in `beliefs/` is an example.
+    """A family of beliefs: a few facts, from which everything else follows. Any file in `beliefs/` is an example.
 
-    prior: a belief from numbers that people use.
-    samples: which samples the family takes: a `Domain`, or a tuple of them for samples of several parts.
-    one_sample_is_enough: whether the likelihood of a single sample is a proper belief by itself.
+    Derive a family from this class, and it need only have `samples`, `prior`, `flat`, `likelihood` and `log_partition`;
+    `blend` is right for beliefs stored by their natural parameters, `log_base` where the likelihood is the kernel
+    itself, and the other questions are answered here for those that cannot answer them.
+    name: what the commands call it. takes: the kinds of outcomes that it is about.
+    prior_parameters: what is known about the arguments of `prior`.
+    proper_likelihood: whether the likelihood of a single sample is a proper belief by itself.
+    support: which numbers the belief is about; None if it is about several at once.
+    usual_samples: between which numbers samples lie in an example.
     """
 
+    name: ClassVar[str] = ""
+    takes: ClassVar[tuple[str, ...]] = ()
+    prior_parameters: ClassVar[Mapping[str, Parameter]] = {}
+    proper_likelihood: ClassVar[bool] = True
+    support: ClassVar[Domain | None] = None
+    usual_samples: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
     @property
-    def prior(self) -> Callable[..., Belief]: ...
-    @property
-    def samples(self) -> Any: ...
-    @property
-    def one_sample_is_enough(self) -> bool: ...
+    def samples(self) -> Any:
+        """Which samples the family takes: a `Domain`, or a tuple of them for samples of several parts."""
+
+    def prior(self, *args: Any, **kwargs: Any) -> Belief:
+        """A belief from numbers that people use."""
 
     def flat(self) -> Belief:
         """The constant kernel: no opinion at all."""
 
     def likelihood(self, x: Any) -> Belief:
-        """The likelihood of a sample as a kernel: the opinion of someone who has seen nothing else."""
+        """The likelihood of a sample as a kernel: the belief of an observer who has seen nothing else."""
 
     def blend(self, a: Belief, u: Number, b: Belief, v: Number) -> tuple[Belief, Number]:
         """A kernel `c` and a number `misfit` such that `a^u b^v = exp(-misfit) c`."""
+        return linear(self.flat(), a, u, b, v)
 
     def log_partition(self, belief: Belief) -> Array:
         """Logarithm of the integral of the kernel."""
 
     def log_base(self, x: Any) -> Array:
         """Logarithm of the factors of p(x | theta) that the likelihood kernel leaves out."""
+        return jnp.zeros(())
 
     def error(self, belief: Belief, x: Any) -> Array | None:
-        """The sample minus what the belief expected it to be; None where samples are names, or nothing is expected."""
+        """The sample minus the expected one; None where samples are labels, or no sample is expected."""
+        return None
 
     def predictive_divergence(self, a: Belief, b: Belief, x: Any) -> Array | None:
-        """D between the distributions of samples that two beliefs predict; None where that cannot be computed.
+        """D between the distributions of samples that two beliefs predict; None where it cannot be computed.
 
         Only what is known of a sample beforehand (the features of a regression) is taken from `x`.
         """
+        return None
+
+    def density(self, belief: Belief, grid: Any) -> Array | None:
+        """The density of the belief at these values of the parameter; None if it is about several numbers at once."""
+        return None
+
+    def expected(self, theta: Any) -> Any:
+        """The sample to expect if the parameter were `theta`; None where that is not a number."""
+        return None
+
+    def with_mean(self, belief: Belief, mean: Any) -> Belief:
+        """The belief with this mean, as certain as before."""
+        raise cannot_continue(f"a belief of {type(self).__name__}")
+
+    def sample(self, belief: Belief, rng: Generator) -> Any:
+        """A value of the parameter, drawn from the belief."""
+        raise cannot_simulate(type(self).__name__)
+
+    def sample_outcome(self, theta: Any, rng: Generator, steps: int) -> Any:
+        """So many samples, drawn from the distribution with this parameter."""
+        raise cannot_simulate(type(self).__name__)
+
+
+class MeanFamily(Family, Protocol):
+    """A family of beliefs about the mean of its samples."""
+
+    def error(self, belief: Belief, x: Any) -> Array:
+        return x - belief.mean
+
+    def expected(self, theta: Any) -> Any:
+        return theta
 
 
 class Curve(NamedTuple):
@@ -93,11 +142,10 @@ def target(family: Family, x: Any, reference: Belief | None = None) -> Belief:
     """
     if reference is not None:
         return bayes(family, reference, x)
-    if not family.one_sample_is_enough:
-        raise ValueError(
-            f"{type(family).__name__} has no scaled likelihood: one sample alone leaves it improper, so the paper's "
-            "confidence-corrected surprise is undefined; pass a proper belief as reference=, for example the prior"
-        )
+    if not family.proper_likelihood:
+        problem = f"{type(family).__name__} has no scaled likelihood: one sample alone leaves it improper"
+        effect = "so the paper's confidence-corrected surprise is undefined"
+        raise ValueError(f"{problem}, {effect}; pass a proper belief as reference=, for example the prior")
     return family.likelihood(x)
 
 

@@ -1,36 +1,78 @@
 """What is a learner, and how does any of them go through a series of samples?"""
 
-from collections.abc import Callable
-from dataclasses import field
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from numpy.random import Generator
 
-from astonish.config import config
-from astonish.domain import Domain
+from astonish.deprecated import old_name, renamed_fields
+from astonish.domain import Domain, check_parameters
+from astonish.expfam import Belief, Family
+from astonish.kinds import OutcomeKind
 from astonish.precision import Number
+from astonish.refusal import cannot_continue, cannot_simulate
 
+__all__ = ["Info", "Trace", "scan"]
+
+__getattr__ = partial(old_name, __name__)
 State = Any  # what a learner needs to know at the next step: arrays in some nesting
 
 
+@renamed_fields(rate="learning_rate", change="change_probability")
 class Info(NamedTuple):
     """What only the observer of a step needs.
 
     surprise: how surprising the sample was, in the learner's own measure.
-    rate: the weight of the new sample in what the learner now thinks (gamma, or a learning rate), from 0 to 1.
-    change: how probable it is, now that the sample is known, that the world changed just before it; None for learners
-    that do not ask.
+    learning_rate: the weight of the new sample in the new estimate (gamma, or a learning rate), from 0 to 1.
+    change_probability: how probable it is, given the sample, that the world changed just before it; None for learners
+    that do not estimate it.
     """
 
     surprise: Array
-    rate: Array
-    change: Array | None = None
+    learning_rate: Array
+    change_probability: Array | None = None
+
+
+class LastChange(NamedTuple):
+    """Hypotheses about when the world changed last.
+
+    ages: how many samples there were since the change, the one just after it included (the run length of Adams &
+    MacKay 2007). weights: how probable each hypothesis is. log_weights: the logarithms, if they distinguish all
+    histories of changes, else None.
+    """
+
+    ages: Array
+    weights: Array
+    log_weights: Array | None = None
+
+    def run_lengths(self, longest: int) -> Array:
+        """The probability that 1, 2, ... `longest` samples have come since the last change."""
+        return (jnp.arange(1, longest + 1)[:, None] == self.ages) @ self.weights
 
 
 class Learner(Protocol):
-    """Anything that learns from samples one at a time: a frozen dataclass whose parameters are its leaves."""
+    """Anything that learns from samples one at a time: a frozen dataclass whose parameters are its leaves.
+
+    Derive a learner from this class, and it need only have `samples`, `init`, `step` and `estimate`; the other
+    questions are answered here for those that cannot answer them.
+    name, aliases: what the commands call it; without a name they do not offer it. takes: the kinds of outcomes that it
+    learns from. free: the parameters that are usually fitted. own_defaults: parameters whose own default is better than
+    what the outcomes suggest. old_names: what parameters were called before (see `deprecated.renamed_arguments`).
+    reference: a proper belief in place of flatness (see `surprise.confidence_corrected`).
+    A learner that holds a belief also has a `family`.
+    """
+
+    name: ClassVar[str] = ""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    takes: ClassVar[tuple[str, ...]] = ()
+    free: ClassVar[tuple[str, ...]] = ()
+    own_defaults: ClassVar[tuple[str, ...]] = ()
+    old_names: ClassVar[Mapping[str, str]] = {}
+    reference: Belief | None = None
 
     @property
     def samples(self) -> Any:
@@ -43,17 +85,110 @@ class Learner(Protocol):
         """The state after a sample."""
 
     def estimate(self, state: State) -> Any:
-        """What the learner would answer if asked now."""
+        """The present estimate."""
+
+    def masked_step(self, state: State, x: Any, seen: Array) -> tuple[State, Info]:
+        """The state after a sample, or the same state where the sample was not seen."""
+        filled = jax.tree.map(lambda d, leaf: jnp.where(seen, leaf, d.stand_in).astype(leaf.dtype), self.samples, x)
+        new, info = self.step(state, filled)
+        chosen = jax.tree.map(lambda new, old: jnp.where(seen, new, old), new, state)
+        masked = jax.tree.map(lambda number: jnp.where(seen, number, jnp.nan), info)
+        return chosen, masked._replace(learning_rate=jnp.where(seen, info.learning_rate, 0.0))
+
+    def local(self, state: State, x: Any) -> "tuple[Learner, State, Any]":
+        """The learner, its state and the sample, as far as they concern each other: those of the sample's context."""
+        return self, state, x
+
+    def belief(self, state: State) -> Belief | None:
+        """The belief that the learner holds; None if it does not hold exactly one."""
+        return None
+
+    def uncertainty(self, state: State) -> Array | None:
+        """The standard deviation of what is believed; None for learners that estimate without a belief."""
+        belief = self.belief(state)
+        return None if belief is None else belief.std
+
+    def last_change(self, state: State) -> LastChange | None:
+        """When the world changed last; None for learners that keep no hypotheses about it."""
+        return None
+
+    def with_estimate(self, state: State, value: Any) -> State:
+        """The state of the same learner with this estimate, as certain as before."""
+        raise cannot_continue(type(self).__name__)
+
+    def simulate(self, rng: Generator, steps: int) -> Any:
+        """A series of samples from the learner's own model of the world, in which nothing changes."""
+        raise cannot_simulate(type(self).__name__)
 
 
+class NumberLearner(Learner, Protocol):
+    """A learner that follows numbers, and whose estimate is the `mean` of its state."""
+
+    takes: ClassVar[tuple[str, ...]] = (OutcomeKind.CONTINUOUS,)
+    samples: ClassVar[Domain] = Domain()
+
+    def estimate(self, state: State) -> Array:
+        return state.mean
+
+    def with_estimate(self, state: State, value: Any) -> State:
+        return state._replace(mean=value)
+
+
+class FamilyLearner(Learner, Protocol):
+    """A learner that runs on any family of beliefs. Its state is a belief, unless it says otherwise."""
+
+    family: Family
+    prior: Belief | None
+    takes: ClassVar[tuple[str, ...]] = tuple(OutcomeKind)
+
+    @property
+    def samples(self) -> Any:
+        return self.family.samples
+
+    @property
+    def first_belief(self) -> Belief:
+        """The belief before the first sample: the prior, or the family's own when it was left out."""
+        return self.family.prior() if self.prior is None else self.prior
+
+    def init(self) -> State:
+        return self.first_belief
+
+    def estimate(self, state: State) -> Array:
+        return state.mean
+
+    def belief(self, state: State) -> Belief | None:
+        return state
+
+    def with_belief(self, state: State, belief: Belief) -> State:
+        """The state with another belief in it."""
+        return belief
+
+    def with_estimate(self, state: State, value: Any) -> State:
+        belief = self.belief(state)
+        if belief is None:
+            return Learner.with_estimate(self, state, value)
+        return self.with_belief(state, self.family.with_mean(belief, value))
+
+    def simulate(self, rng: Generator, steps: int) -> Any:
+        return self.family.sample_outcome(self.family.sample(self.first_belief, rng), rng, steps)
+
+
+def check(learner: Any) -> None:
+    """Refuse what is not a learner, and a learner any of whose parameters lies outside its domain."""
+    if Learner not in type(learner).__mro__:
+        raise ValueError(f"{learner!r} is no learner; give one that is derived from astonish.learner.Learner")
+    check_parameters(learner)
+
+
+@renamed_fields(rate="learning_rate", change="change_probability")
 class Trace(NamedTuple):
-    """A learner's way through a series: its estimate and `Info` after each sample, and the last state."""
+    """What a learner did in a series: its estimate and `Info` after each sample, and the last state."""
 
     estimate: Any
     surprise: Array
-    rate: Array
+    learning_rate: Array
     state: State
-    change: Array | None = None
+    change_probability: Array | None = None
 
 
 def scan(
@@ -63,82 +198,28 @@ def scan(
     observed: Number | None = None,
     read: Callable[[State], Any] | None = None,
 ) -> Trace:
-    """Run a learner over a series: the one loop for all of them, to be jitted, vmapped and differentiated at will.
+    """Run a learner over a series: one loop for all learners, which can be jitted, vmapped and differentiated.
 
     xs: samples along the first axis (of every part, where samples have several parts).
     state: where to go on from; the learner's own start when left out.
-    observed: False where a sample is missing; it then changes nothing and has surprise NaN and rate 0.
-    read: what to note of the state after each sample, in place of the learner's estimate.
+    observed: False where a sample is missing; it then changes nothing and has surprise NaN and learning rate 0.
+    read: what to record of the state after each sample, in place of the learner's estimate.
     """
-    note = learner.estimate if read is None else read
 
-    def through(state: State, at: tuple[Any, Any]) -> tuple[State, tuple[Any, Info]]:
+    def step(state: State, at: tuple[Any, Any]) -> tuple[State, tuple[Any, Info]]:
         new, info = advance(learner, state, *at)
-        return new, (note(new), info)
+        return new, ((read or learner.estimate)(new), info)
 
     start = learner.init() if state is None else state
-    last, (estimate, info) = jax.lax.scan(through, start, (xs, observed))
-    return Trace(estimate, info.surprise, info.rate, last, info.change)
-
-
-class PerContextState(NamedTuple):
-    """One state per context, and the context seen last."""
-
-    table: State
-    context: Array
-
-
-@config
-class PerContext:
-    """A copy of the learner for every context: samples are pairs (context, x), and only that context's copy learns.
-
-    `PerContext(Smile(Dirichlet(15)), 16)` is the paper's Algorithm 2. The estimate is that of the context seen last;
-    `estimates` gives all of them.
-    """
-
-    learner: Learner
-    contexts: int = field(metadata={"static": True, "domain": Domain(1, whole=True)})
-
-    @property
-    def samples(self) -> tuple[Domain, Any]:
-        return Domain(0, self.contexts - 1, whole=True), self.learner.samples
-
-    def init(self) -> PerContextState:
-        one = self.learner.init()
-        table = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.contexts, *jnp.shape(leaf))), one)
-        return PerContextState(table, jnp.zeros((), jnp.int32))
-
-    def step(self, state: PerContextState, x: tuple[Number, Any]) -> tuple[PerContextState, Info]:
-        return self.step_if(state, x, None)
-
-    def step_if(
-        self, state: PerContextState, x: tuple[Number, Any], seen: Array | None
-    ) -> tuple[PerContextState, Info]:
-        """A step, or none where the sample is missing; either way only one row of the table is touched."""
-        context = jnp.asarray(x[0]).astype(jnp.int32)
-        row, info = advance(self.learner, self._row(state.table, context), x[1], seen)
-        table = jax.tree.map(lambda leaf, new: leaf.at[context].set(new), state.table, row)
-        return PerContextState(table, context if seen is None else jnp.where(seen, context, state.context)), info
-
-    def estimate(self, state: PerContextState) -> Any:
-        return self.learner.estimate(self._row(state.table, state.context))
-
-    def estimates(self, state: PerContextState) -> Any:
-        """The estimates of all contexts."""
-        return jax.vmap(self.learner.estimate)(state.table)
-
-    def _row(self, table: State, context: Array) -> State:
-        return jax.tree.map(lambda leaf: leaf[context], table)
+    last, (estimate, info) = jax.lax.scan(step, start, (xs, observed))
+    return Trace(estimate, info.surprise, info.learning_rate, last, info.change_probability)
 
 
 def advance(learner: Learner, state: State, x: Any, seen: Array | None = None) -> tuple[State, Info]:
     """One step of any learner; none where the sample was not seen."""
-    if isinstance(learner, PerContext):  # choosing between whole tables would cost as much as there are contexts
-        return learner.step_if(state, x, seen)
-    if seen is None:
-        return learner.step(state, x)
-    filled = jax.tree.map(lambda d, leaf: jnp.where(seen, leaf, d.inside).astype(leaf.dtype), learner.samples, x)
-    new, info = learner.step(state, filled)
-    chosen = jax.tree.map(lambda new, old: jnp.where(seen, new, old), new, state)
-    told = jax.tree.map(lambda number: jnp.where(seen, number, jnp.nan), info)
-    return chosen, told._replace(rate=jnp.where(seen, info.rate, 0.0))
+    return learner.step(state, x) if seen is None else learner.masked_step(state, x, seen)
+
+
+def repeated(state: State, times: int) -> State:
+    """The same state, stacked so many times."""
+    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (times, *jnp.shape(leaf))), state)

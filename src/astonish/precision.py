@@ -1,7 +1,7 @@
 """How do we compute in double precision without changing JAX's settings for the rest of the program?
 
-The maths takes whatever precision it is given. Numbers that people write are kept as NumPy's float64, and the doors
-(`run`, `Stream`) compute inside `double()`.
+The maths takes whatever precision it is given. Numbers that people write are kept as NumPy's float64, and whatever runs
+a learner (`run`, `Stream`, `Bank`) computes inside `double()`.
 """
 
 from contextlib import AbstractContextManager
@@ -43,12 +43,8 @@ def namespace(*values: Any) -> Any:
 
 def as_double(tree: Any) -> Any:
     """The same tree with its floating-point leaves as NumPy's float64."""
-
-    def convert(leaf: Any) -> Any:
-        leaf = np.asarray(leaf)
-        return leaf.astype(np.float64) if leaf.dtype.kind == "f" else leaf
-
-    return jax.tree.map(convert, tree)
+    arrays = jax.tree.map(np.asarray, tree)
+    return jax.tree.map(lambda leaf: leaf.astype(np.float64) if leaf.dtype.kind == "f" else leaf, arrays)
 
 
 def limits(value: Any) -> Any:

@@ -6,11 +6,8 @@ from typing import Any
 
 import jax
 import numpy as np
-from numpy.typing import NDArray
 
-from astonish.domain import Domain, Numbers, as_numbers
-
-Mask = NDArray[np.bool_]
+from astonish.domain import Domain, Mask, Numbers, as_numbers
 
 
 def read_series(samples: Any, xs: Any) -> tuple[Any, Mask]:
@@ -36,8 +33,7 @@ def read_series(samples: Any, xs: Any) -> tuple[Any, Mask]:
 
 def read_one(samples: Any, x: Any) -> Any:
     """One sample, checked; None where it is missing."""
-    plain = _plain(samples, x)
-    if plain is not None:
+    if (plain := _plain(samples, x)) is not None:
         return plain
     series, observed = read_series(samples, [x])
     return jax.tree.map(lambda column: column[0], series) if observed[0] else None
@@ -46,7 +42,7 @@ def read_one(samples: Any, x: Any) -> Any:
 def _plain(samples: Any, x: Any) -> Any:
     """A sample of ordinary Python numbers that are all allowed; None for anything that needs a closer look."""
     if isinstance(samples, Domain):
-        if not isinstance(x, (int, float, np.integer, np.floating)) or not samples.takes(float(x)):
+        if not isinstance(x, (int, float, np.integer, np.floating)) or samples.shape or not samples.allows(float(x)):
             return None
         return int(x) if samples.is_index else float(x)
     if type(x) is not tuple or len(x) != len(samples):
@@ -66,13 +62,11 @@ def _columns(samples: Any, xs: Any) -> list[Numbers]:
 
 
 def _transposed(parts: int, xs: Any) -> list[list[Any]]:
-    rows = list(np.asarray(xs) if hasattr(xs, "columns") else xs)
-    odd = next(
-        (row for row in rows if row is not None and (not isinstance(row, Collection) or len(row) != parts)), None
-    )
+    rows = [[None] * parts if row is None else row for row in (np.asarray(xs) if hasattr(xs, "columns") else xs)]
+    odd = next((row for row in rows if not isinstance(row, Collection) or len(row) != parts), None)
     if odd is not None:
         raise ValueError(f"a sample is {odd!r}; these samples have {parts} parts, so give (part, part, ...) for each")
-    return [[None if row is None else row[part] for row in rows] for part in range(parts)]
+    return [[row[part] for row in rows] for part in range(parts)]
 
 
 def _series(xs: Any) -> Any:
@@ -97,5 +91,5 @@ def _checked(domain: Domain, column: Numbers, observed: Mask) -> Any:
         at = int(np.argmax(~good & observed))
         value = column[at].flat[np.argmax(~domain.holds(column[at]))]
         raise ValueError(f"sample {at} (counted from 0) is {value:g}, which is not allowed; give {domain}")
-    filled = np.where(observed.reshape(-1, *[1] * len(domain.shape)), column, domain.inside)
+    filled = np.where(observed.reshape(-1, *[1] * len(domain.shape)), column, domain.stand_in)
     return filled.astype(np.int32) if domain.is_index else filled

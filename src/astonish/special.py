@@ -90,28 +90,13 @@ def log(x: Number) -> Array:
     exponent = (bits - jax.lax.bitcast_convert_type(jnp.asarray(0.5**0.5, x.dtype), integer)) >> mantissa_bits
     t = jax.lax.bitcast_convert_type(bits - (exponent << mantissa_bits), x.dtype) - 1
     top, bottom = _horner(_LOG_TOP, t) * t, _horner(_LOG_BOTTOM, t)
-    return (top + exponent.astype(x.dtype) * math.log(2) * bottom) / bottom  # a quotient is computed once, a sum anew
+    return (top + exponent.astype(x.dtype) * math.log(2) * bottom) / bottom  # a quotient is computed once, a sum again
 
 
-@log_gamma.defjvp
-def _(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
-    return log_gamma(*primals), digamma(*primals) * tangents[0]
-
-
-@digamma.defjvp
-def _(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
-    return digamma(*primals), trigamma(*primals) * tangents[0]
-
-
-@log.defjvp
-def _(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
-    return log(*primals), reciprocal(*primals) * tangents[0]
-
-
-@reciprocal.defjvp
-def _(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
-    r = reciprocal(*primals)
-    return r, -(r * tangents[0]) * r
+log_gamma.defjvps(lambda tangent, _, x: digamma(x) * tangent)
+digamma.defjvps(lambda tangent, _, x: trigamma(x) * tangent)
+log.defjvps(lambda tangent, _, x: reciprocal(x) * tangent)
+reciprocal.defjvps(lambda tangent, r, _: -(r * tangent) * r)
 
 
 def _shifted(x: Number) -> tuple[Array, Array, Array]:

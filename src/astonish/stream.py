@@ -11,28 +11,31 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.domain import check_parameters
-from astonish.learner import Learner, State, advance
-from astonish.memory import load_state, save_state
+from astonish.deprecated import renamed_fields
+from astonish.io.state import load_state, save_state
+from astonish.learner import Learner, State, advance, check
 from astonish.packing import Packing
 from astonish.precision import as_double, double
 from astonish.samples import read_one
 
+__all__ = ["Step", "Stream"]
 
+
+@renamed_fields(rate="learning_rate", change="change_probability")
 class Step(NamedTuple):
-    """What a stream answers to a sample: plain numbers (an estimate of several numbers is a NumPy array).
+    """What `Stream.update` returns: plain numbers (an estimate of several numbers is a NumPy array).
 
-    change: the probability of a change just before the sample; NaN if the learner does not ask.
+    change_probability: of a change just before the sample; NaN if the learner does not estimate it.
     """
 
     estimate: Any
     surprise: float
-    rate: float
-    change: float = math.nan
+    learning_rate: float
+    change_probability: float = math.nan
 
 
 class Stream:
-    """A learner with a memory: feed it samples as they come.
+    """A learner and its state: feed it samples as they come.
 
     >>> from astonish import Gaussian, Smile
     >>> stream = Stream(Smile(Gaussian(noise=1.0)))
@@ -43,7 +46,7 @@ class Stream:
     """
 
     def __init__(self, learner: Learner, state: State | None = None) -> None:
-        check_parameters(learner)
+        check(learner)
         self.learner = learner
         self._samples = learner.samples
         with double():
@@ -70,20 +73,20 @@ class Stream:
 
     @property
     def estimate(self) -> Any:
-        """What the learner would answer if asked now."""
-        return self._answer().estimate
+        """The present estimate."""
+        return self._last_step().estimate
 
     def update(self, x: Any) -> Step:
         """Learn from one sample. One that is missing (None, NaN) changes nothing; one that is not allowed neither."""
         sample = read_one(self._samples, x)
         if sample is None:
-            return self._answer()._replace(surprise=math.nan, rate=0.0, change=math.nan)
+            return self._last_step()._replace(surprise=math.nan, learning_rate=0.0, change_probability=math.nan)
         with double():
             self._small, self._large = self._step(self._learner, self._small, self._large, sample)
-        return self._answer()
+        return self._last_step()
 
-    def _answer(self) -> Step:
-        """What the last step said, from behind the state in its vector."""
+    def _last_step(self) -> Step:
+        """What the last step gave: it follows the state in its vector."""
         numbers, at = np.asarray(self._small), self._packing.size
         estimate = numbers[at + 3 :].reshape(self._shape) if self._shape else numbers.item(at + 3)
         return Step(estimate, numbers.item(at), numbers.item(at + 1), numbers.item(at + 2))
@@ -100,15 +103,15 @@ class Stream:
 
 @cache
 def _stepper(packing: Packing) -> Callable[..., tuple[Array, list[Array]]]:
-    """A compiled step for all streams whose states are packed alike."""
+    """A compiled step for all streams whose states are packed in the same way."""
 
     @jax.jit(donate_argnums=2)
     def step(learner: Learner, small: Array, large: list[Array], x: Any) -> tuple[Array, list[Array]]:
-        """The new state, packed, with surprise, rate, change and estimate behind it in the same vector."""
+        """The new state, packed, followed by surprise, learning rate, change probability and estimate."""
         new, info = advance(learner, packing.unpack(small, large), x)
         small, large = packing.pack(new)
-        change = jnp.nan if info.change is None else info.change
-        answers = (info.surprise, info.rate, change, learner.estimate(new))
-        return jnp.concatenate([small, *(jnp.ravel(answer).astype(small.dtype) for answer in answers)]), large
+        change = jnp.nan if info.change_probability is None else info.change_probability
+        outputs = (info.surprise, info.learning_rate, change, learner.estimate(new))
+        return jnp.concatenate([small, *(jnp.ravel(output).astype(small.dtype) for output in outputs)]), large
 
     return step

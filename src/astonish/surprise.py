@@ -54,10 +54,8 @@ def state_prediction_error(
 ) -> Array:
     """1 - p(x) (Gläscher et al. 2010): how far from certain the outcome was. For outcomes that have probabilities."""
     if not predicts_probabilities(family):
-        raise ValueError(
-            f"{type(family).__name__}'s samples have densities, which may exceed 1, so that 1 - p means nothing; "
-            "use shannon or absolute_error"
-        )
+        problem = f"{type(family).__name__}'s samples have densities, which may exceed 1, so that 1 - p means nothing"
+        raise ValueError(f"{problem}; use shannon or absolute_error")
     return -jnp.expm1(-jnp.maximum(shannon(family, belief, x, hazard, prior), 0.0))
 
 
@@ -104,10 +102,8 @@ def postdictive(family: Family, belief: Belief, x: Any) -> Array:
     """
     gap = family.predictive_divergence(belief, expfam.bayes(family, belief, x), x)
     if gap is None:
-        raise ValueError(
-            f"{type(family).__name__} cannot go through all samples to compare predictions of them; give it a domain "
-            "of whole numbers with two ends, or use bayesian"
-        )
+        problem = f"{type(family).__name__} cannot go through all samples to compare predictions of them"
+        raise ValueError(f"{problem}; give it a domain of whole numbers with two ends, or use bayesian")
     return gap
 
 
@@ -131,21 +127,15 @@ def predicts_probabilities(family: Family) -> bool:
 
 def _error(family: Family, belief: Belief, x: Any, hazard: Number | None, prior: Belief | None) -> Array:
     """The sample minus the expected one, under the belief or under its mixture with the prior."""
-    stay = _off(family, belief, x)
+    stay = family.error(belief, x)
+    if stay is None:
+        problem = f"{type(family).__name__} does not say which number to expect, so there is no error"
+        raise ValueError(f"{problem}; use shannon, or state_prediction_error for outcomes that are names")
     if hazard is None:
-        return stay
-    change, hazard = _off(family, _given_or_own(family, prior), x), jnp.asarray(hazard)
+        return jnp.asarray(stay)
+    change: Any = family.error(_given_or_own(family, prior), x)
+    hazard = jnp.asarray(hazard)
     return jnp.where(hazard < 1, (1 - hazard) * stay, 0.0) + jnp.where(hazard > 0, hazard * change, 0.0)
-
-
-def _off(family: Family, belief: Belief, x: Any) -> Array:
-    error = family.error(belief, x)
-    if error is None:
-        raise ValueError(
-            f"{type(family).__name__} does not say which number to expect, so there is no error; use shannon, or "
-            "state_prediction_error for outcomes that are names"
-        )
-    return jnp.asarray(error)
 
 
 def _given_or_own(family: Family, prior: Belief | None) -> Belief:

@@ -1,4 +1,5 @@
 """How do millions of keyed streams learn from one learner?"""
 
-from astonish.bank.bank import Bank as Bank
-from astonish.bank.bank import Steps as Steps
+from astonish.bank.bank import Bank, Steps
+
+__all__ = ["Bank", "Steps"]

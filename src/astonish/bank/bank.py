@@ -4,45 +4,47 @@ import io
 import os
 from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import jax
 import numpy as np
 
-from astonish.archive import Source, read, write
-from astonish.bank.keys import UNKNOWN, Keys, Slots, keys_like
+from astonish.bank.keys import UNKNOWN, Slots, keys_like
+from astonish.bank.schedule import TILES, Block, Schedule
 from astonish.bank.states import States
-from astonish.bank.turns import TILES, Block, Turns
-from astonish.domain import Domain, Numbers, check_parameters
-from astonish.files import whole
-from astonish.learner import Learner, State, Trace
-from astonish.memory import matching, named_leaves
-from astonish.samples import Mask, read_series
+from astonish.deprecated import renamed_arguments, renamed_fields
+from astonish.domain import Domain, Mask, Numbers
+from astonish.io.archive import Source, read, write
+from astonish.io.files import atomic_write
+from astonish.io.state import matching, named_leaves
+from astonish.learner import Learner, State, Trace, check
+from astonish.samples import read_series
 
 if TYPE_CHECKING:
-    from astonish.bank.tables import Names
+    from astonish.bank.tables import ColumnNames
 
 _CAPACITY = Domain(1, 2**31 - 1, whole=True)
 _PART = TILES[-1]  # samples whose keys are found before any of them is learned from
 
 
+@renamed_fields(rate="learning_rate", change="change_probability")
 class Steps(NamedTuple):
-    """What a bank answers to a batch, one row per sample, in the order in which they were given.
+    """What `Bank.update` returns: a row per sample, in the order in which they were given.
 
-    change: the probability of a change just before the sample; None if the learner does not ask.
+    change_probability: of a change just before the sample; None if the learner does not estimate it.
     """
 
     estimate: Numbers
     surprise: Numbers
-    rate: Numbers
-    change: Numbers | None = None
+    learning_rate: Numbers
+    change_probability: Numbers | None = None
 
 
 class Bank:
-    """One learner with a memory for every key, such as a user, a sensor or a participant.
+    """One learner with a state for every key, such as a user, a sensor or a participant.
 
-    capacity: how many keys there is room for. forgets: whether keys that were silent for longest make room for new ones
-    once it is full; else new keys are then refused.
+    capacity: how many keys there is room for. evict: whether the least recently used keys make room for new ones once
+    it is full; else new keys are then refused.
 
     >>> from astonish import Gaussian, Smile
     >>> bank = Bank(Smile(Gaussian(noise=1.0)), capacity=1000)
@@ -51,14 +53,15 @@ class Bank:
     (2, [0.01, 24.5, 0.02])
     """
 
-    def __init__(self, learner: Learner, capacity: int, forgets: bool = False) -> None:
-        check_parameters(learner)
-        self.learner, self.forgets = learner, forgets
+    @renamed_arguments(forgets="evict")
+    def __init__(self, learner: Learner, capacity: int, evict: bool = False) -> None:
+        check(learner)
+        self.learner, self.evict = learner, evict
         self.capacity = int(_CAPACITY.check("capacity", capacity))
         self._states = States(learner, self.capacity)
-        self._turns = Turns(self.capacity, self._states.size)
-        self._keys: Keys | None = None
-        self._last = np.zeros(self.capacity if forgets else 0, np.int64)  # when each key was last heard of
+        self._schedule = Schedule(self.capacity, self._states.size)
+        self._keys: Any = None
+        self._last = np.zeros(self.capacity if evict else 0, np.int64)  # when each key last had a sample
         self._seen, self._used = 0, 0
 
     def __repr__(self) -> str:
@@ -77,7 +80,7 @@ class Bank:
     def nbytes(self) -> int:
         """How much memory keys and states take, used or not; keys that are not whole numbers come on top."""
         keys = 0 if self._keys is None else self._keys.nbytes
-        return keys + self._last.nbytes + self._turns.nbytes + self._states.nbytes
+        return keys + self._last.nbytes + self._schedule.nbytes + self._states.nbytes
 
     def update(self, keys: Any, xs: Any) -> Steps:
         """Learn from a batch: a key and a sample in each row. Samples of one key are learned from in their order.
@@ -87,14 +90,17 @@ class Bank:
         """
         samples, observed = read_series(self.learner.samples, xs)
         seen = None if observed.all() else observed
-        found: Steps | None = None
+        found: Any = None
         for block, steps in self._learned(self._placed(keys, len(observed)), samples, seen, len(observed)):
-            found = _like(steps, len(observed)) if found is None else found
-            _put(found, block, steps)
-        return cast(Steps, found)
+            if found is None:
+                found = jax.tree.map(lambda part: np.empty((len(observed), *part.shape[2:])), steps)
+            real: Any = np.s_[:, 0] if block.at.shape[1] == 1 else block.at >= 0  # the rest fills the block up
+            for out, part in zip(jax.tree.leaves(found), jax.tree.leaves(steps), strict=True):
+                out[block.at[real]] = part[: len(block.at)][real]
+        return found
 
     def estimate(self, keys: Any) -> Numbers:
-        """What the learner would answer for each of these keys if asked now; if it does not know it, at its start."""
+        """The present estimate for each of these keys; for unknown keys, the learner's estimate at its start."""
         slots = self._find(keys)
         known = slots != UNKNOWN
         start = self._states.start_estimate
@@ -114,8 +120,8 @@ class Bank:
         """All keys, as an array, in the order in which their slots were given to them."""
         return np.array([]) if self._keys is None else self._keys.at(np.arange(len(self)))
 
-    def update_table(self, table: Any, key: str, sample: "Names") -> Any:
-        """Learn from the rows of a table (pandas, Arrow or Polars), and answer with the same table and more columns.
+    def update_table(self, table: Any, key: str, sample: "ColumnNames") -> Any:
+        """Learn from the rows of a table (pandas, Arrow or Polars), and return the same table with more columns.
 
         key, sample: names of columns; for samples of several parts as many, and a list of them for a part of several
         numbers, such as `[["x1", "x2"], "y"]` for a regression.
@@ -132,11 +138,11 @@ class Bank:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all keys and states to one file; `Bank.load` goes on exactly where this left off."""
-        with whole(path) as file:
+        with atomic_write(path) as file:
             self._write(file)
 
-    def packed(self) -> bytes:
-        """The same, as bytes."""
+    def to_bytes(self) -> bytes:
+        """What `save` would write, as bytes."""
         file = io.BytesIO()
         self._write(file)
         return file.getvalue()
@@ -147,39 +153,38 @@ class Bank:
             odd = next(key for key in keys.tolist() if not isinstance(key, str))
             raise ValueError(f"key {odd!r} cannot be kept in a file; give whole numbers or strings as keys")
         used = slice(len(self))
-        last = self._last[used] if self.forgets else np.arange(len(self))  # as they came
+        last = self._last[used] if self.evict else np.arange(len(self))  # as they came
         leaves = named_leaves(self._states.at(used))
         write(file, "bank", {"keys": keys, "last": last, **leaves}, {"capacity": self.capacity})
 
     @classmethod
-    def load(cls, source: Source, learner: Learner, capacity: int | None = None, forgets: bool = False) -> "Bank":
+    @renamed_arguments(forgets="evict")
+    def load(cls, source: Source, learner: Learner, capacity: int | None = None, evict: bool = False) -> "Bank":
         """A bank that goes on from a saved one. capacity: as before when left out.
 
-        Who was silent for longest is known of a bank that forgets; else it is who came first.
+        Which key was used least recently is known of a bank that evicts; else it is the one that came first.
         """
         saved, about = read(source, "bank")
         try:
             keys, last, before = saved.pop("keys"), saved.pop("last"), about["capacity"]
         except (KeyError, TypeError) as missing:
             raise ValueError(f"the saved bank has no {missing}; give a file written by save") from None
-        bank = cls(learner, before if capacity is None else capacity, forgets)
+        bank = cls(learner, before if capacity is None else capacity, evict)
         if len(keys) > bank.capacity:
-            raise ValueError(
-                f"{len(keys)} keys were saved and there is room for {bank.capacity}; give a larger capacity"
-            )
+            raise ValueError(f"{len(keys)} keys were saved and there is room for {bank.capacity}; give more capacity")
         if len(keys):
             bank._states.put(slice(len(keys)), matching(source, saved, bank._states.start, len(keys)))
             bank._keys = keys_like(keys, bank.capacity)
             bank._keys.enter(bank._keys.read(keys), np.arange(len(keys)))
             bank._used, bank._seen = len(keys), int(last.max()) + 1
-            if forgets:
+            if evict:
                 bank._last[: len(keys)] = last
         return bank
 
     def _find(self, keys: Any) -> Slots:
         if self._keys is None:
             return np.full(len(keys), UNKNOWN, np.int64)
-        return self._keys.find(self._keys.read(keys))
+        return np.asarray(self._keys.find(self._keys.read(keys)))
 
     def _placed(self, keys: Any, samples: int) -> Iterator[Slots]:
         """The slots of the samples' keys, part after part; new keys are given one."""
@@ -196,41 +201,33 @@ class Bank:
                 slots = memory.find(part)
             parts.append(slots)
             yield slots
-        if self.forgets:
+        if self.evict:
             self._last[np.concatenate(parts)] = np.arange(self._seen, self._seen + samples)  # of equals, the last stays
         self._seen += samples
 
-    def _enter(self, memory: Keys, read: Any) -> None:
-        """Give room to those of a batch's keys that are new."""
-        slots = memory.find(read)
-        new = np.flatnonzero(slots == UNKNOWN)
-        fresh = memory.unique([read[i] for i in new] if isinstance(read, list) else read[new])
-        memory.enter(fresh, self._room(memory, slots[slots != UNKNOWN], len(fresh)))
-        self._keys = memory
-
-    def _room(self, memory: Keys, busy: Slots, wanted: int) -> Slots:
-        """Slots for new keys, at their start: unused ones, and those of the keys that were silent for longest."""
-        short = max(wanted - (self.capacity - self._used), 0)
-        if short and not self.forgets:
-            raise ValueError(
-                f"the bank has room for {self.capacity} keys and knows {self._used}, {wanted} more have come; give a "
-                "larger capacity, or forgets=True"
-            )
-        fresh = np.arange(self._used, self._used + wanted - short)
+    def _enter(self, memory: Any, read: Any) -> None:
+        """Give slots to those of a batch's keys that are new: unused ones, and those of keys least recently used."""
+        known = memory.find(read)
+        new = np.flatnonzero(known == UNKNOWN)
+        keys = memory.unique([read[i] for i in new] if isinstance(read, list) else read[new])
+        short = max(len(keys) - (self.capacity - self._used), 0)
+        if short and not self.evict:
+            full = f"the bank has room for {self.capacity} keys and knows {self._used}"
+            raise ValueError(f"{full}, {len(keys)} more have come; give a larger capacity, or evict=True")
+        slots = np.arange(self._used, self._used + len(keys) - short)
         if short:
             age = self._last[: self._used].copy()
-            age[busy] = np.iinfo(np.int64).max
+            age[known[known != UNKNOWN]] = np.iinfo(np.int64).max
             if short > np.count_nonzero(age < np.iinfo(np.int64).max):
-                raise ValueError(
-                    f"one batch has more keys than the {self.capacity} there is room for; give a larger capacity or "
-                    "smaller batches"
-                )
-            silent = np.argpartition(age, short - 1)[:short]
-            memory.leave(silent)
-            fresh = np.concatenate([fresh, silent])
-        self._used += wanted - short
-        self._states.put(fresh, self._states.start)
-        return fresh
+                advice = "give a larger capacity or smaller batches"
+                raise ValueError(f"one batch has more keys than the {self.capacity} there is room for; {advice}")
+            oldest = np.argpartition(age, short - 1)[:short]
+            memory.leave(oldest)
+            slots = np.concatenate([slots, oldest])
+        self._used += len(keys) - short
+        self._states.put(slots, self._states.start)
+        memory.enter(keys, slots)
+        self._keys = memory
 
     def _learned(
         self, placed: Iterable[Slots], samples: Any, seen: Mask | None, length: int
@@ -241,24 +238,12 @@ class Bank:
         found, and what those before gave is put away. Nor is any state changed before all keys have found room.
         """
         begun: list[tuple[Block, Trace]] = []
-        self._states.rest()
-        rounds = groupby(self._turns.of(placed, length), key=lambda block: block.turn)
+        self._states.reset()
+        rounds = groupby(self._schedule.of(placed, length), key=lambda block: block.turn)
         for blocks in chain((blocks for _, blocks in rounds), [[]]):
             for block, trace in begun:
                 self._states.end(block, trace)
             ended, begun = begun, [(block, self._states.begin(block, samples, seen)) for block in blocks]
             for block, trace in ended:
-                parts: Any = (trace.estimate, trace.surprise, trace.rate, trace.change)
+                parts: Any = (trace.estimate, trace.surprise, trace.learning_rate, trace.change_probability)
                 yield block, Steps(*jax.tree.map(np.asarray, parts))
-
-
-def _like(steps: Steps, samples: int) -> Steps:
-    """Room for what so many samples give."""
-    return jax.tree.map(lambda part: np.empty((samples, *part.shape[2:])), steps)
-
-
-def _put(found: Steps, block: Block, steps: Steps) -> None:
-    """What a block gave, to where its samples came from."""
-    there: Any = np.s_[:, 0] if block.at.shape[1] == 1 else block.at >= 0
-    for out, part in zip(jax.tree.leaves(found), jax.tree.leaves(steps), strict=True):
-        out[block.at[there]] = part[: len(block.at)][there]

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Collection, Hashable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,34 +13,8 @@ _FREE, _LEFT = UNKNOWN, -2  # places of the table: never taken, and given up
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio
 
 
-class Keys(Protocol):
-    """Keys of one sort, and their slots."""
-
-    @property
-    def nbytes(self) -> int:
-        """How much memory that takes."""
-
-    def read(self, keys: Any) -> Any:
-        """Keys as people give them, checked."""
-
-    def find(self, keys: Any) -> Slots:
-        """The slot of each key, `UNKNOWN` where there is none."""
-
-    def unique(self, keys: Any) -> Any:
-        """Each key once, in the order of their first coming."""
-
-    def enter(self, keys: Any, slots: Slots) -> None:
-        """Remember new keys, each once."""
-
-    def leave(self, slots: Slots) -> None:
-        """Forget the keys in these slots."""
-
-    def at(self, slots: Slots) -> Any:
-        """The keys in these slots, as an array."""
-
-
 class WholeNumbers:
-    """Keys that are whole numbers: an open table that is searched for all of them at once."""
+    """Keys that are whole numbers: a hash table with open addressing, which is searched for all of them at once."""
 
     def __init__(self, capacity: int) -> None:
         self._keys = np.zeros(capacity, np.int64)
@@ -52,9 +26,11 @@ class WholeNumbers:
 
     @property
     def nbytes(self) -> int:
+        """How much memory keys and slots take."""
         return self._keys.nbytes + self._table.nbytes
 
     def read(self, keys: Any) -> NDArray[np.int64]:
+        """Keys as people give them, checked."""
         array = np.asarray(keys)
         array = array if array.size else array.astype(np.int64)
         if array.dtype.kind not in "iu" or array.ndim != 1:
@@ -65,6 +41,7 @@ class WholeNumbers:
         return array.astype(np.int64, copy=False)
 
     def find(self, keys: NDArray[np.int64]) -> Slots:
+        """The slot of each key, `UNKNOWN` where there is none."""
         place = self._places(keys)
         found = self._table.take(place, mode="clip").astype(np.int64)  # a little faster where nothing needs it
         left, step = self._astray(found, keys), 1
@@ -80,10 +57,12 @@ class WholeNumbers:
         return np.flatnonzero(others & (slots != _FREE))
 
     def unique(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Each key once, in the order in which they first occur."""
         values, first = np.unique(keys, return_index=True)
         return values[np.argsort(first)]
 
     def enter(self, keys: NDArray[np.int64], slots: Slots) -> None:
+        """Remember new keys, each once."""
         self._keys[slots] = keys
         if self._taken + len(keys) > 0.75 * len(self._table):  # much of it by keys that have left
             stay = self._table[self._table >= 0].astype(np.int64)
@@ -92,6 +71,7 @@ class WholeNumbers:
         self._take(slots)
 
     def leave(self, slots: Slots) -> None:
+        """Forget the keys in these slots."""
         place, step = self._places(self._keys[slots]), 1
         while len(slots):
             here = self._table[place] == slots
@@ -108,6 +88,7 @@ class WholeNumbers:
             place, slots, step = self._on(place[lost], step), slots[lost], step + 1
 
     def at(self, slots: Slots) -> NDArray[np.int64]:
+        """The keys in these slots."""
         return self._keys[slots]
 
     def _places(self, keys: NDArray[np.int64]) -> Slots:
@@ -119,7 +100,7 @@ class WholeNumbers:
 
 
 class Names:
-    """Keys of any other sort, such as strings: a dictionary."""
+    """Keys of any other sort, such as strings: a dictionary with the methods of `WholeNumbers`."""
 
     def __init__(self, capacity: int) -> None:
         self._slots: dict[Hashable, int] = {}
@@ -157,7 +138,7 @@ class Names:
         return keys.astype(str) if all(isinstance(key, str) for key in keys) else keys
 
 
-def keys_like(keys: Any, capacity: int) -> Keys:
+def keys_like(keys: Any, capacity: int) -> Any:
     """An empty memory for keys of the sort of these."""
     array = np.asarray(keys)
     return (WholeNumbers if array.dtype.kind in "iu" and array.ndim == 1 else Names)(capacity)

@@ -11,13 +11,12 @@ import numpy as np
 from jax import Array
 
 from astonish.bank.keys import Slots
-from astonish.bank.turns import Block
-from astonish.domain import Numbers
+from astonish.bank.schedule import Block
+from astonish.domain import Mask, Numbers
 from astonish.learner import Learner, State, Trace, scan
 from astonish.packing import Packing
 from astonish.precision import as_double, double
-from astonish.run import OPTIONS
-from astonish.samples import Mask
+from astonish.series import OPTIONS
 
 _ALIGNED = 64  # bytes: arrays that begin at a multiple are read where they are, others are copied first
 _estimates = jax.jit(jax.vmap(lambda learner, state: learner.estimate(state), in_axes=(None, 0)))
@@ -36,7 +35,7 @@ class States:
         self._rows = [np.empty((capacity, *part.shape), part.dtype) for part in (small, *large)]
         self._items = [_items(part) for part in self._rows]
         self.table = self._packing.unpack(self._rows[0], self._rows[1:])
-        self.rest()
+        self.reset()
 
     @property
     def size(self) -> int:
@@ -60,7 +59,7 @@ class States:
         with double():
             return np.asarray(_estimates(self._learner, self.at(slots)))
 
-    def rest(self) -> None:
+    def reset(self) -> None:
         """Blocks that were begun before, and perhaps never ended, are not waited for."""
         self._last: Any = np.zeros(())  # of the block that was begun last; there once all of it is
 
@@ -73,7 +72,7 @@ class States:
             mask = np.zeros((block.keys, block.at.shape[1]), bool)
             mask[: len(block.at)] = block.at >= 0 if seen is None else (block.at >= 0) & seen[block.at]
         with double():
-            trace, self._last = _through(self._packing)(self._learner, xs, rows, mask, self._last)
+            trace, self._last = _compiled_loop(self._packing)(self._learner, xs, rows, mask, self._last)
         return trace
 
     def end(self, block: Block, trace: Trace) -> None:
@@ -83,10 +82,10 @@ class States:
 
 
 @cache
-def _through(packing: Packing) -> Callable[..., tuple[Trace, Array]]:
-    """A compiled loop for all banks whose states are packed alike; the last state stays packed.
+def _compiled_loop(packing: Packing) -> Callable[..., tuple[Trace, Array]]:
+    """A compiled loop for all banks whose states are packed in the same way; the last state stays packed.
 
-    It waits for the `last` one to end: two at once would fight for the cores, and with who finds the next keys.
+    It waits for the `last` one to end: two at once would compete for the cores, also with the search for keys.
     """
 
     def one(learner: Learner, xs: Any, rows: list[Any], seen: Any) -> Trace:

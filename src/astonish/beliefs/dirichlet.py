@@ -1,21 +1,25 @@
 """Dirichlet and beta beliefs: which of several outcomes comes next?"""
 
-from dataclasses import field
-from typing import ClassVar, NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.scipy.special import xlog1py, xlogy
+from numpy.random import Generator
 
 from astonish import predictive
 from astonish.config import config
-from astonish.domain import Domain
-from astonish.expfam import dtype_of, linear
+from astonish.domain import OPEN_PROBABILITY, REQUIRED, Domain, Numbers, Parameter, parameter
+from astonish.expfam import Family, MeanFamily, dtype_of
+from astonish.kinds import OutcomeKind
 from astonish.precision import Number, limits, number
 from astonish.special import log, log_gamma
 
 _SEEN = Domain(-1.0, open=True)
+_CERTAIN = 1e-3  # an answer closer to 0 or 1 than this is not the mean of a belief about a probability
 
 
 class DirichletBelief(NamedTuple):
@@ -29,7 +33,7 @@ class DirichletBelief(NamedTuple):
 
     @property
     def mode(self) -> Array:
-        """Where the density is largest (section 4.11); all outcomes alike as long as none has been seen."""
+        """Where the density is largest (section 4.11); the same for all outcomes as long as none has been seen."""
         seen = jnp.maximum(self.alpha - 1, 0) + limits(self.alpha).eps
         total = seen @ jnp.ones(seen.shape[-1], seen.dtype)  # a product, since the compiler adds up one by one
         return seen * (1 / total)[..., None]
@@ -40,15 +44,19 @@ class DirichletBelief(NamedTuple):
 
 
 @config
-class Dirichlet:
-    """Conjugate to a categorical outcome `x` in `0 .. size - 1` (section 4.11).
+class Dirichlet(Family):
+    """How likely is each of the outcomes `x` in `0 .. size - 1` (section 4.11)?
 
     >>> Dirichlet(3).likelihood(1).alpha.tolist()
     [1.0, 2.0, 1.0]
     """
 
-    size: int = field(metadata={"static": True, "domain": Domain(2, whole=True)})
-    one_sample_is_enough: ClassVar[bool] = True
+    size: int = parameter(REQUIRED, Domain(2, whole=True), (2, 20), "how many outcomes there are", static=True)
+    name: ClassVar[str] = "dirichlet"
+    takes: ClassVar[tuple[str, ...]] = (OutcomeKind.CATEGORICAL, OutcomeKind.TRANSITIONS)
+    prior_parameters: ClassVar[Mapping[str, Parameter]] = {
+        "seen": Parameter(_SEEN, (0.0, 10.0), "observations of each outcome that come first", 0.0)
+    }
 
     @property
     def samples(self) -> Domain:
@@ -64,21 +72,18 @@ class Dirichlet:
     def likelihood(self, x: Number) -> DirichletBelief:
         return DirichletBelief(1 + jax.nn.one_hot(x, self.size))
 
-    def blend(self, a: DirichletBelief, u: Number, b: DirichletBelief, v: Number) -> tuple[DirichletBelief, Number]:
-        return linear(self.flat(), a, u, b, v)
-
     def log_partition(self, belief: DirichletBelief) -> Array:
         signs = jnp.append(jnp.ones(self.size), -1).astype(dtype_of(belief))
         return log_gamma(jnp.append(belief.alpha, belief.alpha.sum())) @ signs
 
-    def log_base(self, x: Number) -> Array:
-        return jnp.zeros(())
-
-    def error(self, belief: DirichletBelief, x: Number) -> None:
-        return None
-
     def predictive_divergence(self, a: DirichletBelief, b: DirichletBelief, x: Number) -> Array:
         return predictive.outcomes(log(a.mean), log(b.mean))
+
+    def sample(self, belief: DirichletBelief, rng: Generator) -> Numbers:
+        return rng.dirichlet(belief.alpha)
+
+    def sample_outcome(self, theta: Numbers, rng: Generator, steps: int) -> Any:
+        return rng.choice(self.size, steps, p=theta)
 
 
 class BetaBelief(NamedTuple):
@@ -101,15 +106,21 @@ class BetaBelief(NamedTuple):
 
 
 @config
-class Beta:
-    """Conjugate to an outcome `x` that is 0 or 1: how likely is a 1?
+class Beta(MeanFamily):
+    """How likely is a 1, if outcomes `x` are 0 or 1?
 
     >>> Beta().prior(ones=8.0, zeros=0.0).mean.item()
     0.9
     """
 
-    one_sample_is_enough: ClassVar[bool] = True
+    name: ClassVar[str] = "beta"
+    takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
     samples: ClassVar[Domain] = Domain(0, 1, whole=True)
+    support: ClassVar[Domain | None] = OPEN_PROBABILITY
+    prior_parameters: ClassVar[Mapping[str, Parameter]] = {
+        "ones": Parameter(_SEEN, (0.0, 10.0), "observations of 1 that come first", 0.0),
+        "zeros": Parameter(_SEEN, (0.0, 10.0), "observations of 0 that come first", 0.0),
+    }
 
     def prior(self, ones: Number = 0.0, zeros: Number = 0.0) -> BetaBelief:
         """A belief worth so many (above -1) observations of 1 and of 0."""
@@ -121,19 +132,24 @@ class Beta:
     def likelihood(self, x: Number) -> BetaBelief:
         return self.prior(x, 1 - jnp.asarray(x))
 
-    def blend(self, a: BetaBelief, u: Number, b: BetaBelief, v: Number) -> tuple[BetaBelief, Number]:
-        return linear(self.flat(), a, u, b, v)
-
     def log_partition(self, belief: BetaBelief) -> Array:
         each = log_gamma(jnp.stack([belief.ones, belief.zeros, belief.ones + belief.zeros]))
         return each[0] + each[1] - each[2]
 
-    def log_base(self, x: Number) -> Array:
-        return jnp.zeros(())
-
-    def error(self, belief: BetaBelief, x: Number) -> Array:
-        return x - belief.mean
-
     def predictive_divergence(self, a: BetaBelief, b: BetaBelief, x: Number) -> Array:
         chances = (jnp.stack([belief.ones, belief.zeros]) / (belief.ones + belief.zeros) for belief in (a, b))
         return predictive.outcomes(*map(log, chances))
+
+    def density(self, belief: BetaBelief, grid: Any) -> Array:
+        log_kernel = xlogy(belief.ones - 1, grid) + xlog1py(belief.zeros - 1, -grid)
+        return jnp.exp(log_kernel - self.log_partition(belief))
+
+    def with_mean(self, belief: BetaBelief, mean: Any) -> BetaBelief:
+        mean, total = jnp.clip(mean, _CERTAIN, 1 - _CERTAIN), belief.ones + belief.zeros
+        return BetaBelief(mean * total, (1 - mean) * total)
+
+    def sample(self, belief: BetaBelief, rng: Generator) -> Any:
+        return rng.beta(belief.ones, belief.zeros)
+
+    def sample_outcome(self, theta: float, rng: Generator, steps: int) -> Any:
+        return rng.binomial(1, theta, steps)

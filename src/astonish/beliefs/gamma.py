@@ -1,14 +1,18 @@
 """Gamma beliefs: at what rate do things happen, judged by counts or by waiting times?"""
 
-from typing import ClassVar, NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import jax.numpy as jnp
 from jax import Array
+from jax.scipy.special import xlogy
+from numpy.random import Generator
 
 from astonish import predictive
 from astonish.config import config
-from astonish.domain import POSITIVE, Domain
-from astonish.expfam import linear
+from astonish.domain import POSITIVE, Domain, Numbers, Parameter
+from astonish.expfam import Family, MeanFamily
+from astonish.kinds import OutcomeKind
 from astonish.precision import Number, number
 from astonish.special import log, log_gamma
 
@@ -32,16 +36,15 @@ class GammaBelief(NamedTuple):
         return jnp.sqrt(self.shape) / self.time
 
 
-@config
-class Poisson:
-    """Conjugate to counts `x` = 0, 1, 2, ... of events per unit of time.
+class RateFamily(Family, Protocol):
+    """A family of beliefs about the rate of events."""
 
-    >>> Poisson().prior(rate=3.0).mean.item()
-    3.0
-    """
-
-    one_sample_is_enough: ClassVar[bool] = True
-    samples: ClassVar[Domain] = Domain(0, whole=True)
+    takes: ClassVar[tuple[str, ...]] = (OutcomeKind.CONTINUOUS,)
+    support: ClassVar[Domain | None] = POSITIVE
+    prior_parameters: ClassVar[Mapping[str, Parameter]] = {
+        "rate": Parameter(POSITIVE, (0.1, 20.0), "mean of the first belief about the rate of events", 1.0),
+        "time": Parameter(POSITIVE, (0.1, 20.0), "time of observation that the first belief is worth", 1.0),
+    }
 
     def prior(self, rate: Number = 1.0, time: Number = 1.0) -> GammaBelief:
         """A belief whose mean is `rate`, worth an observation of this `time`."""
@@ -50,54 +53,55 @@ class Poisson:
     def flat(self) -> GammaBelief:
         return GammaBelief(jnp.ones(()), jnp.zeros(()))
 
+    def log_partition(self, belief: GammaBelief) -> Array:
+        return log_gamma(belief.shape) - belief.shape * log(belief.time)
+
+    def density(self, belief: GammaBelief, grid: Any) -> Array:
+        return jnp.exp(xlogy(belief.shape - 1, grid) - belief.time * grid - self.log_partition(belief))
+
+    def sample(self, belief: GammaBelief, rng: Generator) -> Any:
+        return rng.gamma(belief.shape, 1 / belief.time)
+
+
+@config
+class Poisson(MeanFamily, RateFamily):
+    """At what rate do events happen, judged by counts `x` = 0, 1, 2, ... per unit of time?
+
+    >>> Poisson().prior(rate=3.0).mean.item()
+    3.0
+    """
+
+    name: ClassVar[str] = "poisson"
+    samples: ClassVar[Domain] = Domain(0, whole=True)
+    usual_samples: ClassVar[tuple[float, float]] = (0.0, 20.0)
+
     def likelihood(self, x: Number) -> GammaBelief:
         return GammaBelief(1 + number(x), jnp.ones(()))
-
-    def blend(self, a: GammaBelief, u: Number, b: GammaBelief, v: Number) -> tuple[GammaBelief, Number]:
-        return linear(self.flat(), a, u, b, v)
-
-    def log_partition(self, belief: GammaBelief) -> Array:
-        return _log_partition(belief)
 
     def log_base(self, x: Number) -> Array:
         return -log_gamma(1 + number(x))
 
-    def error(self, belief: GammaBelief, x: Number) -> Array:
-        return x - belief.mean
-
     def predictive_divergence(self, a: GammaBelief, b: GammaBelief, x: Number) -> Array:
         return predictive.negative_binomial(a, b)
 
+    def sample_outcome(self, theta: float, rng: Generator, steps: int) -> Any:
+        return rng.poisson(theta, steps)
+
 
 @config
-class Exponential:
-    """Conjugate to waiting times `x` > 0 between events; the belief is about their rate.
+class Exponential(RateFamily):
+    """At what rate do events happen, judged by the waiting times `x` > 0 between them?
 
     >>> Exponential().likelihood(2.0).mean.item()  # one event in a time of 2, and one that flatness gives
     1.0
     """
 
-    one_sample_is_enough: ClassVar[bool] = True
+    name: ClassVar[str] = "exponential"
     samples: ClassVar[Domain] = Domain(0, open=True, inside=1.0)
-
-    def prior(self, rate: Number = 1.0, time: Number = 1.0) -> GammaBelief:
-        """A belief whose mean is `rate`, worth an observation of this `time`."""
-        return Poisson().prior(rate, time)
-
-    def flat(self) -> GammaBelief:
-        return Poisson().flat()
+    usual_samples: ClassVar[tuple[float, float]] = (0.05, 10.0)
 
     def likelihood(self, x: Number) -> GammaBelief:
         return GammaBelief(jnp.full((), 2.0), number(x))
-
-    def blend(self, a: GammaBelief, u: Number, b: GammaBelief, v: Number) -> tuple[GammaBelief, Number]:
-        return linear(self.flat(), a, u, b, v)
-
-    def log_partition(self, belief: GammaBelief) -> Array:
-        return _log_partition(belief)
-
-    def log_base(self, x: Number) -> Array:
-        return jnp.zeros(())
 
     def error(self, belief: GammaBelief, x: Number) -> Array:
         """Minus infinity as long as no event has been seen, for the wait that is then expected is infinite."""
@@ -107,6 +111,8 @@ class Exponential:
     def predictive_divergence(self, a: GammaBelief, b: GammaBelief, x: Number) -> Array:
         return predictive.lomax(a, b)
 
+    def expected(self, theta: Any) -> Any:
+        return 1 / theta
 
-def _log_partition(belief: GammaBelief) -> Array:
-    return log_gamma(belief.shape) - belief.shape * log(belief.time)
+    def sample_outcome(self, theta: float, rng: Generator, steps: int) -> Numbers:
+        return rng.exponential(1 / theta, steps)

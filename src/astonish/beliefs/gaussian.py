@@ -5,16 +5,21 @@ nothing is lost when the mean is far from zero.
 """
 
 import math
-from typing import ClassVar, NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
+from numpy.random import Generator
 
 from astonish import predictive
 from astonish.config import config
-from astonish.domain import POSITIVE, Domain, parameter
+from astonish.domain import POSITIVE, Domain, Numbers, Parameter
+from astonish.expfam import MeanFamily
+from astonish.kinds import OutcomeKind
 from astonish.precision import Number, limits, number
 from astonish.special import log, reciprocal
+from astonish.world_parameters import MEAN, NOISE, STD
 
 _LOG_TWO_PI = math.log(2 * math.pi)
 
@@ -38,16 +43,20 @@ class GaussianBelief(NamedTuple):
 
 
 @config
-class Gaussian:
-    """Conjugate to samples `x` from a normal distribution with standard deviation `noise` (section 4.10).
+class Gaussian(MeanFamily):
+    """Where is the mean of samples `x` that are normal with standard deviation `noise` (section 4.10)?
 
     >>> Gaussian(noise=4.0).prior(mean=1.0)
     GaussianBelief(mean=1.0, std=4.0)
     """
 
-    noise: Number = parameter(default=1.0, domain=POSITIVE)
-    one_sample_is_enough: ClassVar[bool] = True
+    noise: Number = NOISE.field()
+    name: ClassVar[str] = "gaussian"
+    takes: ClassVar[tuple[str, ...]] = (OutcomeKind.CONTINUOUS,)
     samples: ClassVar[Domain] = Domain()
+    support: ClassVar[Domain | None] = Domain()
+    usual_samples: ClassVar[tuple[float, float]] = (-10.0, 10.0)
+    prior_parameters: ClassVar[Mapping[str, Parameter]] = {"mean": MEAN, "std": STD}
 
     def prior(self, mean: Number = 0.0, std: Number | None = None) -> GaussianBelief:
         """A belief with this mean, and as uncertain as one sample unless `std` says otherwise."""
@@ -75,9 +84,18 @@ class Gaussian:
     def log_base(self, x: Number) -> Array:
         return -0.5 * _LOG_TWO_PI - log(self.noise)
 
-    def error(self, belief: GaussianBelief, x: Number) -> Array:
-        return x - belief.mean
-
     def predictive_divergence(self, a: GaussianBelief, b: GaussianBelief, x: Number) -> Array:
         noise = jnp.square(self.noise)
         return predictive.normal(b.mean - a.mean, noise + 1 / a.precision, noise + 1 / b.precision)
+
+    def density(self, belief: GaussianBelief, grid: Any) -> Array:
+        return jnp.exp(-0.5 * belief.precision * jnp.square(grid - belief.mean) - self.log_partition(belief))
+
+    def with_mean(self, belief: GaussianBelief, mean: Any) -> GaussianBelief:
+        return belief._replace(mean=mean)
+
+    def sample(self, belief: GaussianBelief, rng: Generator) -> Any:
+        return rng.normal(belief.mean, belief.precision**-0.5)
+
+    def sample_outcome(self, theta: float, rng: Generator, steps: int) -> Numbers:
+        return rng.normal(theta, self.noise, steps)

@@ -5,16 +5,21 @@ The kernel is `tau^(shape - 1/2) exp(-tau (weight (mu - mean)^2 + 2 scale) / 2)`
 """
 
 import math
-from typing import ClassVar, NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
+from numpy.random import Generator
 
 from astonish import predictive
 from astonish.config import config
-from astonish.domain import POSITIVE, Domain
+from astonish.domain import POSITIVE, Domain, Numbers, Parameter
+from astonish.expfam import Family
+from astonish.kinds import OutcomeKind
 from astonish.precision import Number, limits, number
 from astonish.special import log, log_gamma, reciprocal
+from astonish.world_parameters import MEAN, NOISE
 
 
 class NormalGammaBelief(NamedTuple):
@@ -41,8 +46,8 @@ class NormalGammaBelief(NamedTuple):
 
 
 @config
-class NormalGamma:
-    """Conjugate to normal samples `x` of unknown mean and unknown variance.
+class NormalGamma(Family):
+    """Where is the mean of normal samples `x`, and how noisy are they?
 
     One sample says nothing about a variance, so the scaled likelihood is improper: give learners a `reference`.
 
@@ -50,15 +55,23 @@ class NormalGamma:
     2.0
     """
 
-    one_sample_is_enough: ClassVar[bool] = False
+    name: ClassVar[str] = "normal-gamma"
+    takes: ClassVar[tuple[str, ...]] = (OutcomeKind.CONTINUOUS,)
+    proper_likelihood: ClassVar[bool] = False
     samples: ClassVar[Domain] = Domain()
+    prior_parameters: ClassVar[Mapping[str, Parameter]] = {
+        "mean": MEAN,
+        "noise": NOISE._replace(about="expected standard deviation of the samples"),
+        "weight": Parameter(POSITIVE, (0.1, 10.0), "samples of the mean that the first belief is worth", 1.0),
+        "shape": Parameter(POSITIVE, (0.5, 10.0), "half the samples of the noise that it is worth", 1.0),
+    }
 
     def prior(
         self, mean: Number = 0.0, noise: Number = 1.0, weight: Number = 1.0, shape: Number = 1.0
     ) -> NormalGammaBelief:
         """A belief in this mean, worth `weight` samples, and in this noise, worth `2 shape` samples."""
-        named = {"noise": noise, "weight": weight, "shape": shape}
-        noise, weight, shape = (number(value, name, POSITIVE) for name, value in named.items())
+        noise, weight = number(noise, "noise", POSITIVE), number(weight, "weight", POSITIVE)
+        shape = number(shape, "shape", POSITIVE)
         return NormalGammaBelief(number(mean), weight, shape, shape * noise**2)
 
     def flat(self) -> NormalGammaBelief:
@@ -90,6 +103,17 @@ class NormalGamma:
 
     def predictive_divergence(self, a: NormalGammaBelief, b: NormalGammaBelief, x: Number) -> Array:
         return predictive.student(b.mean - a.mean, _predicted(a), _predicted(b))
+
+    def with_mean(self, belief: NormalGammaBelief, mean: Any) -> NormalGammaBelief:
+        return belief._replace(mean=mean)
+
+    def sample(self, belief: NormalGammaBelief, rng: Generator) -> Any:
+        """The mean and the standard deviation of samples."""
+        noise = rng.gamma(belief.shape, 1 / belief.scale) ** -0.5
+        return rng.normal(belief.mean, noise / belief.weight**0.5), noise
+
+    def sample_outcome(self, theta: tuple[float, float], rng: Generator, steps: int) -> Numbers:
+        return rng.normal(*theta, steps)
 
 
 def _predicted(belief: NormalGammaBelief) -> tuple[Array, Array]:

@@ -4,17 +4,19 @@ The kernel is `exp(-(theta - mean)' precision (theta - mean) / 2)`, as in `gauss
 """
 
 import math
-from dataclasses import field
-from typing import ClassVar, NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.scipy.linalg import cho_solve
+from numpy.random import Generator
 
 from astonish import predictive
 from astonish.config import config
-from astonish.domain import POSITIVE, Domain, parameter
+from astonish.domain import COUNT, POSITIVE, REQUIRED, Domain, Numbers, Parameter, parameter
+from astonish.expfam import Family
 from astonish.precision import Number, limits, namespace, number
 from astonish.special import log
 
@@ -37,16 +39,31 @@ class VectorBelief(NamedTuple):
         return jnp.sqrt(jnp.diagonal(jnp.linalg.inv(self.precision), axis1=-2, axis2=-1))
 
 
+class VectorFamily(Family, Protocol):
+    """A family of beliefs about a vector."""
+
+    def blend(self, a: VectorBelief, u: Number, b: VectorBelief, v: Number) -> tuple[VectorBelief, Array]:
+        old, new = u * a.precision, v * b.precision
+        precision = old + new
+        gap = b.mean - a.mean
+        pull = cho_solve((_factor(precision), True), new @ gap)  # how far the mean moves from a towards b
+        return VectorBelief(a.mean + pull, precision), 0.5 * gap @ old @ pull
+
+    def log_partition(self, belief: VectorBelief) -> Array:
+        size = belief.mean.shape[-1]
+        return 0.5 * size * _LOG_TWO_PI - log(jnp.diagonal(_factor(belief.precision))).sum()
+
+
 @config
-class GaussianVector:
-    """Conjugate to vectors `x` from a normal distribution with covariance matrix `noise`.
+class GaussianVector(VectorFamily):
+    """Where is the mean of vectors `x` that are normal with covariance matrix `noise`?
 
     >>> GaussianVector(jnp.diag(jnp.array([1.0, 4.0]))).prior().std.tolist()
     [1.0, 2.0]
     """
 
     noise: Array
-    one_sample_is_enough: ClassVar[bool] = True
+    name: ClassVar[str] = "gaussian-vector"
 
     @property
     def samples(self) -> Domain:
@@ -66,14 +83,8 @@ class GaussianVector:
     def likelihood(self, x: Number) -> VectorBelief:
         return self.prior(mean=x)
 
-    def blend(self, a: VectorBelief, u: Number, b: VectorBelief, v: Number) -> tuple[VectorBelief, Array]:
-        return _blend(a, u, b, v)
-
-    def log_partition(self, belief: VectorBelief) -> Array:
-        return _log_partition(belief)
-
     def log_base(self, x: Number) -> Array:
-        return -_log_partition(self.prior())
+        return -self.log_partition(self.prior())
 
     def error(self, belief: VectorBelief, x: Number) -> Array:
         return x - belief.mean
@@ -82,10 +93,18 @@ class GaussianVector:
         before, after = (number(self.noise) + jnp.linalg.inv(belief.precision) for belief in (a, b))
         return predictive.normal_vector(b.mean - a.mean, before, after)
 
+    def sample(self, belief: VectorBelief, rng: Generator) -> Numbers:
+        return rng.multivariate_normal(belief.mean, np.linalg.inv(belief.precision))
+
+    def sample_outcome(self, theta: Any, rng: Generator, steps: int) -> Numbers:
+        return rng.multivariate_normal(theta, np.asarray(self.noise), steps)
+
 
 @config
-class Regression:
-    """Conjugate to pairs `x = (features, y)` where `y` is normal about `features . weights` with std `noise`.
+class Regression(VectorFamily):
+    """What are the weights of a regression?
+
+    Samples are `x = (features, y)`, where `y` is normal about `features . weights` with standard deviation `noise`.
 
     One sample leaves most directions undecided, so the scaled likelihood is improper: give learners a `reference`.
 
@@ -93,9 +112,14 @@ class Regression:
     [3.0, 3.0]
     """
 
-    size: int = field(metadata={"static": True, "domain": Domain(1, whole=True)})
-    noise: Number = parameter(default=1.0, domain=POSITIVE)
-    one_sample_is_enough: ClassVar[bool] = False
+    size: int = parameter(REQUIRED, COUNT, (1, 10), "how many features there are", static=True)
+    noise: Number = parameter(1.0, POSITIVE, (0.1, 2.0), "standard deviation of responses about their prediction")
+    name: ClassVar[str] = "regression"
+    proper_likelihood: ClassVar[bool] = False
+    prior_parameters: ClassVar[Mapping[str, Parameter]] = {
+        "mean": Parameter(Domain(), (-1.0, 1.0), "weights of the first belief", 0.0),
+        "std": Parameter(POSITIVE, (0.1, 10.0), "standard deviation of each weight in the first belief", 1.0),
+    }
 
     @property
     def samples(self) -> tuple[Domain, Domain]:
@@ -115,12 +139,6 @@ class Regression:
         nearest = features * (y / jnp.where(length > 0, length, 1.0))  # one of the weights that fit exactly
         return VectorBelief(nearest, jnp.outer(features, features) / jnp.square(self.noise))
 
-    def blend(self, a: VectorBelief, u: Number, b: VectorBelief, v: Number) -> tuple[VectorBelief, Array]:
-        return _blend(a, u, b, v)
-
-    def log_partition(self, belief: VectorBelief) -> Array:
-        return _log_partition(belief)
-
     def log_base(self, x: tuple[Number, Number]) -> Array:
         features = jnp.asarray(x[0])
         left = jnp.where(features @ features > 0, 0.0, x[1] / jnp.asarray(self.noise))  # what no weights can explain
@@ -136,19 +154,6 @@ class Regression:
             return jnp.square(self.noise) + features @ cho_solve((_factor(belief.precision), True), features)
 
         return predictive.normal(features @ (b.mean - a.mean), variance(a), variance(b))
-
-
-def _blend(a: VectorBelief, u: Number, b: VectorBelief, v: Number) -> tuple[VectorBelief, Array]:
-    old, new = u * a.precision, v * b.precision
-    precision = old + new
-    gap = b.mean - a.mean
-    pull = cho_solve((_factor(precision), True), new @ gap)  # how far the mean moves from a towards b
-    return VectorBelief(a.mean + pull, precision), 0.5 * gap @ old @ pull
-
-
-def _log_partition(belief: VectorBelief) -> Array:
-    size = belief.mean.shape[-1]
-    return 0.5 * size * _LOG_TWO_PI - log(jnp.diagonal(_factor(belief.precision))).sum()
 
 
 def _factor(precision: Array) -> Array:

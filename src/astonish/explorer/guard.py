@@ -3,6 +3,7 @@
 The page answers only to names of this machine, so that no other site can reach it through the browser.
 """
 
+from contextlib import suppress
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -47,7 +48,9 @@ class Guard:
 
 def refused(headers: Headers, path: str, host: str) -> str | None:
     """Why a request is not answered, if it is not."""
-    name = _host_name(headers.get("host", ""))
+    name = ""
+    with suppress(ValueError):  # what is no address names nobody
+        name = urlsplit(f"//{headers.get('host', '')}").hostname or ""
     if not _is_ours(name, host):
         return f"this page answers to {' or '.join(LOOPBACK[:2])}, not to {name[:60]!r}; use the address it gave"
     origin = headers.get("origin")
@@ -60,17 +63,9 @@ def refused(headers: Headers, path: str, host: str) -> str | None:
 
 def is_loopback(host: str) -> bool:
     """Whether an address can be reached from this machine alone."""
-    try:
+    with suppress(ValueError):
         return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _host_name(header: str) -> str:
-    try:
-        return urlsplit(f"//{header}").hostname or ""
-    except ValueError:
-        return ""
+    return host == "localhost"
 
 
 def _is_ours(name: str, host: str) -> bool:
@@ -79,10 +74,9 @@ def _is_ours(name: str, host: str) -> bool:
         return True
     if is_loopback(host):
         return False
-    try:
+    with suppress(ValueError):
         return bool(ip_address(name))
-    except ValueError:
-        return False
+    return False
 
 
 def sentence(code: int, words: str) -> JSONResponse:

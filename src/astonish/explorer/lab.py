@@ -1,151 +1,120 @@
 """Belief lab: what does one observation do to a belief, and how surprising is it by every measure?"""
 
-from functools import cache
+from functools import cached_property
 from typing import Any
 
 import jax
 import numpy as np
-from scipy.special import xlog1py, xlogy
 
 from astonish import expfam, rule
-from astonish.beliefs import BetaBelief, GammaBelief, GaussianBelief, GridBelief
-from astonish.domain import Domain, Numbers
+from astonish.assemble import arguments
+from astonish.domain import declared
 from astonish.expfam import Belief, Family, bregman
-from astonish.explorer.controls import Answer, Slider, described, known, numbers, one, one_of, packed, told
-from astonish.explorer.shapes import SHAPES, Shape, Values, about
+from astonish.explorer.controls import Json, Values, described, json_number, numbers, one_of, packed, slider_for
+from astonish.explorer.families import LabFamily, lab_families, presets
+from astonish.learners import Smile
+from astonish.measures import COLUMNS, Moment, all_measures
 from astonish.precision import as_double, double
-from astonish.regressors import describe
-from astonish.surprises import COLUMNS, Moment, all_measures
+from astonish.trials.regressors import describe
 
-READINESS = {"m": Slider("m, readiness to change one's mind", Domain(0.001, 1000), 0.1, 0.01, log=True)}
+READINESS = {"m": slider_for("m", declared(Smile)["m"])}
 GAMMAS: Any = np.linspace(0.0, 1.0, 101)
 FINE = 81  # points of a curve about each of the beliefs drawn
-_TWO_ENDS = 1e-4  # how near a density is drawn to the ends of what is possible
+_NEAR_END = 1e-4  # how near a density is drawn to the ends of what is possible
 
 
-@cache
-def all_shapes() -> dict[str, Shape]:
-    """Those of the library, and those of the paper's examples."""
-    from astonish.explorer.examples import shapes  # what the paper's figures import takes a second
+class LabTab:
+    """A belief, an observation, and the update by the SMiLe rule."""
 
-    with double():
-        return SHAPES | shapes()
+    @cached_property
+    def families(self) -> dict[str, LabFamily]:
+        """Those of the catalogue, and those of the paper's examples."""
+        with double():
+            return lab_families()
 
+    def controls(self) -> Json:
+        families = {name: family.described() for name, family in self.families.items()}
+        with double():
+            return {"families": families, "presets": presets(), "sliders": described(READINESS)}
 
-@cache
-def controls() -> Answer:
-    """What can be set, for the page."""
-    from astonish.explorer.examples import presets
+    def answer(self, request: Any) -> Json:
+        name = request.get("family", "gaussian") if isinstance(request, dict) else "gaussian"
+        shape = self.families[one_of("family", name, self.families)]
+        at, _ = numbers(request, {**shape.sliders, **READINESS}, "family")
+        x, m = at.pop("x"), at.pop("m")
+        with double():
+            family = as_double(shape.family(at)[0])
+            belief = as_double(family.prior(**shape.prior(at)))
+            found = jax.device_get(_update(family, belief, x, m))
+            drawn = _bars(shape, found["beliefs"]) if shape.points else _curves(family, found)
+        measures = {column: found["measures"][column] for column in COLUMNS if column in found["measures"]}
+        return {
+            "drawn": drawn,
+            **{name: json_number(found[name]) for name in ("gamma", "surprise", "bound", "bound_max")},
+            **{name: packed(found[name]) for name in ("gammas", "again", "spent")},
+            "measures": [
+                {"name": column, "value": json_number(value), "meaning": describe(column).replace("`", "")}
+                for column, value in measures.items()
+            ],
+            "python": self.script(shape, at, x, m),
+        }
 
-    with double():
-        found = presets()
-    families = {name: about(shape) for name, shape in all_shapes().items()}
-    return {"families": families, "presets": found, "sliders": described(READINESS)}
-
-
-def lab(said: Any) -> Answer:
-    """A belief, an observation, and what the SMiLe rule makes of them."""
-    shape = _shape(said)
-    asked = known(said, ("family", *shape.sliders, *READINESS, "x"))
-    at, m = numbers(asked, shape.sliders), numbers(asked, READINESS)["m"]
-    x = one("x", asked.get("x", shape.sample.default), shape.sample.domain)
-    with double():
-        family = as_double(shape.family(at))
-        belief = as_double(shape.belief(family, at))
-        found = jax.device_get(_looked(family, belief, x, m))
-        drawn = jax.device_get({"belief": belief, "scaled": found["scaled"], "updated": found["update"].belief})
-        picture = _bars(shape, drawn) if shape.points else _curves(family, drawn)
-    update = found["update"]
-    return {
-        "drawn": picture,
-        "gamma": told(update.gamma),
-        "surprise": told(update.surprise),
-        "bound": told(update.bound),
-        "bound_max": told(update.bound_max),
-        "gammas": packed(GAMMAS),
-        "again": packed(found["again"]),
-        "spent": packed(found["spent"]),
-        "measures": [
-            {"name": column, "value": told(found["measures"][column]), "meaning": describe(column).replace("`", "")}
-            for column in COLUMNS
-            if column in found["measures"]
-        ],
-        "python": _python(shape, at, x, m),
-    }
-
-
-def _shape(said: Any) -> Shape:
-    """Which belief is spoken of. The library's own are found without what the examples need."""
-    name = said.get("family", "gaussian") if isinstance(said, dict) else "gaussian"
-    if isinstance(name, str) and name in SHAPES:
-        return SHAPES[name]
-    return all_shapes()[one_of("family", name, all_shapes())]
+    def script(self, shape: LabFamily, at: Values, x: float, m: float) -> str:
+        """The same in Python."""
+        lines = [
+            *shape.imports,
+            "from astonish.measures import Moment, all_measures",
+            "from astonish.precision import double",
+            "",
+            "with double():",
+            f"    family = {shape.family(at)[1]}",
+            f"    belief = family.prior({arguments(shape.prior(at))})",
+            f"    update = rule.smile(family, belief, x={x!r}, m={m!r})",
+            '    print(f"gamma {update.gamma:.4g}, bound {update.bound:.4g} of {update.bound_max:.4g} nats")',
+            f"    moment = Moment(family, family.prior(), family.prior(), belief, update.belief, {x!r})",
+            "    for name, value in all_measures(moment, hazard=None).items():",
+            '        print(f"{name}: {value:.4g}")',
+        ]
+        return "\n".join([*lines, ""])
 
 
 @jax.jit
-def _looked(family: Family, belief: Belief, x: Any, m: Any) -> dict[str, Any]:
+def _update(family: Family, belief: Belief, x: Any, m: Any) -> dict[str, Any]:
     update = rule.smile(family, belief, x, m)
     prior, scaled = family.prior(), expfam.target(family, x)
     curve = jax.vmap(lambda gamma: expfam.along(family, belief, scaled, gamma))(GAMMAS)
     first, last = (jax.tree.map(lambda values, end=end: values[end], curve) for end in (0, -1))
-    again, spent = bregman(curve, last, 1 - GAMMAS), bregman(curve, first, -GAMMAS)  # both are read off one curve
-    measures = all_measures(Moment(family, prior, prior, belief, update.belief, x), None)
-    return {"update": update, "scaled": scaled, "measures": measures, "again": again, "spent": spent}
+    beliefs = {"belief": belief, "scaled": scaled, "updated": update.belief}
+    return {
+        **update._asdict(),
+        "beliefs": beliefs,
+        "middles": [each.mean for each in beliefs.values()],
+        "widths": [each.std for each in beliefs.values()],
+        "gammas": GAMMAS,
+        "again": bregman(curve, last, 1 - GAMMAS),  # this and the next are read off one curve
+        "spent": bregman(curve, first, -GAMMAS),
+        "measures": all_measures(Moment(family, prior, prior, belief, update.belief, x), None),
+    }
 
 
-def _bars(shape: Shape, drawn: dict[str, Belief]) -> Answer:
+def _bars(shape: LabFamily, beliefs: dict[str, Belief]) -> Json:
     """The weight of each model, or the expected chance of each outcome."""
-    heights = {n: b.weights if isinstance(b, GridBelief) else b.mean for n, b in drawn.items()}
+    heights = {name: belief.weights if hasattr(belief, "weights") else belief.mean for name, belief in beliefs.items()}
     return {"kind": "bars", "at": list(shape.points), **{name: packed(height) for name, height in heights.items()}}
 
 
-def _curves(family: Family, drawn: dict[str, Belief]) -> Answer:
-    """Densities, at points that are close wherever one of them is narrow."""
-    low, high = _support(drawn["belief"])
-    near = [float(b.mean) + float(b.std) * np.linspace(-4, 4, FINE) for b in drawn.values()]
-    at = np.unique(np.clip(np.concatenate(near), low, high))
-    curves = {name: packed(density(family, belief, at)) for name, belief in drawn.items()}
-    return {"kind": "curves", "at": packed(at), **curves}
-
-
-def _support(belief: Belief) -> tuple[float, float]:
-    if isinstance(belief, GaussianBelief):
-        return -np.inf, np.inf
-    return _TWO_ENDS, 1 - _TWO_ENDS if isinstance(belief, BetaBelief) else np.inf
-
-
-def density(family: Family, belief: Belief, theta: Any) -> Numbers:
-    """That of the parameter, for beliefs about one number; their kernels are described in `beliefs/`."""
-    match belief:
-        case GaussianBelief():
-            log_kernel = -0.5 * belief.precision * (theta - belief.mean) ** 2
-        case BetaBelief():
-            log_kernel = xlogy(belief.ones - 1, theta) + xlog1py(belief.zeros - 1, -theta)
-        case GammaBelief():
-            log_kernel = xlogy(belief.shape - 1, theta) - belief.time * theta
-    return np.exp(log_kernel - np.asarray(_log_partition(family, belief)))
+def _curves(family: Family, found: dict[str, Any]) -> Json:
+    """Densities, at points that are close wherever one of them is narrow, and the observation to expect at each."""
+    assert family.support is not None
+    near = np.linspace(-4, 4, FINE)[:, None] * found["widths"] + found["middles"]
+    at = np.unique(np.clip(near, family.support.low + _NEAR_END, family.support.high - _NEAR_END))
+    padded = np.pad(at, (0, near.size - len(at)), mode="edge")  # always as many, so that nothing is compiled anew
+    curves, expected = jax.device_get(_densities(family, found["beliefs"], padded))
+    drawn: Json = {name: packed(curve[: len(at)]) for name, curve in {**curves, "at": padded}.items()}
+    drawn["expected"] = None if expected is None else packed(expected[: len(at)])
+    return {"kind": "curves", "same_axis": bool(np.array_equal(expected, padded)), **drawn}
 
 
 @jax.jit
-def _log_partition(family: Family, belief: Belief) -> Any:
-    return family.log_partition(belief)
-
-
-def _python(shape: Shape, at: Values, x: float, m: float) -> str:
-    examples = ["import jax.numpy as jnp"] if shape.needs == "Grid" else []
-    lines = [
-        *examples,
-        f"from astonish import {shape.needs}, rule",
-        "from astonish.precision import double",
-        "from astonish.surprises import Moment, all_measures",
-        "",
-        "with double():",
-        f"    family = {shape.written if shape.needs == 'Grid' else shape.written.format(**at)}",
-        f"    {shape.prior_line(at)}",
-        f"    update = rule.smile(family, belief, x={x!r}, m={m!r})",
-        '    print(f"gamma {update.gamma:.4g}, bound {update.bound:.4g} of {update.bound_max:.4g} nats")',
-        f"    moment = Moment(family, family.prior(), family.prior(), belief, update.belief, {x!r})",
-        "    for name, value in all_measures(moment, hazard=None).items():",
-        '        print(f"{name}: {value:.4g}")',
-    ]
-    return "\n".join([*lines, ""])
+def _densities(family: Family, beliefs: dict[str, Belief], at: Any) -> Any:
+    return {name: family.density(belief, at) for name, belief in beliefs.items()}, family.expected(at)

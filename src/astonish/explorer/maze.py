@@ -1,76 +1,86 @@
-"""The maze: how does a learner of transitions fare when the rooms are rearranged under its feet?
+"""The maze: how does a learner of transitions do when the rooms are rearranged?
 
-The walk is that of the paper's section 2.4, except that the environment also switches when somebody says so.
+The walk is that of the paper's section 2.4, except that the environment also switches when somebody presses a button.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from astonish.beliefs import Dirichlet
-from astonish.catalogue import BELIEVERS, defaults, settable
+from astonish.assemble import Assembly, Outcomes, imports, known_facts
 from astonish.domain import Domain, Numbers
-from astonish.explorer.controls import Answer, Slider, described, in_words, known, numbers, one_of, packed, several
-from astonish.learner import PerContext
-from astonish.run import run
+from astonish.explorer.controls import Json, Slider, Values, listed, numbers, one, one_of, packed
+from astonish.explorer.world import WorldTab, shown
+from astonish.kinds import OutcomeKind
+from astonish.series import run
 from astonish.tasks.maze import A, B, Walk, maze
 
-STEPS, ROOMS = 1000, 16
-SLIDERS = {
-    "m": Slider("m, readiness to change one's mind (SMiLe, VarSMiLe)", Domain(0.001, 100), 0.1, 0.01, log=True),
-    "leave": Slider("chance of a switch before each step", Domain(0.0, 0.2), 0.005, 0.001),
-    "seed": Slider("seed of all chance", Domain(0, 9999, whole=True), 1, 1),
-}
-MOST_SWITCHES = 200
+STEPS, ROOMS, MOST_SWITCHES = 1000, 16, 200
 DRAWN = maze(A, B)
 
 
-def controls() -> Answer:
-    """What can be set, and what the two environments look like, for the page."""
-    return {
-        "sliders": described(SLIDERS),
-        "learners": list(BELIEVERS),
-        "steps": STEPS,
-        "environments": [A.tolist(), B.tolist()],
-        "transitions": packed(DRAWN.transitions),
+class MazeTab(WorldTab):
+    """A learner in the maze, with a belief for each room."""
+
+    world: ClassVar[dict[str, Slider]] = {
+        "hazard": Slider("hazard: chance of a switch before each step", Domain(0.0, 0.2), 0.005),
+        "seed": Slider("seed of all random numbers", Domain(0, 9999, whole=True), 1),
     }
 
+    def outcomes(self, at: Values) -> Outcomes:
+        known = known_facts({"hazard": float(np.clip(at["hazard"], 0.001, 0.5))})
+        return Outcomes(OutcomeKind.TRANSITIONS, known, labels=ROOMS - 1, contexts=ROOMS)
 
-def walk_through_maze(said: Any) -> Answer:
-    """A walk, and what a learner with one belief per room made of every step.
+    def controls(self) -> Json:
+        drawn = {"environments": [A.tolist(), B.tolist()], "transitions": DRAWN.transitions.tolist()}
+        return {**super().controls(), "steps": STEPS, **drawn}
 
-    `row` is what it then believes about the room it left, without the impossible chance of staying there.
-    """
-    asked = known(said, (*SLIDERS, "learner", "switches"))
-    at = numbers(asked, SLIDERS)
-    name = one_of("learner", asked.get("learner", "smile"), BELIEVERS)
-    switches = several("switches", asked.get("switches", []), Domain(0, STEPS - 1, whole=True), 0, MOST_SWITCHES)
-    way = walked(at["leave"], int(at["seed"]), [int(step) for step in switches])
-    settings = parameters(name, at)
-    history = run(PerContext(BELIEVERS[name](Dirichlet(ROOMS - 1), **settings), ROOMS), way.choices)
-    return {
-        "told": in_words(defaults(name, "categorical") | settings),
-        "rooms": way.rooms.tolist(),
-        "environment": way.environment.tolist(),
-        "switched": np.flatnonzero(way.switched).tolist(),
-        "row": packed(history.estimate),
-        "surprise": packed(history.surprise),
-        "rate": packed(history.rate),
-        "error": packed(errors(way, history.estimate)),
-        "python": _python(name, at, settings, switches),
-    }
+    def answer(self, request: Any) -> Json:
+        """`estimate` is what is then believed about the room just left, without the impossible chance of staying."""
+        at, asked = numbers(request, self.sliders, "learner", "switches")
+        name = one_of("learner", asked.get("learner", "smile"), self.learners)
+        pressed = listed("switches", asked.get("switches", []), MOST_SWITCHES)
+        switches = [int(one("switches", step, Domain(0, STEPS - 1, whole=True))) for step in pressed]
+        way = walked(at["hazard"], int(at["seed"]), switches)
+        assembly = self.assembled(name, at)
+        history = run(assembly.learner, way.choices)
+        return {
+            **shown(assembly, history, STEPS),
+            "rooms": way.rooms.tolist(),
+            "environment": way.environment.tolist(),
+            "switched": np.flatnonzero(way.switched).tolist(),
+            "error": packed(errors(way, history.estimate)),
+            "python": self.script(at, assembly, switches),
+        }
+
+    def script(self, at: Values, assembly: Assembly, switches: list[int]) -> str:
+        """The same in Python."""
+        lines = [
+            "import numpy as np",
+            *imports(assembly.classes, "run"),
+            "from astonish.tasks.maze import A, B, maze",
+            "",
+            f"doors, rng = maze(A, B).doors, np.random.default_rng({at['seed']})",
+            f"room, ways, switched = rng.integers(16), rng.integers(4, size={STEPS}), "
+            f"rng.random({STEPS}) < {at['hazard']!r}",
+            f"for step in {switches!r}:  # where the button was pressed",
+            "    switched[step] ^= True",
+            "rooms = [room]",
+            "for environment, way in zip(np.cumsum(switched) % 2, ways):",
+            "    rooms.append(doors[environment, rooms[-1], way])",
+            "here, there = np.array(rooms[:-1]), np.array(rooms[1:])",
+            f"learner = {assembly.code}",
+            "history = run(learner, (here, there - (there > here)))  # .estimate, .surprise, .learning_rate",
+            "surprise, learning_rate = history.surprise.mean(), history.learning_rate.mean()",
+            'print(f"mean surprise {surprise:.4g}, mean learning rate {learning_rate:.4g}")',
+        ]
+        return "\n".join([*lines, ""])
 
 
-def parameters(name: str, at: dict[str, float]) -> dict[str, float]:
-    """What a learner is told: its readiness to change its mind, or the chance of a switch."""
-    told = {"m": at["m"], "hazard": float(np.clip(at["leave"], 0.001, 0.5))}
-    return {word: told[word] for word in settable(BELIEVERS[name]) if word in told}
-
-
-def walked(leave: float, seed: int, switches: list[int]) -> Walk:
+def walked(hazard: float, seed: int, switches: list[int]) -> Walk:
     """A walk that starts in A. switches: before which steps, counted from 0, somebody switches the environment."""
     rng = np.random.default_rng(seed)
-    start, doors, by_chance = rng.integers(ROOMS), rng.integers(4, size=STEPS), rng.random(STEPS) < leave
+    start, doors, by_chance = rng.integers(ROOMS), rng.integers(4, size=STEPS), rng.random(STEPS) < hazard
     switched = by_chance ^ (np.bincount(np.array(switches, int), minlength=STEPS) % 2 == 1)
     environment = np.cumsum(switched) % 2
     rooms = [int(start)]
@@ -81,7 +91,7 @@ def walked(leave: float, seed: int, switches: list[int]) -> Walk:
 
 def errors(way: Walk, rows: Numbers) -> Numbers:
     """The mean square of the differences between believed and true chances, over all 16 x 16 pairs of rooms."""
-    truth = _without_staying(DRAWN.transitions)
+    truth = DRAWN.transitions[:, ~np.eye(ROOMS, dtype=bool)].reshape(2, ROOMS, ROOMS - 1)  # without staying
     first = np.square(1 / (ROOMS - 1) - truth).sum(axis=-1)  # of each room, in each environment
     steps = np.arange(len(rows))[:, None]
     left = np.square(rows - truth[:, way.rooms[: len(rows)]]).sum(axis=-1)  # of the room just left
@@ -89,32 +99,3 @@ def errors(way: Walk, rows: Numbers) -> Numbers:
     last = np.maximum.accumulate(visits)  # when each room was last left
     now = way.environment[:, None]
     return np.where(last < 0, first[way.environment], left[now, last]).sum(axis=-1) / ROOMS**2
-
-
-def _without_staying(chances: Numbers) -> Numbers:
-    apart = ~np.eye(ROOMS, dtype=bool)
-    return chances[..., apart].reshape(*chances.shape[:-1], ROOMS - 1)
-
-
-def _python(name: str, at: dict[str, float], settings: dict[str, float], switches: list[float]) -> str:
-    words = "".join(f", {word}={value!r}" for word, value in settings.items())
-    kind = BELIEVERS[name].__name__
-    lines = [
-        "import numpy as np",
-        f"from astonish import Dirichlet, PerContext, run, {kind}",
-        "from astonish.tasks.maze import A, B, maze",
-        "",
-        f"doors, rng = maze(A, B).doors, np.random.default_rng({at['seed']})",
-        f"room, ways, switched = rng.integers(16), rng.integers(4, size={STEPS}), "
-        f"rng.random({STEPS}) < {at['leave']!r}",
-        f"for step in {switches!r}:  # where the button was pressed",
-        "    switched[step] ^= True",
-        "rooms = [room]",
-        "for environment, way in zip(np.cumsum(switched) % 2, ways):",
-        "    rooms.append(doors[environment, rooms[-1], way])",
-        "here, there = np.array(rooms[:-1]), np.array(rooms[1:])",
-        f"learner = PerContext({kind}(Dirichlet(15){words}), 16)",
-        "history = run(learner, (here, there - (there > here)))  # .estimate, .surprise, .rate",
-        'print(f"mean surprise {history.surprise.mean():.4g}, mean rate {history.rate.mean():.4g}")',
-    ]
-    return "\n".join([*lines, ""])

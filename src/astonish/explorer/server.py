@@ -1,14 +1,13 @@
-"""What does the page answer to which question?
+"""The server of the page: which function answers which request?
 
-It runs nothing that people write, refuses early what is too much, and says what is wrong in a sentence.
+It runs nothing that people send, refuses early what is too large, and says what is wrong in a sentence.
 """
 
 import json
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Event, Thread
@@ -23,42 +22,42 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Respon
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from astonish.explorer import data, gaussian, lab, maze
-from astonish.explorer.controls import Answer
+from astonish.explorer.controls import Tab
+from astonish.explorer.data import DataTab
+from astonish.explorer.gaussian import GaussianTab
 from astonish.explorer.guard import Guard, sentence
+from astonish.explorer.lab import LabTab
+from astonish.explorer.maze import MazeTab
 from astonish.explorer.upload import LARGEST
 
-STATIC = Path(str(files("astonish.explorer").joinpath("static")))
+STATIC = Path(__file__).parent / "static"
 LARGEST_REQUEST = 64 * 1024
 AT_ONCE = 2  # answers computed side by side
-QUESTIONS: dict[str, Callable[[Any], Answer]] = {
-    "gaussian": gaussian.gaussian,
-    "maze": maze.walk_through_maze,
-    "lab": lab.lab,
-}
-CONTROLS: dict[str, Callable[[], Answer]] = {
-    "gaussian": gaussian.controls,
-    "maze": maze.controls,
-    "lab": lab.controls,
-    "data": data.controls,
-}
-TABLES: dict[str, Callable[[Any, bytes], Any]] = {"preview": data.preview, "data": data.data, "table": data.table}
 
 
-def make_app(host: str = "127.0.0.1", warm: bool = True) -> Starlette:
-    """The application. host: the address it listens on. warm: compile what the page shows first, behind its back."""
+def make_app(host: str = "127.0.0.1", warm: bool = True, learners: Sequence[str] = ()) -> Starlette:
+    """The application.
+
+    host: the address it listens on. warm: compile what the page shows first, in a thread. learners: names of learners
+    that are offered beside those of the catalogue.
+    """
+    data = DataTab(learners)
+    tabs: dict[str, Tab] = {"gaussian": GaussianTab(learners), "maze": MazeTab(learners), "lab": LabTab()}
 
     @asynccontextmanager
     async def alive(app: Starlette) -> AsyncIterator[None]:
         app.state.limiter = CapacityLimiter(AT_ONCE)
+        app.state.controls = {"data": data.controls, **{name: tab.controls for name, tab in tabs.items()}}
+        app.state.answers = {name: tab.answer for name, tab in tabs.items()}
+        app.state.tables = {"preview": data.preview, "data": data.answer, "table": data.table}
         stop = Event()
-        thread = Thread(target=warm_up, args=(stop,))
-        if warm:
-            thread.start()
+        if not warm:
+            stop.set()
+        thread = Thread(target=warm_up, args=(stop, tabs))
+        thread.start()
         yield
         stop.set()
-        if warm:
-            thread.join()  # a compiler that is cut short takes Python down with it
+        thread.join()  # a compiler that is cut short takes Python down with it
 
     routes = [
         Route("/", _index),
@@ -67,25 +66,19 @@ def make_app(host: str = "127.0.0.1", warm: bool = True) -> Starlette:
         Route("/api/{question:str}", _answer, methods=["POST"]),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
-    handlers: Any = {
-        HTTPException: _http_problem,
-        ValueError: _refusal,
-        ClientDisconnect: _gone,
-        Exception: _failure,
-    }
-    return Starlette(
-        routes=routes, middleware=[Middleware(Guard, host=host)], exception_handlers=handlers, lifespan=alive
-    )
+    handlers: Any = dict.fromkeys((HTTPException, ValueError, ClientDisconnect, Exception), _problem)
+    guard = [Middleware(Guard, host=host)]
+    return Starlette(routes=routes, middleware=guard, exception_handlers=handlers, lifespan=alive)
 
 
-def warm_up(stop: Event) -> None:
+def warm_up(stop: Event, tabs: dict[str, Tab]) -> None:
     """Compile what the page asks for first, then what it may ask for next, until it is to stop."""
-    for question in QUESTIONS.values():
+    for tab in tabs.values():
         if not stop.is_set():
-            question({})
-    for family in () if stop.is_set() else lab.all_shapes():
+            tab.answer({})
+    for family in () if stop.is_set() else tabs["lab"].controls()["families"]:
         if not stop.is_set():
-            lab.lab({"family": family})
+            tabs["lab"].answer({"family": family})
 
 
 async def _index(request: Request) -> Response:
@@ -114,22 +107,23 @@ def plotly_file() -> Path:
 
 
 async def _controls(request: Request) -> Response:
-    tab = request.path_params["tab"]
-    if tab not in CONTROLS:
-        raise HTTPException(404, f"there is no {tab[:60]!r} here")
-    return JSONResponse(await _in_thread(request, CONTROLS[tab]))
+    return JSONResponse(await _in_thread(request, _known(request.app.state.controls, request.path_params["tab"])))
 
 
 async def _answer(request: Request) -> Response:
-    question = request.path_params["question"]
-    if question in QUESTIONS:
-        said = _parsed(await _body(request, LARGEST_REQUEST))
-        return JSONResponse(await _in_thread(request, QUESTIONS[question], said))
-    if question in TABLES:
-        said = dict(request.query_params)
-        answer = await _in_thread(request, TABLES[question], said, await _body(request, LARGEST))
-        return Response(answer, media_type="text/csv") if isinstance(answer, str) else JSONResponse(answer)
-    raise HTTPException(404, f"there is no {question[:60]!r} here")
+    question, state = request.path_params["question"], request.app.state
+    if question in state.answers:
+        asked = _parsed(await _body(request, LARGEST_REQUEST))
+        return JSONResponse(await _in_thread(request, state.answers[question], asked))
+    function, body = _known(state.tables, question), await _body(request, LARGEST)
+    answer = await _in_thread(request, function, dict(request.query_params), body)
+    return Response(answer, media_type="text/csv") if isinstance(answer, str) else JSONResponse(answer)
+
+
+def _known(functions: dict[str, Callable[..., Any]], name: str) -> Callable[..., Any]:
+    if name not in functions:
+        raise HTTPException(404, f"there is no {name[:60]!r} here")
+    return functions[name]
 
 
 async def _in_thread(request: Request, function: Callable[..., Any], *given: Any) -> Any:
@@ -139,16 +133,15 @@ async def _in_thread(request: Request, function: Callable[..., Any], *given: Any
 async def _body(request: Request, most: int) -> bytes:
     """What was sent, refused as soon as it is seen to be too much."""
     too_much = HTTPException(413, f"that is more than {most / 2**20:g} MB, which is the most that is taken; send less")
-    said = request.headers.get("content-length", "0")
-    if not said.isdecimal() or len(said) > 12 or int(said) > most:
+    length = request.headers.get("content-length", "0")
+    if not length.isdecimal() or len(length) > 12 or int(length) > most:
         raise too_much
-    parts, total = [], 0
+    body = bytearray()
     async for part in request.stream():
-        total += len(part)
-        if total > most:
+        body += part
+        if len(body) > most:
             raise too_much
-        parts.append(part)
-    return b"".join(parts)
+    return bytes(body)
 
 
 def _parsed(body: bytes) -> Any:
@@ -158,17 +151,13 @@ def _parsed(body: bytes) -> Any:
         raise ValueError("the request is not JSON; send an object, such as {}") from None
 
 
-async def _http_problem(_: Request, problem: HTTPException) -> Response:
-    return sentence(problem.status_code, str(problem.detail))
-
-
-async def _refusal(_: Request, problem: ValueError) -> Response:
-    return sentence(400, str(problem))
-
-
-async def _gone(_: Request, __: ClientDisconnect) -> Response:
-    return Response(status_code=499)  # nobody reads it
-
-
-async def _failure(_: Request, __: Exception) -> Response:
+async def _problem(_: Request, problem: Exception) -> Response:
+    """What is wrong with a request, in a sentence."""
+    match problem:
+        case HTTPException():
+            return sentence(problem.status_code, str(problem.detail))
+        case ClientDisconnect():
+            return Response(status_code=499)  # nobody reads it
+        case ValueError():
+            return sentence(400, str(problem))
     return sentence(500, "something went wrong that should not; the window in which astonish runs says what")

@@ -1,34 +1,19 @@
 """Which parameters, and which learner, explain what people did?"""
 
-from astonish.fit.compare import Selection, compare_fits
+from functools import partial
+
+from astonish.deprecated import old_name
+from astonish.fit.comparison import HeldOut, Selection, compare_elpd, compare_fits, held_out, psis_loo, select
 from astonish.fit.estimate import fit
-from astonish.fit.held_out import HeldOut, held_out
 from astonish.fit.likelihood import Model
-from astonish.fit.loo import psis_loo
-from astonish.fit.predictions import compare_elpd
-from astonish.fit.recover import planned, recover_models, recover_parameters, simulated, trials_needed
-from astonish.fit.responses import Estimate, Readout, Softmax, StickyEstimate
+from astonish.fit.recovery import plan_trials, recover_models, recover_parameters, simulate_responses, trials_needed
 from astonish.fit.result import Fit
-from astonish.fit.selection import select
+from astonish.responses import Estimate, Readout, Softmax, StickyEstimate
 
 __all__ = [
-    "Estimate",
-    "Fit",
-    "HeldOut",
-    "Model",
-    "Readout",
-    "Selection",
-    "Softmax",
-    "StickyEstimate",
-    "compare_elpd",
-    "compare_fits",
-    "fit",
-    "held_out",
-    "planned",
-    "psis_loo",
-    "recover_models",
-    "recover_parameters",
-    "select",
-    "simulated",
-    "trials_needed",
-]
+    "Estimate", "Fit", "HeldOut", "Model", "Readout", "Selection", "Softmax", "StickyEstimate", "compare_elpd",
+    "compare_fits", "fit", "held_out", "plan_trials", "psis_loo", "recover_models", "recover_parameters", "select",
+    "simulate_responses", "trials_needed",
+]  # fmt: skip
+
+__getattr__ = partial(old_name, __name__)

@@ -1,6 +1,5 @@
-"""Which numbers are to be found, and on what scale are they searched for?"""
+"""Which parameters are fitted, and on what unconstrained scale are they searched for?"""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -10,110 +9,144 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.blocks import with_parameters
-from astonish.domain import Domain, Numbers, parameters
+from astonish.domain import Domain, Numbers, Parameter, parameters, resolve, with_parameters
+from astonish.precision import double
+from astonish.trials import Trials
 
-FURTHEST = 15.0  # on the scale of a search, beyond which a bounded value is at its bound for all that data can tell
+LIMIT = 15.0  # on the unconstrained scale, beyond which data cannot distinguish a bounded value from its bound
 
 
 @dataclass(frozen=True)
 class Space:
-    """The free parameters of a model, and the values each may take.
+    """The free parameters of a model, and the values that each may take.
 
-    A search moves over all real numbers: over logarithms of what has one bound, over log-odds of what has two, and over
-    multiples of its unit of what has none.
+    Unconstrained, they are all real numbers: logarithms of the distance from one bound, log-odds between two, and
+    multiples of a unit where there is none.
     """
 
     names: tuple[str, ...]
-    domains: tuple[Domain, ...]
+    known: tuple[Parameter, ...]
     units: tuple[float, ...]
 
     @classmethod
     def of(cls, model: Any, names: Iterable[str]) -> "Space":
         """The space of these parameters; a name may be short, as long as only one parameter of the model ends so."""
-        known = {name: domain for name, _, domain in parameters(model)}
-        size = {name: abs(value) for name, value, _ in parameters(model) if isinstance(value, float | int)}
-        full = tuple(dict.fromkeys(full_name(model, name) for name in names))
-        whole = next((name for name in full if known[name].whole), None)
+        found = tuple({each.path: each for each in (resolve(model, name) for name in names)}.values())
+        whole = next((each.path for each in found if each.known.domain.whole), None)
         if whole is not None:
             raise ValueError(f"{whole} is a whole number and cannot be found by gradients; give it a value instead")
-        units = tuple(float(size.get(name) or 1.0) for name in full)
-        return cls(full, tuple(known[name] for name in full), units)
-
-    def only(self, k: int) -> "Space":
-        """The space of one of its parameters."""
-        return Space(self.names[k : k + 1], self.domains[k : k + 1], self.units[k : k + 1])
-
-    @property
-    def furthest(self) -> Numbers:
-        """How far from the middle each place may be."""
-        return np.where([math.isfinite(domain.low) for domain in self.domains], FURTHEST, np.inf)
+        units = tuple(float(abs(each.value) if isinstance(each.value, float | int) else 0) or 1.0 for each in found)
+        return cls(tuple(each.path for each in found), tuple(each.known for each in found), units)
 
     def __len__(self) -> int:
         return len(self.names)
 
-    def values(self, places: Array) -> Array:
-        """What people know these places as; the last axis counts parameters."""
-        return jnp.stack([_value(*own, places[..., k]) for k, own in enumerate(self._each)], -1)
+    def only(self, k: int) -> "Space":
+        """The space of one of its parameters."""
+        return Space(self.names[k : k + 1], self.known[k : k + 1], self.units[k : k + 1])
 
-    def places(self, values: Any) -> Numbers:
-        """Where in the search these values are; NumPy's, and within `FURTHEST` of the middle where there are bounds."""
+    @property
+    def domains(self) -> list[Domain]:
+        """The values that each parameter may take."""
+        return [known.domain for known in self.known]
+
+    @property
+    def limit(self) -> Numbers:
+        """How far from zero each unconstrained value may be."""
+        return np.where([domain.has_low or domain.has_high for domain in self.domains], LIMIT, np.inf)
+
+    def constrain(self, unconstrained: Array) -> Array:
+        """The values of the parameters themselves; the last axis counts parameters."""
+        return jnp.stack([_constrain(*own, unconstrained[..., k]) for k, own in enumerate(self._each)], -1)
+
+    def constrained(self, unconstrained: Numbers) -> Numbers:
+        """The same in NumPy, cut where a value would be no number."""
+        most = np.where(np.isfinite(self.limit), 500.0, np.inf)
+        with double():
+            return np.asarray(self.constrain(jnp.asarray(np.clip(unconstrained, -most, most))))
+
+    def unconstrained(self, values: Any) -> Numbers:
+        """The unconstrained values, in NumPy, within the limit."""
         numbers = np.asarray(values, np.float64)
-        return np.stack([_place(*own, numbers[..., k]) for k, own in enumerate(self._each)], -1)
+        return np.stack([_unconstrain(*own, numbers[..., k]) for k, own in enumerate(self._each)], -1)
 
-    def put(self, model: Any, places: Array) -> Any:
-        """The model with the values of these places."""
-        values = self.values(places)
+    def bind(self, model: Any, unconstrained: Array) -> Any:
+        """The model with these values of its free parameters."""
+        values = self.constrain(unconstrained)
         return with_parameters(model, {name: values[k] for k, name in enumerate(self.names)})
 
     def start(self, model: Any) -> Numbers:
-        """The place of the values that the model has."""
-        now = {name: value for name, value, _ in parameters(model)}
-        return self.places([float(now[name]) for name in self.names])
+        """The unconstrained values that the model has now."""
+        now = {each.path: each.value for each in parameters(model)}
+        return self.unconstrained([float(now[name]) for name in self.names])
 
-    def slopes(self, places: Array) -> Array:
-        """How fast each value changes with its place."""
-        one = jnp.ones_like(places)
-        return jax.jvp(self.values, (places,), (one,))[1]
+    def usual(self, trials: Trials) -> tuple[Numbers, Numbers]:
+        """Between which unconstrained values people's usually lie; NaN where that is not known.
 
-    def at_bound(self, places: Numbers) -> Numbers:
-        """-1 where a value is at its lower bound for all that can be told, 1 at its upper, else 0."""
-        bounded = [(math.isfinite(d.low), math.isfinite(d.high)) for d in self.domains]
-        low, high = np.array(bounded).reshape(-1, 2).T
-        edge = FURTHEST - 1
-        return np.where((places < -edge) & low, -1.0, 0.0) + np.where((places > edge) & high, 1.0, 0.0)
+        Parameters in units of the outcomes, or of the responses, are scaled by their range.
+        """
+        ends = np.full((2, len(self)), np.nan)
+        for k, (name, known) in enumerate(zip(self.names, self.known, strict=True)):
+            if known.usual is not None:
+                ends[:, k] = known.usual_between(*_range(trials, name.startswith("response.")))
+        return self.unconstrained(ends[0]), self.unconstrained(ends[1])
+
+    def derivatives(self, unconstrained: Array) -> Array:
+        """The derivative of each value by its unconstrained one."""
+        return jax.jvp(self.constrain, (unconstrained,), (jnp.ones_like(unconstrained),))[1]
+
+    def at_bound(self, unconstrained: Numbers) -> Numbers:
+        """-1 where data cannot distinguish a value from its lower bound, 1 from its upper bound, else 0."""
+        has_low = np.array([domain.has_low for domain in self.domains])
+        has_high = np.array([domain.has_high for domain in self.domains])
+        below, above = unconstrained < 1 - LIMIT, unconstrained > LIMIT - 1
+        at_high = has_high & np.where(has_low, above, below)  # with an upper bound alone, small means near to it
+        return at_high.astype(np.float64) - (has_low & below)
 
     @property
     def _each(self) -> list[tuple[Domain, float]]:
         return list(zip(self.domains, self.units, strict=True))
 
 
-def full_name(model: Any, name: str) -> str:
-    """The one parameter of the model that is meant."""
-    known = [known for known, _, _ in parameters(model)]
-    if name in known:
-        return name
-    meant = [full for full in known if full.endswith(f".{name}")]
-    if len(meant) == 1:
-        return meant[0]
-    if meant:
-        raise ValueError(f"{name!r} may be {' or '.join(meant)}; give the whole name")
-    raise ValueError(f"there is no parameter {name!r}; known are {', '.join(known)}")
+def short_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names without what is not needed to tell them apart.
+
+    >>> short_names(("learner.m", "learner.family.noise", "response.noise"))
+    ('m', 'family.noise', 'response.noise')
+    """
+
+    def shortest(name: str) -> str:
+        parts = name.split(".")
+        endings = [".".join(parts[k:]) for k in range(len(parts) - 1, -1, -1)]
+        return next(end for end in endings if sum(f".{other}".endswith(f".{end}") for other in names) == 1)
+
+    return tuple(map(shortest, names))
 
 
-def _value(domain: Domain, unit: float, place: Array) -> Array:
-    if math.isfinite(domain.low) and math.isfinite(domain.high):
-        return domain.low + (domain.high - domain.low) * jax.nn.sigmoid(place)
-    if math.isfinite(domain.low):
-        return domain.low + jnp.exp(place)
-    return unit * place
+def _constrain(domain: Domain, unit: float, unconstrained: Array) -> Array:
+    if domain.has_low and domain.has_high:
+        return domain.low + (domain.high - domain.low) * jax.nn.sigmoid(unconstrained)
+    if domain.has_low:
+        return domain.low + jnp.exp(unconstrained)
+    if domain.has_high:
+        return domain.high - jnp.exp(unconstrained)
+    return unit * unconstrained
 
 
-def _place(domain: Domain, unit: float, value: Numbers) -> Any:
+def _unconstrain(domain: Domain, unit: float, value: Numbers) -> Any:
     with np.errstate(divide="ignore"):
-        if math.isfinite(domain.low) and math.isfinite(domain.high):
-            odds = np.log(value - domain.low) - np.log(domain.high - value)
-            return np.clip(odds, -FURTHEST, FURTHEST)
-        if math.isfinite(domain.low):
-            return np.maximum(np.log(value - domain.low), -FURTHEST)
+        if domain.has_low and domain.has_high:
+            return np.clip(np.log(value - domain.low) - np.log(domain.high - value), -LIMIT, LIMIT)
+        if domain.has_low:
+            return np.maximum(np.log(value - domain.low), -LIMIT)
+        if domain.has_high:
+            return np.maximum(np.log(domain.high - value), -LIMIT)
     return value / unit
+
+
+def _range(trials: Trials, of_responses: bool) -> tuple[float, float]:
+    if not of_responses:
+        return trials.outcome_range
+    if trials.response_kind != "continuous" or trials.responses is None or np.isnan(trials.responses).all():
+        return 0.0, 1.0
+    return float(np.nanmin(trials.responses)), float(np.nanmax(trials.responses))

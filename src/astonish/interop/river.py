@@ -4,27 +4,30 @@
 """
 
 from collections.abc import Hashable, Iterator
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 from river import base
 
-from astonish.changes import Detector
+from astonish.deprecated import old_name
+from astonish.detect import Detector
 from astonish.domain import Numbers, as_numbers
-from astonish.interop.weights import weights
+from astonish.interop import weights
 from astonish.learner import Learner
 from astonish.learners import Delta
 from astonish.stream import Stream
 
 Features = dict[Hashable, Any]
+__getattr__ = partial(old_name, __name__)
 
 
 class SurpriseDrift(base.DriftDetector):
     """A drift detector of river that listens to a learner, as `astonish.Detector` does, with the same settings.
 
-    `SurpriseDrift.of(Detector.simulated(learner, rate=0.001))` has a threshold with a stated rate of false alarms. A
-    missing value (None, NaN) gives no alarm. After an alarm nothing is forgotten: learners follow a change by
+    `SurpriseDrift.of(Detector.simulated(learner, false_alarm_rate=0.001))` has a threshold with a stated rate of false
+    alarms. A missing value (None, NaN) gives no alarm. After an alarm nothing is forgotten: learners follow a change by
     themselves.
 
     >>> from astonish import Gaussian, MessagePassing
@@ -52,9 +55,7 @@ class SurpriseDrift(base.DriftDetector):
     @classmethod
     def of(cls, detector: Detector) -> "SurpriseDrift":
         """With the settings and the threshold of this detector, and nothing seen yet."""
-        return cls(
-            detector.learner, detector.threshold, detector.cooldown, detector.burn_in, detector.within, detector.signal
-        )
+        return cls(detector.learner, detector.threshold, **detector.settings)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -65,7 +66,7 @@ class SurpriseDrift(base.DriftDetector):
         self._drift_detected = self._detector.update(x)
 
 
-class SurpriseRegressor(base.Regressor):
+class OnlineSurpriseRegressor(base.Regressor):
     """A linear regression that relearns quickly when the response becomes surprising.
 
     rule: "varsmile" or "smile". m: readiness to change one's mind; with "varsmile", p / (1 - p) for a chance p that
@@ -74,7 +75,7 @@ class SurpriseRegressor(base.Regressor):
     features and responses of about the size of 1: put `preprocessing.StandardScaler` in front, or say otherwise.
     Features may come and go; one that is absent counts as 0. A sample with a missing value (None, NaN) is skipped.
 
-    >>> model = SurpriseRegressor(m=0.01, noise=0.1)
+    >>> model = OnlineSurpriseRegressor(m=0.01, noise=0.1)
     >>> for i in range(40):
     ...     model.learn_one({"a": i % 3, "b": i % 5}, 1.0 + 2.0 * (i % 3))
     >>> round(model.predict_one({"a": 10}), 1)
@@ -83,7 +84,7 @@ class SurpriseRegressor(base.Regressor):
 
     def __init__(self, rule: str = "varsmile", m: float = 0.01, noise: float = 1.0, std: float = 1.0) -> None:
         self.rule, self.m, self.noise, self.std = rule, m, noise, std
-        self.surprise = self.rate = float("nan")  # of the sample learned from last
+        self.surprise = self.learning_rate = float("nan")  # of the sample learned from last
         self._places: dict[Hashable, int] = {}
         self._stream = Stream(self._learner(size=8))
 
@@ -91,12 +92,12 @@ class SurpriseRegressor(base.Regressor):
         return weights(size, self.rule, self.m, self.noise, self.std)
 
     def learn_one(self, x: Features, y: float) -> None:
-        """Learn from a row; `surprise` and `rate` then say what the learner made of it."""
+        """Learn from a row; `surprise` and `learning_rate` are then those of this row."""
         for name in sorted(x.keys() - self._places.keys(), key=repr):  # whatever order they came in
             self._places[name] = len(self._places) + 1
         self._grow()
         step = self._stream.update((self._row(x), y))
-        self.surprise, self.rate = step.surprise, step.rate
+        self.surprise, self.learning_rate = step.surprise, step.learning_rate
 
     def predict_one(self, x: Features) -> float:
         """The response to expect, where features that were never learned from count for nothing."""
@@ -110,11 +111,8 @@ class SurpriseRegressor(base.Regressor):
         return row
 
     def _grow(self) -> None:
-        """Make room for more weights, in doublings, for each size is compiled anew; those to come are at the prior."""
-        old = self._stream.state
-        size = len(old.mean)
-        while len(self._places) >= size:
-            size *= 2
+        """Make room for more weights, in doublings, since each size is compiled; those to come are at the prior."""
+        old, size = self._stream.state, 1 << len(self._places).bit_length()  # the next power of 2
         if size > len(old.mean):
             learner, known = self._learner(size), slice(len(old.mean))
             new = jax.tree.map(np.array, learner.init())

@@ -9,14 +9,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from astonish.deprecated import renamed_fields
 from astonish.domain import Numbers
-from astonish.interop.weights import weights
+from astonish.interop import weights
 from astonish.learner import State
-from astonish.run import run
+from astonish.series import run
 
 _FEWEST = 64  # rows in a compiled program; more come in doublings
 
 
+@renamed_fields(rate_="learning_rate_")
 class SurpriseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """A linear regression that goes through rows in their order, and relearns quickly when responses become surprising.
 
@@ -26,12 +28,12 @@ class SurpriseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc] # 
     0 before anything is known. The defaults suit features and responses of about the size of 1: standardise them, or
     say otherwise.
 
-    `fit` begins anew, `partial_fit` goes on. After either, `surprise_` and `rate_` say what the learner made of each
-    row that it was just given, and `coef_`, `intercept_` what it thinks now.
+    `fit` starts again, `partial_fit` goes on. After either, `surprise_` and `learning_rate_` have a number for each
+    row that was just given, and `coef_`, `intercept_` are the present estimates.
 
     >>> X = np.array([[0.0], [1.0], [2.0], [0.0], [1.0], [2.0]])
     >>> model = SurpriseRegressor(noise=0.1).fit(X, [0, 1, 2, 5, 4, 3])  # the slope turns after three rows
-    >>> model.rate_.round(2).tolist()
+    >>> model.learning_rate_.round(2).tolist()
     [0.01, 0.01, 0.0, 1.0, 0.0, 0.0]
     >>> model.predict([[4.0]]).round(1).tolist()
     [1.1]
@@ -70,7 +72,7 @@ class SurpriseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc] # 
         learner = weights(features.shape[1] + 1, self.rule, self.m, self.noise, self.std)
         history = run(learner, (_padded(_with_ones(features)), _padded(np.asarray(responses, np.float64))), belief)
         self.belief_ = history.state
-        self.surprise_, self.rate_ = history.surprise[: len(features)], history.rate[: len(features)]
+        self.surprise_, self.learning_rate_ = history.surprise[: len(features)], history.learning_rate[: len(features)]
         self.intercept_, self.coef_ = float(self.belief_.mean[0]), self.belief_.mean[1:]
         return self
 
@@ -81,8 +83,6 @@ def _with_ones(features: Numbers) -> Numbers:
 
 
 def _padded(rows: Numbers) -> Numbers:
-    """Rows, and behind them missing ones, from which nothing is learned: each number of rows would be compiled anew."""
-    count = _FEWEST
-    while count < len(rows):
-        count *= 2
+    """Rows, and behind them missing ones, from which nothing is learned: each number of rows has to be compiled."""
+    count = max(_FEWEST, 1 << (len(rows) - 1).bit_length())
     return np.concatenate([rows, np.full((count - len(rows), *rows.shape[1:]), np.nan)])

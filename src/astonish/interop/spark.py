@@ -7,53 +7,60 @@ So keys are dealt out to shards, each a group, and the state of a shard is a who
 """
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pandas import DataFrame as Rows, concat
+
 from astonish.bank import Bank
-from astonish.bank.tables import Names, listed
-from astonish.changes.signals import signal_of
-from astonish.domain import Domain, check_parameters
-from astonish.learner import Learner
-from astonish.run import wide
+from astonish.bank.tables import ColumnNames, check_columns, listed
+from astonish.deprecated import renamed_arguments
+from astonish.detect.detector import signal_of
+from astonish.domain import Domain
+from astonish.learner import Learner, check
+from astonish.series import wide
 
 if TYPE_CHECKING:
-    from pandas import DataFrame as Rows
     from pyspark.sql import DataFrame, SparkSession
 
 _SHARD = "shard"
 _COUNT = Domain(1, 2**31 - 1, whole=True)
 
 
+@renamed_arguments(forgets="evict")
 def surprise_stream(
     frame: "DataFrame",
     learner: Learner,
     *,
     key: str,
-    sample: Names,
+    sample: ColumnNames,
     order: str | Sequence[str],
     shards: int = 16,
     capacity: int = 100_000,
-    forgets: bool = False,
+    evict: bool = False,
 ) -> "DataFrame":
-    """The rows of a streaming frame, each with the learner's answer: `estimate`, `surprise`, `rate`, perhaps `change`.
+    """The rows of a streaming frame, with the columns `estimate`, `surprise`, `learning_rate`, `change_probability`.
+
+    The last is there if the learner estimates it.
 
     key, sample: names of columns, as for `Bank.update_table`. A null sample is missing and changes nothing.
     order: the columns that put the samples of a key in order: within a micro-batch they are learned from in this
     order, and after those of earlier micro-batches. shards: how many states there are; once a query has a checkpoint,
-    it stays. capacity: how many keys there is room for in each shard. forgets: whether the keys that were silent for
-    longest make room for new ones; else a key too many ends the query.
+    it stays. capacity: how many keys there is room for in each shard. evict: whether the least recently used keys
+    make room for new ones; else a key too many ends the query.
     """
-    learning = Learning(learner, key, sample, listed(order), shards, capacity, forgets)
-    learning.check(frame.columns)
+    check(learner)
+    _COUNT.check("shards", shards)
+    _COUNT.check("capacity", capacity)
+    check_columns(frame.columns, (key, *listed(sample), *listed(order)), (_SHARD, *answers(learner)))
+    learning = ShardUpdate(learner, key, sample, listed(order), shards, capacity, evict)
     from pyspark.sql import functions
     from pyspark.sql.types import DoubleType, StructField, StructType
 
     schema = StructType([*frame.schema.fields, *(StructField(name, DoubleType()) for name in answers(learner))])
     dealt = frame.withColumn(_SHARD, functions.pmod(functions.hash(key), functions.lit(shards)))
-    return dealt.groupBy(_SHARD).applyInPandasWithState(
-        learning.function(schema.names), schema, "shards INT, bank BINARY", "append", "NoTimeout"
-    )
+    state = "shards INT, bank BINARY"
+    return dealt.groupBy(_SHARD).applyInPandasWithState(learning.learn, schema, state, "append", "NoTimeout")
 
 
 def banks(spark: "SparkSession", checkpoint: str, learner: Learner) -> Iterator[Bank]:
@@ -68,55 +75,36 @@ def answers(learner: Learner) -> list[str]:
 
     >>> from astonish import Dirichlet, Smile
     >>> answers(Smile(Dirichlet(3)))
-    ['estimate_0', 'estimate_1', 'estimate_2', 'surprise', 'rate']
+    ['estimate_0', 'estimate_1', 'estimate_2', 'surprise', 'learning_rate']
     """
     estimates = wide("estimate", Bank(learner, capacity=1).estimate([0]))
-    return [*estimates, "surprise", "rate", *(["change"] if signal_of(learner, None) == "change" else [])]
+    changes = ["change_probability"] if signal_of(learner, None) == "change_probability" else []
+    return [*estimates, "surprise", "learning_rate", *changes]
 
 
-class Learning(NamedTuple):
+class ShardUpdate(NamedTuple):
     """What happens to the rows of a shard in a micro-batch."""
 
     learner: Learner
     key: str
-    sample: Names
+    sample: ColumnNames
     order: list[str]
     shards: int
     capacity: int
-    forgets: bool
+    evict: bool
 
-    def check(self, columns: Sequence[str]) -> None:
-        """Refuse on the spot what would fail in a worker later."""
-        check_parameters(self.learner)
-        _COUNT.check("shards", self.shards)
-        _COUNT.check("capacity", self.capacity)
-        for name in (self.key, *listed(self.sample), *self.order):
-            if name not in columns:
-                raise ValueError(f"there is no column {name!r}; the columns are {', '.join(columns)}")
-        for name in (_SHARD, *answers(self.learner)):
-            if name in columns:
-                raise ValueError(f"the stream has a column {name!r} already; rename it: the answer needs the name")
-
-    def function(self, columns: Sequence[str]) -> Callable[[Any, Iterator["Rows"], Any], Iterator["Rows"]]:
+    def learn(self, _: Any, chunks: Iterator[Rows], state: Any) -> Iterator[Rows]:
         """For Spark: from the rows of a shard and its state to the rows with answers; the state moves on."""
-
-        def learn(_: Any, chunks: Iterator["Rows"], state: Any) -> Iterator["Rows"]:
-            from pandas import concat
-
-            by = [*self.order, *listed(self.sample)]  # samples break ties
-            rows = concat(list(chunks)).sort_values(by, kind="stable")
-            bank = self.bank(*state.get) if state.exists else Bank(self.learner, self.capacity, self.forgets)
-            answered = bank.update_table(rows, self.key, self.sample)
-            state.update((self.shards, bank.packed()))
-            yield answered[list(columns)]
-
-        return learn
+        by = [*self.order, *listed(self.sample)]  # samples break ties
+        rows = concat(list(chunks)).sort_values(by, kind="stable")
+        bank = self.bank(*state.get) if state.exists else Bank(self.learner, self.capacity, self.evict)
+        answered = bank.update_table(rows, self.key, self.sample)
+        state.update((self.shards, bank.to_bytes()))
+        yield answered.drop(columns=_SHARD, errors="ignore")
 
     def bank(self, shards: int, packed: bytes) -> Bank:
         """The bank that a shard left behind."""
         if shards != self.shards:
-            raise ValueError(
-                f"the checkpoint was begun with {shards} shards, not {self.shards}, and the states are dealt out so; "
-                f"give shards={shards}, or begin another checkpoint"
-            )
-        return Bank.load(io.BytesIO(packed), self.learner, self.capacity, self.forgets)
+            begun = f"the checkpoint was begun with {shards} shards, not {self.shards}, and the states are dealt out so"
+            raise ValueError(f"{begun}; give shards={shards}, or begin another checkpoint")
+        return Bank.load(io.BytesIO(packed), self.learner, self.capacity, self.evict)

@@ -1,17 +1,18 @@
 """Bayes' rule for a world that does not change, and leaky integration for one that does.
 
-Both report Shannon's surprise, and as rate the share of the newest sample in all the evidence, the prior not counted.
+Both report Shannon's surprise, and as learning rate the share of the newest sample in all the evidence, the prior not
+counted.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import jax.numpy as jnp
 from jax import Array
 
 from astonish.config import config
-from astonish.domain import Domain, parameter
+from astonish.domain import PROBABILITY, parameter
 from astonish.expfam import Belief, Family, bayes, blend, dtype_of
-from astonish.learner import Info
+from astonish.learner import FamilyLearner, Info
 from astonish.precision import Number
 from astonish.surprise import shannon
 
@@ -22,54 +23,53 @@ class Evidence(NamedTuple):
     belief: Belief
     samples: Array
 
-
-@config
-class Leaky:
-    """Bayes' rule that forgets: the past counts `keep` times as much with every sample, down to the prior.
-
-    The belief's distance from the prior shrinks by the factor `keep` before each sample, which itself counts fully.
-    """
-
-    family: Family
-    keep: Number = parameter(default=0.9, domain=Domain(0.0, 1.0))
-    prior: Belief | None = None
-
     @property
-    def samples(self) -> Any:
-        return self.family.samples
+    def mean(self) -> Array:
+        return self.belief.mean
+
+
+class _WithEvidence(FamilyLearner, Protocol):
+    """A learner that counts the samples behind its belief."""
 
     def init(self) -> Evidence:
-        belief = self.family.prior() if self.prior is None else self.prior
-        return Evidence(belief, jnp.zeros((), dtype_of(belief)))
+        return Evidence(self.first_belief, jnp.zeros((), dtype_of(self.first_belief)))
 
-    def step(self, state: Evidence, x: Any) -> tuple[Evidence, Info]:
-        faded = blend(self.family, state.belief, self.keep, self.init().belief, 1 - jnp.asarray(self.keep))
-        samples = self.keep * state.samples + 1
-        info = Info(shannon(self.family, state.belief, x), 1 / samples)
-        return Evidence(bayes(self.family, faded, x), samples), info
+    def belief(self, state: Evidence) -> Belief:
+        return state.belief
 
-    def estimate(self, state: Evidence) -> Array:
-        return state.belief.mean
+    def with_belief(self, state: Evidence, belief: Belief) -> Evidence:
+        return state._replace(belief=belief)
 
 
 @config
-class Bayes:
-    """Bayes' rule (eq. 14), naively: every sample counts alike, for ever."""
+class Bayes(_WithEvidence):
+    """Bayes' rule (eq. 14), naively: every sample counts the same, for ever."""
 
     family: Family
     prior: Belief | None = None
-
-    @property
-    def samples(self) -> Any:
-        return self.family.samples
-
-    def init(self) -> Evidence:
-        return Leaky(self.family, 1.0, self.prior).init()
+    name: ClassVar[str] = "bayes"
 
     def step(self, state: Evidence, x: Any) -> tuple[Evidence, Info]:
         samples = state.samples + 1
         info = Info(shannon(self.family, state.belief, x), 1 / samples)
         return Evidence(bayes(self.family, state.belief, x), samples), info
 
-    def estimate(self, state: Evidence) -> Array:
-        return state.belief.mean
+
+@config
+class Leaky(_WithEvidence):
+    """Bayes' rule that forgets: the past counts `keep` times as much with every sample, down to the prior.
+
+    The belief's distance from the prior shrinks by the factor `keep` before each sample, which itself counts fully.
+    """
+
+    family: Family
+    keep: Number = parameter(0.9, PROBABILITY, (0.5, 0.99), "how much of the past still counts after each sample")
+    prior: Belief | None = None
+    name: ClassVar[str] = "leaky"
+    free: ClassVar[tuple[str, ...]] = ("keep",)
+
+    def step(self, state: Evidence, x: Any) -> tuple[Evidence, Info]:
+        faded = blend(self.family, state.belief, self.keep, self.first_belief, 1 - jnp.asarray(self.keep))
+        samples = self.keep * state.samples + 1
+        info = Info(shannon(self.family, state.belief, x), 1 / samples)
+        return Evidence(bayes(self.family, faded, x), samples), info

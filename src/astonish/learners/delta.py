@@ -1,31 +1,40 @@
 """The delta rule: move a fixed part of the way to every sample (Rescorla & Wagner 1972)."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 from jax import Array
 
 from astonish.config import config
-from astonish.domain import Domain, parameter
-from astonish.learner import Info
+from astonish.deprecated import renamed_arguments
+from astonish.domain import PROBABILITY, Domain, parameter
+from astonish.kinds import NUMBERS
+from astonish.learner import Info, Learner
 from astonish.precision import Number
+from astonish.world_parameters import START
 
 
+@renamed_arguments(rate="learning_rate")
 @config
-class Delta:
+class Delta(Learner):
     """Follow numbers with a fixed learning rate. The surprise it reports is the size of its error."""
 
-    rate: Number = parameter(default=0.1, domain=Domain(0.0, 1.0))
-    start: Number = parameter(default=0.0, domain=Domain())
+    learning_rate: Number = parameter(0.1, PROBABILITY, (0.05, 0.95), "share of the error by which the estimate moves")
+    start: Number = START.field()
+    name: ClassVar[str] = "delta"
+    takes: ClassVar[tuple[str, ...]] = NUMBERS
+    free: ClassVar[tuple[str, ...]] = ("learning_rate",)
     samples: ClassVar[Domain] = Domain()
 
     def init(self) -> Array:
         return jnp.asarray(self.start, jnp.result_type(float, self.start))
 
     def step(self, state: Array, x: Number) -> tuple[Array, Info]:
-        error = x - state
-        rate = jnp.asarray(self.rate, jnp.result_type(float, self.rate))
-        return (1 - rate) * state + rate * x, Info(jnp.abs(error), rate)
+        rate = jnp.asarray(self.learning_rate, jnp.result_type(float, self.learning_rate))
+        return (1 - rate) * state + rate * x, Info(jnp.abs(x - state), rate)
 
     def estimate(self, state: Array) -> Array:
         return state
+
+    def with_estimate(self, state: Array, value: Any) -> Any:
+        return value

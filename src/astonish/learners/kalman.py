@@ -1,41 +1,58 @@
 """Where is a mean that wanders? The filter of Kalman (1960), in one dimension."""
 
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import jax.numpy as jnp
 from jax import Array
+from numpy.random import Generator
 
 from astonish.beliefs import Gaussian, GaussianBelief
 from astonish.config import config
-from astonish.domain import POSITIVE, Domain, parameter
+from astonish.domain import Domain, Numbers, parameter
 from astonish.expfam import bayes
-from astonish.learner import Info
+from astonish.learner import Info, NumberLearner
 from astonish.precision import Number
 from astonish.surprise import shannon
+from astonish.world_parameters import MEAN, NOISE, STD
 
 
-@config
-class Kalman:
-    """Before every sample, the first included, the mean takes a normal step with standard deviation `drift`.
+class GaussianFilter(NumberLearner, Protocol):
+    """A learner that knows the noise of normal samples, and whose state is a Gaussian belief about their mean."""
 
-    Exact in that world. It reports Shannon's surprise; its rate is the Kalman gain, which does not depend on the
-    samples. A missing sample changes nothing: no time passes. mean, std: the belief before the first step.
-    """
-
-    noise: Number = parameter(default=1.0, domain=POSITIVE)
-    drift: Number = parameter(default=0.1, domain=Domain(0.0))
-    mean: Number = parameter(default=0.0, domain=Domain())
-    std: Number = parameter(default=1.0, domain=POSITIVE)
-    samples: ClassVar[Domain] = Domain()
+    noise: Number
+    mean: Number
+    std: Number
 
     def init(self) -> GaussianBelief:
         return Gaussian(self.noise).prior(self.mean, self.std)
+
+    def uncertainty(self, state: GaussianBelief) -> Array:
+        return state.std
+
+    def simulate(self, rng: Generator, steps: int) -> Numbers:
+        family = Gaussian(self.noise)
+        return family.sample_outcome(family.sample(self.init(), rng), rng, steps)
+
+
+@config
+class Kalman(GaussianFilter):
+    """Before every sample, the first included, the mean takes a normal step with standard deviation `drift`.
+
+    Exact in that world. It reports Shannon's surprise; its learning rate is the Kalman gain, which does not depend on
+    the samples. A missing sample changes nothing: no time passes. mean, std: the belief before the first step.
+    """
+
+    noise: Number = NOISE.field()
+    drift: Number = parameter(
+        0.1, Domain(0.0), (0.002, 0.5), "standard deviation of the mean's step before each sample", fact="drift"
+    )
+    mean: Number = MEAN.field()
+    std: Number = STD.field(default=1.0)
+    name: ClassVar[str] = "kalman"
+    free: ClassVar[tuple[str, ...]] = ("drift",)
 
     def step(self, state: GaussianBelief, x: Number) -> tuple[GaussianBelief, Info]:
         family = Gaussian(self.noise)
         expected = GaussianBelief(state.mean, state.precision / (1 + state.precision * jnp.square(self.drift)))
         gain = 1 / (1 + expected.precision * jnp.square(self.noise))
         return bayes(family, expected, x), Info(shannon(family, expected, x), gain)
-
-    def estimate(self, state: GaussianBelief) -> Array:
-        return state.mean

@@ -4,28 +4,28 @@ Adams & MacKay (2007), Fearnhead & Liu (2007); as MPN in Liakoni, Modirshanechi,
 says when the world changed last. With more of them than samples, nothing is left out.
 """
 
-from dataclasses import field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from astonish.config import config
-from astonish.domain import Domain, parameter
+from astonish.deprecated import warn
+from astonish.domain import COUNT, parameter
 from astonish.expfam import Belief, Family
-from astonish.learner import Info
+from astonish.learner import FamilyLearner, Info, LastChange, repeated
 from astonish.precision import Number
 from astonish.special import log
+from astonish.world_parameters import HAZARD
 
 
 class Hypotheses(NamedTuple):
     """What is believed if the last change was so long ago, and how probable that is.
 
     beliefs: one per hypothesis, stacked. log_partitions: theirs, known from the step before. weights: the hypotheses'
-    probabilities; zero where a place is empty. log_weights: their logarithms, in which none is lost for being small.
-    ages: how many samples there were since the change, the one just after it included (the run length of Adams &
-    MacKay).
+    probabilities; zero where a slot is empty. log_weights: their logarithms, in which none is lost for being small.
+    ages: how many samples there were since the change, the one just after it included.
     """
 
     beliefs: Belief
@@ -35,29 +35,46 @@ class Hypotheses(NamedTuple):
     ages: Array
 
 
-@config
-class MessagePassing:
-    """Before each sample the world changes with chance `hazard`, to a parameter drawn anew from the prior.
+class MixtureLearner(FamilyLearner, Protocol):
+    """A learner whose state has many `beliefs` of its family, stacked, and their `weights`."""
 
-    It keeps the most probable `hypotheses` about the time of the last change. It reports Shannon's surprise; its rate
-    is the share of the newest sample in those since the last change, averaged over hypotheses; its `change` is exact
-    as long as no hypothesis had to go.
+    def estimate(self, state: Any) -> Array:
+        return jnp.tensordot(state.weights, jax.vmap(lambda belief: belief.mean)(state.beliefs), axes=1)
+
+    def belief(self, state: Any) -> None:
+        return None
+
+    def uncertainty(self, state: Any) -> Array:
+        """The standard deviation of the mixture: the spread within each belief, and between them."""
+        mean = self.estimate(state)
+
+        def second_moment(belief: Any) -> Array:
+            return jnp.square(belief.std) + jnp.square(belief.mean - mean)
+
+        return jnp.sqrt(jnp.tensordot(state.weights, jax.vmap(second_moment)(state.beliefs), axes=1))
+
+
+@config
+class MessagePassing(MixtureLearner):
+    """Before each sample the world changes with chance `hazard`, to a parameter drawn from the prior.
+
+    It keeps the most probable `hypotheses` about the time of the last change. It reports Shannon's surprise; its
+    learning rate is the share of the newest sample in those since the last change, averaged over hypotheses; its
+    probability of a change is exact as long as no hypothesis was dropped.
     """
 
     family: Family
-    hazard: Number = parameter(default=0.1, domain=Domain(0.0, 1.0, open=True))
+    hazard: Number = HAZARD.field()
     prior: Belief | None = None
-    hypotheses: int = field(default=20, metadata={"static": True, "domain": Domain(1, whole=True)})
-
-    @property
-    def samples(self) -> Any:
-        return self.family.samples
+    hypotheses: int = parameter(20, COUNT, (5, 100), "how many times of the last change are kept in mind", static=True)
+    name: ClassVar[str] = "message-passing"
+    free: ClassVar[tuple[str, ...]] = ("hazard",)
 
     def init(self) -> Hypotheses:
-        places = repeated(self._fresh(), self.hypotheses)
+        slots = repeated(self._fresh(), self.hypotheses)
         empty = jnp.arange(self.hypotheses) > 0
-        return places._replace(
-            weights=jnp.where(empty, 0.0, places.weights), log_weights=jnp.where(empty, -jnp.inf, places.log_weights)
+        return slots._replace(
+            weights=jnp.where(empty, 0.0, slots.weights), log_weights=jnp.where(empty, -jnp.inf, slots.log_weights)
         )
 
     def step(self, state: Hypotheses, x: Any) -> tuple[Hypotheses, Info]:
@@ -73,16 +90,17 @@ class MessagePassing:
         rate = kept.weights @ (1 / kept.ages.astype(total.dtype))
         return kept, Info(-top - log(total), jnp.minimum(rate, 1.0), new.weights / total)
 
-    def estimate(self, state: Hypotheses) -> Array:
-        return average(state.weights, state.beliefs)
+    def last_change(self, state: Hypotheses) -> LastChange:
+        return LastChange(state.ages, state.weights, state.log_weights)
 
     def run_lengths(self, state: Hypotheses, longest: int) -> Array:
-        """The probability that 1, 2, ... `longest` samples have come since the last change."""
-        return (jnp.arange(1, longest + 1)[:, None] == state.ages) @ state.weights
+        """Now `last_change(state).run_lengths(longest)`."""
+        warn("MessagePassing.run_lengths(state, longest)", "last_change(state).run_lengths(longest)")
+        return self.last_change(state).run_lengths(longest)
 
     def _fresh(self) -> Hypotheses:
-        """The hypothesis that the world changed just now, as if it were the only one."""
-        belief = jax.tree.map(jnp.asarray, self.family.prior() if self.prior is None else self.prior)
+        """The hypothesis that the world changed just now, with all the weight."""
+        belief = jax.tree.map(jnp.asarray, self.first_belief)
         log_partition = jnp.asarray(self.family.log_partition(belief))
         one = jnp.ones_like(log_partition)
         return Hypotheses(belief, log_partition, one, jnp.zeros_like(one), jnp.zeros((), jnp.int32))
@@ -97,7 +115,7 @@ class MessagePassing:
 
 
 def _exchanged(olds: Hypotheses, new: Hypotheses) -> tuple[Hypotheses, Array]:
-    """The old hypotheses, the new one in the place of the least unless it is less still; and the weight lost."""
+    """The hypotheses to keep, and the weight that is lost: of the old and the new one, the least probable goes."""
     least = jnp.argmin(olds.log_weights)  # which tell apart what is almost zero
     gives_way = olds.log_weights[least] <= new.log_weights
 
@@ -106,19 +124,3 @@ def _exchanged(olds: Hypotheses, new: Hypotheses) -> tuple[Hypotheses, Array]:
         return jnp.where(place, new, old)
 
     return jax.tree.map(exchange, olds, new), jnp.where(gives_way, olds.weights[least], new.weights)
-
-
-def repeated(tree: Any, times: int) -> Any:
-    """The same thing, so many times, stacked."""
-    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (times, *jnp.shape(leaf))), tree)
-
-
-def log_weights(weights: Array) -> Array:
-    """Logarithms of probabilities, minus infinity where one is zero; derivatives there are zero, not NaN."""
-    some = weights > 0
-    return jnp.where(some, log(jnp.where(some, weights, 1.0)), -jnp.inf)
-
-
-def average(weights: Array, beliefs: Belief) -> Array:
-    """The mean of what stacked beliefs expect."""
-    return jnp.tensordot(weights, jax.vmap(lambda belief: belief.mean)(beliefs), axes=1)

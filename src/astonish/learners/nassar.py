@@ -10,23 +10,26 @@ from typing import ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array
+from numpy.random import Generator
 
 from astonish.config import config
-from astonish.domain import POSITIVE, Domain, parameter
-from astonish.learner import Info
+from astonish.deprecated import renamed_arguments
+from astonish.domain import OPEN_PROBABILITY, Domain, Numbers, Parameter, parameter
+from astonish.learner import Info, NumberLearner
 from astonish.precision import Number, limits
+from astonish.world_parameters import HAZARD, HIGH, LOW, NOISE, START
 
-CHANCE = Domain(0.0, 1.0, open=True)
+_EVIDENCE_WEIGHT = Parameter(Domain(0.0), (0.1, 2.0), "weight of the evidence for a jump; 1 is normative", 1.0)
 
 
-class Run(NamedTuple):
+class RunLength(NamedTuple):
     """An estimate, and how many samples it is thought to rest on."""
 
     mean: Array
     length: Array
 
 
-class Doubt(NamedTuple):
+class RelativeVariance(NamedTuple):
     """An estimate, and its variance as a multiple of that of the noise: one over a run length, but free to grow."""
 
     mean: Array
@@ -39,88 +42,99 @@ class Doubt(NamedTuple):
 
 
 @config
-class Nassar2010:
-    """Knows the noise, how often the mean jumps (`hazard`), and that it jumps to anywhere from `low` to `high`.
+class UniformJumps(NumberLearner):
+    """What both learners share: the world in which they learn."""
 
-    It reports Shannon's surprise; its rate is the weight of the new sample in its estimate.
-    likelihood_weight: how much it heeds the evidence for a jump; 1 is normative, people are often below.
-    """
-
-    noise: Number = parameter(default=1.0, domain=POSITIVE)
-    hazard: Number = parameter(default=0.1, domain=CHANCE)
-    low: Number = parameter(default=-20.0, domain=Domain())
-    high: Number = parameter(default=20.0, domain=Domain())
-    likelihood_weight: Number = parameter(default=1.0, domain=Domain(0.0))
-    samples: ClassVar[Domain] = Domain()
+    noise: Number = NOISE.field()
+    hazard: Number = HAZARD.field()
+    low: Number = LOW.field()
+    high: Number = HIGH.field()
+    free: ClassVar[tuple[str, ...]] = ("hazard",)
 
     def __post_init__(self) -> None:
-        _need_room(self.low, self.high)
+        low, high = self.low, self.high
+        if isinstance(low, float | int) and isinstance(high, float | int) and low >= high:
+            raise ValueError(f"low = {low:g} and high = {high:g} leave no room for the mean; give low below high")
 
-    def init(self) -> Run:
-        middle = _middle(self.low, self.high)
-        return Run(middle, jnp.ones_like(middle))
+    def simulate(self, rng: Generator, steps: int) -> Numbers:
+        return rng.normal(rng.uniform(self.low, self.high), self.noise, steps)
 
-    def step(self, state: Run, x: Number) -> tuple[Run, Info]:
+    def _middle(self) -> Array:
+        return 0.5 * (jnp.asarray(self.low, jnp.result_type(float, self.low)) + self.high)
+
+    def _log_density_after_jump(self) -> Array:
+        return -jnp.log(jnp.asarray(self.high) - self.low)
+
+
+@config
+class Nassar2010(UniformJumps):
+    """Knows the noise, how often the mean jumps (`hazard`), and that it jumps to anywhere from `low` to `high`.
+
+    It reports Shannon's surprise; its learning rate is the weight of the new sample in its estimate. People are often
+    below the normative `likelihood_weight`.
+    """
+
+    likelihood_weight: Number = _EVIDENCE_WEIGHT.field()
+    name: ClassVar[str] = "nassar2010"
+
+    def init(self) -> RunLength:
+        middle = self._middle()
+        return RunLength(middle, jnp.ones_like(middle))
+
+    def step(self, state: RunLength, x: Number) -> tuple[RunLength, Info]:
         std = self.noise * jnp.sqrt(1 + 1 / state.length)
-        stay, jump = _log_normal(_distance(x, state.mean, std), std), _log_flat(self.low, self.high)
+        stay, jump = _log_normal(_distance(x, state.mean, std), std), self._log_density_after_jump()
         jumped = jax.nn.sigmoid(self.likelihood_weight * (jump - stay) + log_odds(self.hazard))
         rate = (1 + jumped * state.length) / (state.length + 1)
         mean = (1 - rate) * state.mean + rate * x
         length = (1 - jumped) * (state.length + 1) + jumped
-        return Run(mean, length), Info(mixture_surprise(stay, jump, self.hazard), rate, jumped)
+        return RunLength(mean, length), Info(mixture_surprise(stay, jump, self.hazard), rate, jumped)
 
-    def estimate(self, state: Run) -> Array:
-        return state.mean
+    def uncertainty(self, state: RunLength) -> Array:
+        return self.noise / jnp.sqrt(state.length)
 
 
+@renamed_arguments(uncertainty="first_uncertainty")
 @config
-class Nassar2012:
+class Nassar2012(UniformJumps):
     """As `Nassar2010`, but not knowing whether the mean has jumped makes it uncertain, and so quicker to learn.
 
-    It reports Shannon's surprise, of someone who heeds evidence as one should.
-    start: its first estimate; the middle of the range when left out. uncertainty: how uncertain it is of that, as a
-    share of the variance of the first sample; 1/2 is as if one sample had been seen.
-    surprise_sensitivity: how much it heeds the evidence for a jump; 1 is normative, 0 ignores it.
-    uncertainty_underestimation: the logarithm of the factor by which it takes its variance to be smaller than it is.
+    It reports Shannon's surprise of an observer who weighs the evidence normatively.
+    A `first_uncertainty` of 1/2 is as if one sample had been seen.
     """
 
-    noise: Number = parameter(default=1.0, domain=POSITIVE)
-    hazard: Number = parameter(default=0.1, domain=CHANCE)
-    low: Number = parameter(default=-20.0, domain=Domain())
-    high: Number = parameter(default=20.0, domain=Domain())
-    start: Number | None = None
-    uncertainty: Number = parameter(default=0.5, domain=CHANCE)
-    surprise_sensitivity: Number = parameter(default=1.0, domain=Domain(0.0))
-    uncertainty_underestimation: Number = parameter(default=0.0, domain=Domain())
-    samples: ClassVar[Domain] = Domain()
+    start: Number | None = START.field(default=None, about="first estimate; else the middle of the range", fact="")
+    first_uncertainty: Number = parameter(
+        0.5, OPEN_PROBABILITY, (0.1, 0.9), "uncertainty of the first estimate, as a share of that of the first sample"
+    )
+    surprise_sensitivity: Number = _EVIDENCE_WEIGHT.field()
+    uncertainty_underestimation: Number = parameter(
+        0.0, Domain(), (-1.0, 4.0), "logarithm of the factor by which it takes its variance to be smaller than it is"
+    )
+    name: ClassVar[str] = "nassar2012"
+    aliases: ClassVar[tuple[str, ...]] = ("reduced-bayes",)
 
-    def __post_init__(self) -> None:
-        _need_room(self.low, self.high)
-
-    def init(self) -> Doubt:
+    def init(self) -> RelativeVariance:
         start = self.start
-        mean = _middle(self.low, self.high) if start is None else jnp.asarray(start, jnp.result_type(float, start))
-        share = jnp.asarray(self.uncertainty, mean.dtype)
-        return Doubt(mean, share / (1 - share))
+        mean = self._middle() if start is None else jnp.asarray(start, jnp.result_type(float, start))
+        share = jnp.asarray(self.first_uncertainty, mean.dtype)
+        return RelativeVariance(mean, share / (1 - share))
 
-    def step(self, state: Doubt, x: Number) -> tuple[Doubt, Info]:
+    def step(self, state: RelativeVariance, x: Number) -> tuple[RelativeVariance, Info]:
         std = jnp.sqrt(1 + state.variance)  # of the next sample, in units of the noise, as is the gap
         gap = _distance(x, state.mean, self.noise)
-        stay, jump = _log_normal(gap / std, self.noise * std), _log_flat(self.low, self.high)
+        stay, jump = _log_normal(gap / std, self.noise * std), self._log_density_after_jump()
         odds = self.surprise_sensitivity * (jump - stay) + log_odds(self.hazard)
         jumped, stayed = jax.nn.sigmoid(odds), jax.nn.sigmoid(-odds)
         rate = jumped + (1 - jumped) * state.relative_uncertainty
         mean = (1 - rate) * state.mean + rate * x
         variance = rate + jumped * stayed * (gap / (1 + state.variance)) ** 2
-        info = Info(mixture_surprise(stay, jump, self.hazard), rate, jumped)
-        return Doubt(mean, self._underestimated(variance)), info
-
-    def estimate(self, state: Doubt) -> Array:
-        return state.mean
-
-    def _underestimated(self, variance: Array) -> Array:
         kind = limits(variance)  # within which it must stay to remain a number
-        return jnp.clip(variance * jnp.exp(-self.uncertainty_underestimation), kind.tiny, 1e-4 * kind.max)
+        variance = jnp.clip(variance * jnp.exp(-self.uncertainty_underestimation), kind.tiny, 1e-4 * kind.max)
+        return RelativeVariance(mean, variance), Info(mixture_surprise(stay, jump, self.hazard), rate, jumped)
+
+    def uncertainty(self, state: RelativeVariance) -> Array:
+        return self.noise * jnp.sqrt(state.variance)
 
 
 def log_odds(chance: Number) -> Array:
@@ -133,24 +147,11 @@ def mixture_surprise(stay: Array, jump: Array, hazard: Number) -> Array:
     return -jnp.logaddexp(stay + jnp.log1p(-jnp.asarray(hazard)), jump + jnp.log(hazard))
 
 
-def _need_room(low: Number, high: Number) -> None:
-    if isinstance(low, float | int) and isinstance(high, float | int) and low >= high:
-        raise ValueError(f"low = {low:g} and high = {high:g} leave no room for the mean; give low below high")
-
-
-def _middle(low: Number, high: Number) -> Array:
-    return 0.5 * (jnp.asarray(low, jnp.result_type(float, low)) + high)
-
-
 def _distance(x: Number, mean: Array, std: Number) -> Array:
     """How many standard deviations a sample is from the mean, cut at a number whose square is still a number."""
-    furthest = 0.1 * limits(mean).max ** 0.5
-    return jnp.clip((x - mean) / std, -furthest, furthest)
+    most = 0.1 * limits(mean).max ** 0.5
+    return jnp.clip((x - mean) / std, -most, most)
 
 
 def _log_normal(distance: Array, std: Number) -> Array:
     return -0.5 * distance * distance - jnp.log(std) - 0.5 * math.log(2 * math.pi)
-
-
-def _log_flat(low: Number, high: Number) -> Array:
-    return -jnp.log(jnp.asarray(high) - low)

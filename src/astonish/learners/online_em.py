@@ -5,16 +5,16 @@ learns these chances, those of a switch, and where it is. The statistics phi of 
 the environment before (for the rooms) or over the rooms (for the switches), so only these two sums are kept.
 """
 
-from dataclasses import field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from astonish.config import config
-from astonish.domain import Domain, parameter
-from astonish.learner import Info
+from astonish.deprecated import renamed_arguments
+from astonish.domain import OPEN_PROBABILITY, PROBABILITY, REQUIRED, Domain, parameter
+from astonish.learner import Info, Learner
 from astonish.precision import Number, limits
 
 
@@ -34,20 +34,21 @@ class Environments(NamedTuple):
     first: Array
 
 
+_SEVERAL = Domain(2, whole=True)
+
+
+@renamed_arguments(rate="learning_rate")
 @config
-class OnlineEM:
-    """Samples are pairs (room, next room). It reports Shannon's surprise; its rate is that of its statistics.
+class OnlineEM(Learner):
+    """Samples are pairs (room, next room). It reports Shannon's surprise, and the rate of its statistics."""
 
-    rate: the weight of the newest sample in the statistics (eta). switch: the chance of a switch that it starts from.
-    frozen: so many samples only fill the statistics. seed: of the random first chances, which make environments differ.
-    """
-
-    rooms: int = field(metadata={"static": True, "domain": Domain(2, whole=True)})
-    environments: int = field(default=2, metadata={"static": True, "domain": Domain(2, whole=True)})
-    rate: Number = parameter(default=0.001, domain=Domain(0.0, 1.0))
-    switch: Number = parameter(default=0.1, domain=Domain(0.0, 1.0, open=True))
-    frozen: Number = parameter(default=2000, domain=Domain(0, whole=True))
-    seed: Number = parameter(default=0, domain=Domain(0, whole=True))
+    rooms: int = parameter(REQUIRED, _SEVERAL, (4, 20), "how many rooms there are", static=True)
+    environments: int = parameter(2, _SEVERAL, (2, 4), "how many environments there are", static=True)
+    learning_rate: Number = parameter(0.001, PROBABILITY, (0.0001, 0.01), "weight of the newest sample (eta)")
+    switch: Number = parameter(0.1, OPEN_PROBABILITY, (0.001, 0.2), "chance of a switch that it starts from")
+    frozen: Number = parameter(2000, Domain(0, whole=True), (0, 5000), "samples that only fill the statistics")
+    seed: Number = parameter(0, Domain(0, whole=True), (0, 1000), "seed of the random first chances of moves")
+    name: ClassVar[str] = "online-em"
 
     @property
     def samples(self) -> tuple[Domain, Domain]:
@@ -58,14 +59,9 @@ class OnlineEM:
         some, rooms = self.environments, self.rooms
         key = jax.random.key(jnp.asarray(self.seed).astype(jnp.result_type(int)))
         first = jax.random.dirichlet(key, jnp.ones(rooms), (some, rooms), dtype=jnp.result_type(float))
-        return Environments(
-            where=jnp.full(some, 1 / some),
-            room=jnp.zeros((), jnp.int32),
-            steps=jnp.zeros((), jnp.int32),
-            switches=jnp.zeros((some, some, some)),
-            moves=jnp.zeros((some, some, rooms, rooms)),
-            first=first,
-        )
+        where, zero = jnp.full(some, 1 / some), jnp.zeros((), jnp.int32)
+        switches, moves = jnp.zeros((some, some, some)), jnp.zeros((some, some, rooms, rooms))
+        return Environments(where, room=zero, steps=zero, switches=switches, moves=moves, first=first)
 
     def step(self, state: Environments, x: tuple[Number, Number]) -> tuple[Environments, Info]:
         here, there = (jnp.asarray(part).astype(jnp.int32) for part in x)
@@ -74,7 +70,7 @@ class OnlineEM:
         joint = self.switches(state) * jnp.maximum(likelihood, least)  # P(to, there | from)
         evidence = state.where @ joint.sum(-1)
         pull = joint / evidence  # equation 36, [from, to]
-        rate = jnp.asarray(self.rate, likelihood.dtype)
+        rate = jnp.asarray(self.learning_rate, likelihood.dtype)
         news = rate * state.where[:, None] * pull  # of having been in `from` and being in `to`
         carried = (1 - rate) * pull
         each = jnp.arange(self.environments)

@@ -10,11 +10,11 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.config import config
-from astonish.domain import POSITIVE, Domain, parameter
-from astonish.learner import Info
+from astonish.domain import POSITIVE, PROBABILITY, parameter
+from astonish.kinds import NUMBERS
+from astonish.learner import Info, NumberLearner
 from astonish.precision import Number
-
-SHARE = Domain(0.0, 1.0)
+from astonish.world_parameters import START
 
 
 class Attention(NamedTuple):
@@ -25,21 +25,22 @@ class Attention(NamedTuple):
 
 
 @config
-class PearceHall:
+class PearceHall(NumberLearner):
     """A delta rule with the rate `salience` (kappa) times associability, which is a running mean of errors' sizes.
 
     The surprise it reports is the size of its error, in units of the samples, uncut.
-    renewal: the share of the newest error in that mean (eta). associability: its value before the first sample.
-    scale: the error that is as large as errors get. The original is for outcomes from 0 to 1, in which no error exceeds
-    1 and so no rate does. For other samples errors are measured in units of `scale`, and larger ones count as 1.
+    The original is for outcomes from 0 to 1, in which no error exceeds 1 and so no rate does. For other samples errors
+    are measured in units of `scale`, and larger ones count as 1.
     """
 
-    salience: Number = parameter(default=0.5, domain=SHARE)
-    renewal: Number = parameter(default=0.3, domain=SHARE)
-    start: Number = parameter(default=0.0, domain=Domain())
-    associability: Number = parameter(default=1.0, domain=SHARE)
-    scale: Number = parameter(default=1.0, domain=POSITIVE)
-    samples: ClassVar[Domain] = Domain()
+    salience: Number = parameter(0.5, PROBABILITY, (0.05, 0.95), "learning rate at full associability (kappa)")
+    renewal: Number = parameter(0.3, PROBABILITY, (0.05, 0.95), "share of the newest error in associability (eta)")
+    start: Number = START.field()
+    associability: Number = parameter(1.0, PROBABILITY, (0.1, 1.0), "associability before the first sample")
+    scale: Number = parameter(1.0, POSITIVE, (0.1, 1.0), "the error that counts as 1", fact="range")
+    name: ClassVar[str] = "pearce-hall"
+    takes: ClassVar[tuple[str, ...]] = NUMBERS
+    free: ClassVar[tuple[str, ...]] = ("salience", "renewal")
 
     def init(self) -> Attention:
         start = jnp.asarray(self.start, jnp.result_type(float, self.start))
@@ -51,6 +52,3 @@ class PearceHall:
         size = jnp.minimum(error / self.scale, 1.0)
         associability = self.renewal * size + (1 - self.renewal) * state.associability
         return Attention((1 - rate) * state.mean + rate * x, associability), Info(error, rate)
-
-    def estimate(self, state: Attention) -> Array:
-        return state.mean

@@ -1,7 +1,8 @@
 """How well do the paper's learners know the maze, step by step?
 
 The error of a learner in an environment is the mean square of the differences between its chances of going from room
-to room and the true ones, over all 16 x 16 pairs of rooms (the paper's Fig. 5C).
+to room and the true ones, over all 16 x 16 pairs of rooms (the paper's Fig. 5C). The chances of a learner with beliefs
+are their modes, which are the most probable ones (section 4.11).
 """
 
 from typing import Any, NamedTuple
@@ -10,48 +11,46 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from astonish.beliefs import Dirichlet
+from astonish.domain import Mask, Numbers
 from astonish.expfam import entropy
-from astonish.learner import PerContext, PerContextState, scan
-from astonish.learners import Bayes, Evidence, OnlineEM, Smile
-from astonish.learners.online_em import Environments
-from astonish.paper.study import Study
+from astonish.learner import scan
+from astonish.learners import Bayes, OnlineEM, PerContext, Smile
+from astonish.paper.figure import RunSettings
 from astonish.precision import double
-from astonish.run import OPTIONS
+from astonish.series import OPTIONS
 from astonish.tasks.maze import A, B, Walk, maze, walk
 
 ROOMS = 16
 M = 0.1  # the paper's readiness to change one's mind
 EM_RATE = 0.001  # not in the paper; the figure "sweeps" shows how it was chosen
-Floats = NDArray[np.float64]
 
 
 class Signals(NamedTuple):
-    """What there was to see in each walk (first axis) after each step (second).
+    """What a learner gave in each walk (first axis) after each step (second).
 
     errors: in each environment (third axis). uncertainty: the learner's own.
     """
 
     surprise: Any
-    rate: Any
+    learning_rate: Any
     errors: Any
     uncertainty: Any
 
 
-class Setting(NamedTuple):
+class MazeWalks(NamedTuple):
     """Walks through the maze of the paper's drawings, and the chances there are, `[walk, environment]`."""
 
     walk: Walk
-    truth: Floats
+    truth: Numbers
 
 
-def setting(study: Study, episodes: int = 20) -> Setting:
+def walks_of(run: RunSettings, episodes: int = 20) -> MazeWalks:
     """Walks of 20000 steps, 200 on average before a switch, each environment visited as much as the other."""
-    seeds = [[study.seed, episode] for episode in range(min(episodes, 3) if study.quick else episodes)]
+    seeds = [[run.seed, episode] for episode in range(min(episodes, 3) if run.quick else episodes)]
     truth = maze(A, B).transitions
-    return Setting(walk(maze(A, B), 5000 if study.quick else 20000, seeds), np.stack([truth] * len(seeds)))
+    return MazeWalks(walk(maze(A, B), 5000 if run.quick else 20000, seeds), np.stack([truth] * len(seeds)))
 
 
 def smile(m: float = M) -> PerContext:
@@ -70,60 +69,63 @@ def others(transitions: Any) -> Any:
     return transitions[..., apart].reshape(*transitions.shape[:-1], ROOMS - 1)
 
 
-def spread(chances: Any) -> Floats:
+def spread(chances: Any) -> Numbers:
     """The reverse of `others`."""
     full = np.zeros((*chances.shape[:-1], ROOMS))
     full[..., ~np.eye(ROOMS, dtype=bool)] = chances.reshape(*chances.shape[:-2], -1)
     return full
 
 
-def watch(learner: PerContext, setting: Setting) -> Signals:
+def signals_of(learner: PerContext, where: MazeWalks) -> Signals:
     """A learner with one belief per room goes the way of each walk; its uncertainty is the entropy of all beliefs."""
     with double():
-        trace = jax.device_get(_watch(learner, setting.walk.choices, others(setting.truth)))
-    return Signals(trace.surprise, trace.rate, *trace.estimate)
+        return jax.device_get(_signals(learner, where.walk.choices, others(where.truth)))
 
 
-def errors(learner: PerContext, setting: Setting) -> Floats:
+def errors(learner: PerContext, where: MazeWalks) -> Numbers:
     """The errors alone, which is faster."""
-    return np.asarray(errors_on_device(learner, setting))
+    return np.asarray(errors_on_device(learner, where))
 
 
-def errors_on_device(learner: PerContext, setting: Setting) -> Array:
+def errors_on_device(learner: PerContext, where: MazeWalks) -> Array:
     """The same, left where they were computed."""
     with double():
-        return _errors(learner, setting.walk.choices, others(setting.truth))
+        return _errors(learner, where.walk.choices, others(where.truth))
 
 
-def matrices(learner: PerContext, walk: Walk) -> Floats:
+def matrices(learner: PerContext, walk: Walk) -> Numbers:
     """The chances of going from room to room after each step."""
     with double():
         return spread(np.asarray(_chances(learner, walk.choices)))
 
 
-def watch_em(setting: Setting, rate: float = EM_RATE, seed: Any = 0, frozen: int = 2000) -> Signals:
+def signals_of_em(where: MazeWalks, rate: float = EM_RATE, seed: Any = 0, frozen: int = 2000) -> Signals:
     """Online EM goes the way of each walk, from random chances; its uncertainty is the probability of being in A.
 
     seed: of the first walk, the others counting on; or one for each walk.
     Its environments have no names. Here A is called the one that is, at the end, more like A, so that both fit best.
     """
-    return jax.device_get(em_on_device(setting, rate, seed, frozen))
+    return jax.device_get(em_on_device(where, rate, seed, frozen))
 
 
-def em_on_device(setting: Setting, rate: float = EM_RATE, seed: Any = 0, frozen: int = 2000) -> Signals:
+def em_on_device(where: MazeWalks, rate: float = EM_RATE, seed: Any = 0, frozen: int = 2000) -> Signals:
     """The same, left where it was computed."""
-    seeds = np.asarray(seed) + (np.arange(len(setting.truth)) if np.ndim(seed) == 0 else 0)
+    seeds = np.asarray(seed) + (np.arange(len(where.truth)) if np.ndim(seed) == 0 else 0)
     with double():
-        return _watch_em(seeds, rate, frozen, setting.walk.transitions, setting.truth)
+        return _signals_of_em(seeds, rate, frozen, where.walk.transitions, where.truth)
 
 
-def current(environment: Any, per_environment: Floats) -> Floats:
+def current(environment: Any, per_environment: Numbers) -> Numbers:
     """Of values for each environment (last axis), those for the one that the walk is in."""
     return np.take_along_axis(per_environment, environment[..., None], axis=-1)[..., 0]
 
 
-def _beliefs(state: PerContextState) -> Any:
-    return state.table.belief if isinstance(state.table, Evidence) else state.table
+def after_switches(walks: Walk, environment: int, later: int) -> Mask:
+    """True in the steps that come so many after a switch to this environment, without another in between."""
+    into = walks.switched & (walks.environment == environment)
+    switches, found = np.cumsum(walks.switched, axis=1), np.zeros_like(into)
+    found[:, later:] = into[:, :-later] & (switches[:, later:] == switches[:, :-later])
+    return found
 
 
 def _distance(chances: Array, truth: Array) -> Array:
@@ -132,38 +134,36 @@ def _distance(chances: Array, truth: Array) -> Array:
     return flat @ jnp.full(flat.shape[-1], 1 / ROOMS**2)  # a product, since the compiler adds up one by one
 
 
-def _watch_one(learner: PerContext, samples: Any, truth: Array) -> Any:
-    def read(state: PerContextState) -> tuple[Array, Array]:
-        beliefs = _beliefs(state)
-        return _distance(beliefs.mode, truth), jax.vmap(lambda b: entropy(Dirichlet(ROOMS - 1), b))(beliefs).sum()
+def _signals_of_one(learner: PerContext, samples: Any, truth: Array) -> Signals:
+    def read(state: Any) -> tuple[Array, Array]:
+        beliefs = learner.belief(state)
+        entropies = jax.vmap(lambda belief: entropy(Dirichlet(ROOMS - 1), belief))(beliefs)
+        return _distance(beliefs.mode, truth), entropies.sum()
 
-    return scan(learner, samples, read=read)._replace(state=None)
+    trace = scan(learner, samples, read=read)
+    return Signals(trace.surprise, trace.learning_rate, *trace.estimate)
 
 
 def errors_of_one(learner: PerContext, samples: Any, truth: Array) -> Array:
     """The errors of one walk, to be compiled: samples are its choices, truth is without staying (`others`)."""
-    return scan(learner, samples, read=lambda state: _distance(_beliefs(state).mode, truth)).estimate
+    return scan(learner, samples, read=lambda state: _distance(learner.belief(state).mode, truth)).estimate
 
 
 def _chances_of_one(learner: PerContext, samples: Any) -> Any:
-    return scan(learner, samples, read=lambda state: _beliefs(state).mode).estimate  # section 4.11
+    return scan(learner, samples, read=lambda state: learner.belief(state).mode).estimate
 
 
-def _watch_em_one(seed: Array, rate: Array, frozen: Array, samples: Any, truth: Array) -> Signals:
-    learner = OnlineEM(ROOMS, rate=rate, frozen=frozen, seed=seed)
-
-    def read(state: Environments) -> tuple[Array, Array]:
-        return _distance(learner.moves(state), truth[:, None]), state.where
-
-    trace = scan(learner, samples, read=read)
+def _signals_of_one_em(seed: Array, rate: Array, frozen: Array, samples: Any, truth: Array) -> Signals:
+    learner = OnlineEM(ROOMS, learning_rate=rate, frozen=frozen, seed=seed)
+    trace = scan(learner, samples, read=lambda s: (_distance(learner.moves(s), truth[:, None]), s.where))
     errors, where = trace.estimate  # [step, true environment, learner's environment], [step, learner's environment]
     (aa, ab), (ba, bb) = errors[-1]
     swapped = ab + ba < aa + bb
     named = jnp.diagonal(jnp.where(swapped, errors[..., ::-1], errors), axis1=1, axis2=2)
-    return Signals(trace.surprise, trace.rate, named, jnp.where(swapped, where[:, 1], where[:, 0]))
+    return Signals(trace.surprise, trace.learning_rate, named, jnp.where(swapped, where[:, 1], where[:, 0]))
 
 
-_watch = jax.jit(jax.vmap(_watch_one, in_axes=(None, 0, 0)), compiler_options=OPTIONS)
+_signals = jax.jit(jax.vmap(_signals_of_one, in_axes=(None, 0, 0)), compiler_options=OPTIONS)
 _errors = jax.jit(jax.vmap(errors_of_one, in_axes=(None, 0, 0)), compiler_options=OPTIONS)
 _chances = jax.jit(jax.vmap(_chances_of_one, in_axes=(None, 0)), compiler_options=OPTIONS)
-_watch_em = jax.jit(jax.vmap(_watch_em_one, in_axes=(0, None, None, 0, 0)), compiler_options=OPTIONS)
+_signals_of_em = jax.jit(jax.vmap(_signals_of_one_em, in_axes=(0, None, None, 0, 0)), compiler_options=OPTIONS)

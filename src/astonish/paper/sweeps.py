@@ -1,20 +1,16 @@
 """Two numbers that decide what the maze shows: SMiLe's readiness m, and the rate of online EM (not in the paper)."""
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 from pandas import DataFrame, concat
 
-from astonish.paper.agents import EM_RATE, Floats, M, Setting, current, errors, setting, smile, watch_em
-from astonish.paper.claims import Claim, verdict
-from astonish.paper.figure import Figure
-from astonish.paper.study import Numbers, Study
-from astonish.plot import BLUE, STYLE, VERMILLION
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
+from astonish.domain import Numbers
+from astonish.paper.agents import EM_RATE, M, MazeWalks, current, errors, signals_of_em, smile, walks_of
+from astonish.paper.claims import Claim, listed, verdict
+from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
+from astonish.report.style import BLUE, VERMILLION
 
 READINESS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01)
@@ -22,30 +18,26 @@ ACCURATE = 0.002  # the paper's mark
 FROZEN = 2000
 CAPTION = (
     "What the choice of m (left, SMiLe) and of the learning rate (right, online EM) does in the maze; grey: 20 walks "
-    "of "
-    "20000 steps, colour: their median. A, B: the first step at which the error in the current environment is below "
+    "of 20000 steps, colour: their median. A, B: the first step at which the error in the current environment is below "
     "0.002 (numbers: in how many walks that happens). C, D: the error in the current environment, averaged over all "
     "steps after the first 2000, in which online EM does not learn yet. Dotted: the value used in the other figures; "
     "for online EM it is the one with the smallest median in D."
 )
 
 
-def compute(study: Study) -> Numbers:
-    """One row per value and walk."""
-    where = setting(study)
-    return {
-        "sweeps_m": study.table("sweeps_m", lambda: _swept(where, READINESS, lambda m: errors(smile(m), where))),
-        "sweeps_rate": study.table(
-            "sweeps_rate", lambda: _swept(where, RATES, lambda rate: watch_em(where, rate, study.seed).errors)
-        ),
-    }
+def _of_m(run: RunSettings) -> DataFrame:
+    """One row per value of m and walk."""
+    where = walks_of(run)
+    return concat(summary(where, errors(smile(m), where)).assign(value=m) for m in READINESS)
 
 
-def _swept(where: Setting, values: Iterable[float], simulate: Callable[[float], Floats]) -> DataFrame:
-    return concat([summary(where, simulate(value)).assign(value=value) for value in values])
+def _of_rate(run: RunSettings) -> DataFrame:
+    """One row per rate and walk."""
+    where = walks_of(run)
+    return concat(summary(where, signals_of_em(where, rate, run.seed).errors).assign(value=rate) for rate in RATES)
 
 
-def summary(where: Setting, errors: Floats) -> DataFrame:
+def summary(where: MazeWalks, errors: Numbers) -> DataFrame:
     """Per walk: how soon the error in the current environment was small, and how small it was on average.
 
     first: the first step at which it was (NaN if never); first_in_a: the first in A. learned: the mean after 2000
@@ -53,23 +45,23 @@ def summary(where: Setting, errors: Floats) -> DataFrame:
     """
     environment = where.walk.environment
     now, steps = current(environment, errors), environment.shape[1]
-    first, first_in_a = (_first(now < ACCURATE), _first((now < ACCURATE) & (environment == 0)))
-    learned, late = now[:, FROZEN:].mean(1), now[:, -steps // 4 :].mean(1)
-    columns = {"first": first, "first_in_a": first_in_a, "learned": learned, "late": late}
-    return DataFrame({"episode": range(len(first)), **columns})
+    columns = {"first": _first(now < ACCURATE), "first_in_a": _first((now < ACCURATE) & (environment == 0))}
+    columns |= {"learned": now[:, FROZEN:].mean(1), "late": now[:, -steps // 4 :].mean(1)}
+    return DataFrame({"episode": range(len(now)), **columns})
 
 
-def _first(good: Any) -> Floats:
+def _first(good: Any) -> Numbers:
     return np.where(good.any(1), good.argmax(1) + 1.0, np.nan)
 
 
-def claims(numbers: Numbers) -> list[Claim]:
+def claims(tables: Tables) -> list[Claim]:
     """Where each claim about the maze holds."""
-    table = numbers["sweeps_m"]
+    table = tables["m"]
     soon = (table[["first", "first_in_a"]] <= 1000).groupby(table.value).mean()
     fast = soon.index[soon["first"] > 0.5].tolist()
     best = table.groupby("value").learned.median().idxmin()
-    rates = numbers["sweeps_rate"].groupby("value").learned.median()
+    rates = tables["rate"].groupby("value").learned.median()
+    where = f"m = {listed(fast)}" if fast else "no m of this sweep"
     shares = (f"{row.first:.0%} ({row.first_in_a:.0%}) at m = {row.Index:g}" for row in soon.itertuples())
     return [
         Claim(
@@ -78,8 +70,7 @@ def claims(numbers: Numbers) -> list[Claim]:
             "it does (in A), at m = 0.1",
             "share of walks in which it does in the current environment (in A): " + ", ".join(shares),
             verdict([soon["first"][M] > 0.5, bool(fast)]),
-            f"It does in most walks at {_listed(fast)}. A larger m gives the newest step too much weight for so small "
-            "an "
+            f"It does in most walks at {where}. A larger m gives the newest step too much weight for so small an "
             f"error; on average over the walk the error is smallest at m = {best:g}.",
         ),
         Claim(
@@ -94,29 +85,26 @@ def claims(numbers: Numbers) -> list[Claim]:
     ]
 
 
-def _listed(values: list[float]) -> str:
-    return "m = " + ", ".join(f"{value:g}" for value in values) if values else "no m of this sweep"
-
-
-def draw(numbers: Numbers) -> "Drawing":
+def draw(tables: Tables) -> Drawing:
     """Speed above, accuracy below; SMiLe left, online EM right."""
-    import matplotlib.pyplot as plt
-
-    with mpl.rc_context(STYLE):
-        figure, axes = plt.subplots(2, 2, figsize=(7, 5), sharex="col", sharey="row", layout="constrained")
-        columns = (("sweeps_m", M, "readiness m"), ("sweeps_rate", EM_RATE, "learning rate of online EM"))
-        for column, (name, used, label) in enumerate(columns):
-            for row in (0, 1):
-                axes[row, column].axvline(used, color="0.5", ls=":", lw=1)
-                axes[row, column].set_title(("AC", "BD")[column][row], loc="left", fontweight="bold")
-            _draw_medians(axes[0, column], numbers[name], "first", VERMILLION)
-            _count(axes[0, column], numbers[name])
-            _draw_medians(axes[1, column], numbers[name], "learned", BLUE)
-            axes[1, column].set(xscale="log", xlabel=label)
-        axes[0, 0].set(yscale="log", ylabel="first step with an\nerror below 0.002")
-        axes[1, 0].set(yscale="log", ylabel="error (mean square)")
-        axes[0, 0].set_title("SMiLe")
-        axes[0, 1].set_title("online EM")
+    figure, axes = plt.subplots(2, 2, figsize=(7, 5), sharex="col", sharey="row", layout="constrained")
+    columns = (("m", M, "readiness m"), ("rate", EM_RATE, "learning rate of online EM"))
+    for column, (name, used, label) in enumerate(columns):
+        for row in (0, 1):
+            axes[row, column].axvline(used, color="0.5", ls=":", lw=1)
+            axes[row, column].set_title(("AC", "BD")[column][row], loc="left", fontweight="bold")
+        _draw_medians(axes[0, column], tables[name], "first", VERMILLION)
+        for value, part in tables[name].groupby("value")["first"]:
+            axes[0, column].annotate(
+                f"{part.notna().sum()}/{len(part)}", (value, 1), (0, -6), ("data", "axes fraction"),
+                "offset points", ha="center", fontsize=7,
+            )  # fmt: skip
+        _draw_medians(axes[1, column], tables[name], "learned", BLUE)
+        axes[1, column].set(xscale="log", xlabel=label)
+    axes[0, 0].set(yscale="log", ylabel="first step with an\nerror below 0.002")
+    axes[1, 0].set(yscale="log", ylabel="error (mean square)")
+    axes[0, 0].set_title("SMiLe")
+    axes[0, 1].set_title("online EM")
     return figure
 
 
@@ -126,12 +114,5 @@ def _draw_medians(axis: Any, table: DataFrame, column: str, colour: str) -> None
     axis.plot(medians.index, medians, "o-", ms=4, lw=1, color=colour)
 
 
-def _count(axis: Any, table: DataFrame) -> None:
-    for value, part in table.groupby("value")["first"]:
-        axis.annotate(f"{part.notna().sum()}/{len(part)}", (value, 1), (0, -6), xycoords=("data", "axes fraction"),
-                      textcoords="offset points", ha="center", fontsize=7)  # fmt: skip
-
-
-SWEEPS = Figure(
-    "sweeps", "Readiness m and the rate of online EM", CAPTION, ("sweeps_m", "sweeps_rate"), compute, draw, claims
-)  # fmt: skip
+SIMULATIONS = {"m": _of_m, "rate": _of_rate}
+SWEEPS = Figure("sweeps", "Readiness m and the rate of online EM", CAPTION, simulated(SIMULATIONS), draw, claims)

@@ -4,20 +4,19 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from astonish.domain import POSITIVE, Domain
+from astonish.domain import COUNT, OPEN_PROBABILITY, POSITIVE, Mask, Numbers
 
 
 class Episode(NamedTuple):
-    """A series of samples, the mean behind each, and whether the mean was drawn anew just before it.
+    """A series of samples, the mean behind each, and whether the mean was drawn again just before it.
 
     Of many episodes, each is a row.
     """
 
-    samples: NDArray[np.float64]
-    truth: NDArray[np.float64]
-    changed: NDArray[np.bool_]
+    samples: Numbers
+    truth: Numbers
+    changed: Mask
 
 
 def gaussian_jumps(
@@ -30,8 +29,8 @@ def gaussian_jumps(
     >>> gaussian_jumps(steps=3, seed=1).truth.round(1).tolist()
     [17.9, 17.9, 17.9]
     """
-    Domain(1, whole=True).check("steps", steps)
-    Domain(0, 1, open=True).check("hazard", hazard)
+    COUNT.check("steps", steps)
+    OPEN_PROBABILITY.check("hazard", hazard)
     POSITIVE.check("noise", noise)
     POSITIVE.check("high - low", high - low)
     rng = np.random.default_rng(seed)
@@ -60,8 +59,8 @@ def many_gaussian_jumps(
     return Episode(*map(np.stack, zip(*made, strict=True)))
 
 
-def truths(hazard: float, noise: float, low: float, high: float) -> dict[str, float]:
-    """What a learner might be told of such a world, by the names of its parameters."""
-    middle, reach = 0.5 * (low + high), high - low
-    spread = {"mean": middle, "std": reach / math.sqrt(12), "start": middle, "scale": reach}  # of a uniform draw
-    return {"hazard": hazard, "noise": noise, "low": low, "high": high, **spread}
+def facts(hazard: float, noise: float, low: float, high: float) -> dict[str, float]:
+    """The facts about such a world, by the names that parameters of learners refer to (`Parameter.fact`)."""
+    places = {"low": low, "high": high, "middle": 0.5 * (low + high)}
+    sizes = {"noise": noise, "drift": 0.1 * noise, "range": high - low, "spread": (high - low) / math.sqrt(12)}
+    return {"hazard": hazard, **places, **sizes}

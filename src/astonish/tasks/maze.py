@@ -50,10 +50,6 @@ class Walk(NamedTuple):
     environment: Rooms
     switched: NDArray[np.bool_]
 
-    def only(self, k: int) -> "Walk":
-        """The walk of one row, as a row by itself."""
-        return Walk(self.rooms[k : k + 1], self.environment[k : k + 1], self.switched[k : k + 1])
-
     @property
     def transitions(self) -> tuple[Rooms, Rooms]:
         """The samples of a learner of transitions: each room, and the one after it."""
@@ -146,9 +142,8 @@ def _per_seed(name: str, values: Any, shape: tuple[int, ...]) -> Any:
 def _doors(rooms: Rooms) -> Rooms:
     """The neighbours of each room, by its number: up, down, right, left."""
     if rooms.ndim != 2 or min(rooms.shape) < 2 or set(rooms.flat) != set(range(rooms.size)):
-        raise ValueError(
-            f"{rooms.tolist()} is no torus; give rooms 0, 1, 2, ... once each, in at least 2 rows and columns"
-        )
+        advice = "give rooms 0, 1, 2, ... once each, in at least 2 rows and columns"
+        raise ValueError(f"{rooms.tolist()} is no torus; {advice}")
     around = [np.roll(rooms, shift, axis) for shift, axis in ((1, 0), (-1, 0), (-1, 1), (1, 1))]
     doors = np.empty((rooms.size, 4), np.int32)
     doors[rooms.ravel()] = np.stack(around, axis=-1).reshape(-1, 4)

@@ -17,7 +17,7 @@ from astonish.domain import Domain
 from astonish.tasks import maze as worlds
 
 DRAWN = worlds.maze(worlds.A, worlds.B)
-Answer = tuple[np.int64, float, bool, bool, dict[str, Any]]
+StepInfo = dict[str, Any]
 
 gymnasium.register("astonish/Maze-v0", "astonish.tasks.maze_env:MazeEnv")
 
@@ -25,7 +25,7 @@ gymnasium.register("astonish/Maze-v0", "astonish.tasks.maze_env:MazeEnv")
 class MazeEnv(gymnasium.Env[np.int64, np.int64]):
     """Observations are rooms, actions doors (0 up, 1 down, 2 right, 3 left); before each step the maze may switch.
 
-    maze: of two environments. leave: the chances of leaving A and B. info tells what the agent is not told: the
+    maze: of two environments. leave: the chances of leaving A and B. info has what the agent does not observe: the
     `environment` (0 is A, 1 is B) that the step was made in, and whether it had just `switched`.
 
     >>> env = MazeEnv()
@@ -38,10 +38,7 @@ class MazeEnv(gymnasium.Env[np.int64, np.int64]):
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012 (so it is in gymnasium)
 
     def __init__(
-        self,
-        maze: worlds.Maze = DRAWN,
-        leave: tuple[float, float] = (0.005, 0.005),
-        render_mode: str | None = None,
+        self, maze: worlds.Maze = DRAWN, leave: tuple[float, float] = (0.005, 0.005), render_mode: str | None = None
     ) -> None:
         if maze.doors.ndim != 3 or len(maze.doors) != 2:
             raise ValueError(f"the maze has doors of shape {maze.doors.shape}; give one maze of two environments")
@@ -55,23 +52,20 @@ class MazeEnv(gymnasium.Env[np.int64, np.int64]):
         self.action_space = Discrete(maze.doors.shape[-1])
         self._room, self._environment = -1, 0  # nowhere, before the first reset
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.int64, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: StepInfo | None = None) -> tuple[np.int64, StepInfo]:
         """A random room in a random environment, in B as often as it is in the long run."""
         super().reset(seed=seed)
         self._environment = int(self.np_random.random() < worlds.share_of_b(self.leave))
         self._room = int(self.np_random.integers(self.maze.rooms))
         return np.int64(self._room), self._info(switched=False)
 
-    def step(self, action: np.int64) -> Answer:
+    def step(self, action: np.int64) -> tuple[np.int64, float, bool, bool, StepInfo]:
         """The environment may switch; then the agent goes through the door."""
         if self._room < 0:
             raise ValueError("the agent is nowhere yet; call reset() before the first step")
         if not self.action_space.contains(action):
-            raise ValueError(
-                f"action = {action} is not a door; give a whole number from 0 to {self.maze.doors.shape[-1] - 1}"
-            )
+            last = self.maze.doors.shape[-1] - 1
+            raise ValueError(f"action = {action} is not a door; give a whole number from 0 to {last}")
         switched = bool(self.np_random.random() < self.leave[self._environment])
         self._environment ^= switched
         self._room = int(self.maze.doors[self._environment, self._room, action])
@@ -86,7 +80,7 @@ class MazeEnv(gymnasium.Env[np.int64, np.int64]):
         cells = [[f"[{room:2d}]" if room == self._room else f" {room:2d} " for room in row] for row in rows]
         return "\n".join(["AB"[self._environment], *map("".join, cells)])
 
-    def _info(self, switched: bool) -> dict[str, Any]:
+    def _info(self, switched: bool) -> StepInfo:
         return {"environment": self._environment, "switched": switched}
 
 

@@ -7,6 +7,7 @@ import * as data from "./data.js";
 import { json, say, showAgain } from "./ask.js";
 
 const STARTS = { gaussian, maze, lab, data };
+const DARK = matchMedia("(prefers-color-scheme: dark)");
 const THEMES = ["system", "light", "dark"];
 const tabs = [...document.querySelectorAll("[data-tab]")];
 const lines = {}, started = {};
@@ -20,22 +21,20 @@ async function open(name, focus) {
     tab.setAttribute("aria-selected", chosen);
     tab.tabIndex = chosen ? 0 : -1;
     by(tab.dataset.tab).hidden = !chosen;
-    if (chosen && focus) tab.focus();
   }
+  if (focus) by(`tab-${name}`).focus();
   state.set("tab", name === "gaussian" ? null : name);
   by("python").disabled = !lines[name];
   say("");
-  if (started[name]) {
-    showAgain(); // what was drawn out of sight has no size
-    return;
-  }
+  if (started[name]) return showAgain(); // what was drawn out of sight has no size
   started[name] = true;
   try {
     const spec = await json(`/api/${name}`);
-    STARTS[name].start(by(name), spec, (text) => {
+    const panel = by(name), [host, views] = [".controls", ".views"].map((part) => panel.querySelector(part));
+    STARTS[name].start(host, views, spec, (text) => {
       lines[name] = text;
       by("python").disabled = !lines[now];
-      by(name).dataset.answers = Number(by(name).dataset.answers ?? 0) + 1;
+      panel.dataset.answers = Number(panel.dataset.answers ?? 0) + 1;
     });
   } catch (trouble) {
     started[name] = false;
@@ -54,10 +53,7 @@ for (const [at, tab] of tabs.entries()) {
 by("skip").addEventListener("click", (event) => { event.preventDefault(); by("content").focus(); });
 for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
 
-by("python").addEventListener("click", () => {
-  by("code").textContent = lines[now] ?? "";
-  by("lines").showModal();
-});
+by("python").addEventListener("click", () => { by("code").textContent = lines[now] ?? ""; by("lines").showModal(); });
 by("close").addEventListener("click", () => by("lines").close());
 by("copy").addEventListener("click", () => copy(lines[now] ?? "", by("copy")));
 by("link").addEventListener("click", () => { state.write(); copy(location.href, by("link")); });
@@ -75,20 +71,15 @@ async function copy(text, button) {
 }
 
 function dress(theme) {
-  if (theme === "system") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme;
+  document.documentElement.dataset.theme = theme === "system" ? (DARK.matches ? "dark" : "light") : theme;
   by("theme").textContent = `Theme: ${theme}`;
   state.set("theme", theme === "system" ? null : theme);
   showAgain();
 }
 
 let theme = THEMES.includes(state.get("theme")) ? state.get("theme") : "system";
-by("theme").addEventListener("click", () => {
-  theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
-  dress(theme);
-});
-for (const change of ["(prefers-color-scheme: dark)", "(max-width: 52rem)"]) {
-  matchMedia(change).addEventListener("change", showAgain);
-}
+by("theme").addEventListener("click", () => dress(theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]));
+DARK.addEventListener("change", () => dress(theme));
+matchMedia("(max-width: 52rem)").addEventListener("change", showAgain);
 dress(theme);
 open(tabs.some((tab) => tab.dataset.tab === state.get("tab")) ? state.get("tab") : "gaussian", false);

@@ -8,7 +8,7 @@ export function say(sentence) {
 
 let underWay = 0;
 
-function waits(more) { // what takes its time is said, such as a learner that is compiled for the first time
+function waits(more) { // for something that takes its time, such as a learner that is compiled for the first time
   underWay += more;
   const working = document.getElementById("working");
   if (underWay === 0) working.textContent = "";
@@ -26,12 +26,21 @@ export async function fetched(path, options) {
     waits(-1);
   }
   if (answer.ok) return answer;
-  const told = await answer.json().catch(() => null);
-  throw new Error(told?.error ?? `astonish could not answer (${answer.status})`);
+  const refusal = await answer.json().catch(() => null);
+  throw new Error(refusal?.error ?? `astonish could not answer (${answer.status})`);
 }
 
 export async function json(path, options) {
   return (await fetched(path, options)).json();
+}
+
+export async function attempt(work) { // what goes wrong is shown as a sentence
+  try {
+    await work();
+    say("");
+  } catch (trouble) {
+    say(trouble.message);
+  }
 }
 
 const onScreen = [];
@@ -50,38 +59,25 @@ function timed(draw) { // from the answer to the next picture on the screen
 }
 
 export function asker(send, show) {
-  let asked = 0, shown = 0, busy = false, next = null, again = null;
+  let busy = false, next = null, again = null;
   onScreen.push(() => again?.());
-  async function go(number, body) {
+  return async (body) => {
+    next = body;
+    if (busy) return;
     busy = true;
-    try {
-      const answer = await send(body);
-      if (number > shown) { // an answer older than what is on screen is dropped
-        shown = number;
-        say("");
-        again = () => show(answer, body);
+    while (next) {
+      const asked = next;
+      next = null;
+      await attempt(async () => {
+        const answer = await send(asked);
+        again = () => show(answer, asked);
         timed(again);
-      }
-    } catch (trouble) {
-      if (number > shown) say(trouble.message);
+      });
     }
     busy = false;
-    if (next) {
-      const [later, words] = next;
-      next = null;
-      go(later, words);
-    }
-  }
-  return (body) => {
-    asked += 1;
-    if (busy) next = [asked, body];
-    else go(asked, body);
   };
 }
 
 export function question(path, show) {
-  const send = (body) => json(path, {
-    method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
-  });
-  return asker(send, show);
+  return asker((body) => json(path, { method: "POST", body: JSON.stringify(body) }), show);
 }

@@ -6,49 +6,65 @@ let made = 0;
 export function element(kind, attributes = {}, ...children) {
   const thing = document.createElement(kind);
   for (const [name, value] of Object.entries(attributes)) {
-    if (name in thing && name !== "list") thing[name] = value;
-    else thing.setAttribute(name, value);
+    if (name in thing) thing[name] = value; else thing.setAttribute(name, value);
   }
   thing.append(...children);
   return thing;
 }
 
+function row(host, label, about, ...fields) { // a label, and the fields that it is of
+  const id = fields[0].id = `control-${made++}`;
+  host.append(element("div", { className: "control" }, element("label", { htmlFor: id, title: about }, label), ...fields));
+}
+
+export function short(name) { // of a learner in a file, without its folder
+  return name.replace(/.*[\\/]/, "");
+}
+
+export function sliders(host, start, specs, changed) {
+  return Object.fromEntries(Object.entries(specs).map(
+    ([name, spec]) => [name, slider(host, `${start}.${name}`, spec, changed)]));
+}
+
+export function values(controls) {
+  return Object.fromEntries(Object.entries(controls).map(([name, each]) => [name, Number(each.value)]));
+}
+
 export function slider(host, key, spec, changed) {
-  const id = `control-${made++}`;
-  const [to, from] = spec.log ? [Math.log10, (at) => Number((10 ** at).toPrecision(3))] : [(v) => v, (v) => v];
-  const range = element("input", { type: "range", id, min: to(spec.low), max: to(spec.high), step: spec.step });
-  const box = element("input", { type: "number", min: spec.low, max: spec.high, step: "any" });
-  box.setAttribute("aria-label", `${spec.label}, as a number`);
-  range.name = key;
-  box.name = `${key} number`;
+  const { label, about = "", low, high, step, least = low, most = high } = spec;
+  const to = spec.log ? (number) => Math.log10(Math.max(number, low)) : Number;
+  const from = spec.log ? (at) => Number((10 ** at).toPrecision(3)) : Number;
+  const range = element("input", { type: "range", name: key, min: to(low), max: to(high), step });
+  const box = element("input", { type: "number", name: `${key} number`, min: least, max: most, step: "any",
+    "aria-label": `${label}, as a number` });
   let value = spec.default;
   function put(number) {
-    value = Math.min(spec.high, Math.max(spec.low, spec.whole ? Math.round(number) : number));
+    value = Math.min(most, Math.max(least, spec.whole ? Math.round(number) : number));
     range.value = to(value);
     range.setAttribute("aria-valuetext", String(value));
     if (document.activeElement !== box) box.value = value;
     state.set(key, value === spec.default ? null : value);
   }
-  range.addEventListener("input", () => { put(from(Number(range.value))); changed(); });
+  range.addEventListener("input", () => { put(from(range.value)); changed(); });
   box.addEventListener("input", () => {
     if (box.value !== "" && box.checkValidity()) { put(Number(box.value)); changed(); }
   });
   box.addEventListener("blur", () => { box.value = value; });
-  host.append(element("div", { className: "control" }, element("label", { htmlFor: id }, spec.label), range, box));
-  put(state.number(key, spec.default));
+  row(host, label, about, range, box);
+  const kept = Number.parseFloat(state.get(key, ""));
+  put(Number.isFinite(kept) ? kept : spec.default);
   return { get value() { return value; }, put };
 }
 
 export function box(host, key, label, usual, changed) { // a number that may be left to others
-  const id = `control-${made++}`;
-  const field = element("input", { type: "number", id, name: key, step: "any", placeholder: usual ?? "automatic" });
+  const field = element("input", { type: "number", name: key, step: "any", placeholder: usual ?? "automatic" });
   field.value = state.get(key, "");
   field.addEventListener("input", () => {
     if (!field.checkValidity()) return;
     state.set(key, field.value);
     changed();
   });
-  host.append(element("div", { className: "control" }, element("label", { htmlFor: id }, label), field));
+  row(host, label, "", field);
   return { get value() { return field.value; } };
 }
 
@@ -59,21 +75,17 @@ export function folded(host, title) {
 }
 
 export function select(host, key, label, options, start, changed) {
-  const id = `control-${made++}`;
-  const box = element("select", { id, name: key });
+  const box = element("select", { name: key });
   function offer(list, chosen) {
     const pairs = list.map((each) => (Array.isArray(each) ? each : [each, each]));
     box.replaceChildren(...pairs.map(([value, text]) => element("option", { value }, text)));
     box.value = pairs.some(([value]) => String(value) === String(chosen)) ? chosen : pairs[0]?.[0] ?? "";
   }
-  function keep() {
-    state.set(key, box.value === String(start) ? null : box.value);
-  }
+  const keep = () => state.set(key, box.value === String(start) ? null : box.value);
   offer(options, state.get(key, start));
   box.addEventListener("change", () => { keep(); changed(box.value); });
-  const row = element("div", { className: "control" }, element("label", { htmlFor: id }, label), box);
-  host.append(row);
-  return { get value() { return box.value; }, put(value) { box.value = value; keep(); }, offer, row };
+  row(host, label, "", box);
+  return { get value() { return box.value; }, put(value) { box.value = value; keep(); }, offer };
 }
 
 export function checkboxes(host, key, title, names, start, swatch, changed) {
@@ -90,7 +102,7 @@ export function checkboxes(host, key, title, names, start, swatch, changed) {
       state.set(key, usual ? null : chosen.join(" ") || "none");
       changed();
     });
-    group.append(element("div", { className: "choice" }, box, swatch(name), element("label", { htmlFor: id }, name)));
+    group.append(element("div", { className: "choice" }, box, swatch(name), element("label", { htmlFor: id }, short(name))));
   }
   host.append(group);
   return { get value() { return names.filter((each) => on.has(each)); } };
@@ -105,20 +117,15 @@ export function button(host, text, pressed, className = "") {
 
 export function table(host, name) {
   const head = element("thead"), body = element("tbody");
-  const wide = element("div", { className: "wide", tabIndex: 0, role: "region", hidden: true },
+  const wide = element("div", { className: "wide", tabIndex: 0, role: "region", hidden: true, "aria-label": name },
     element("h2", {}, name), element("table", {}, head, body));
-  wide.setAttribute("aria-label", name);
   host.append(wide);
   return (columns, rows, best = -1) => {
     wide.hidden = false;
     head.replaceChildren(element("tr", {}, ...columns.map((text) => element("th", { scope: "col" }, text))));
-    body.replaceChildren(...rows.map((cells, at) => element("tr", { className: at === best ? "best" : "" },
-      ...cells.map((cell, k) => k === 0 ? element("th", { scope: "row" }, String(cell))
-        : element("td", { className: typeof cell === "number" ? "number" : "" }, shown(cell))))));
+    body.replaceChildren(...rows.map(([first, ...cells], at) => element("tr", { className: at === best ? "best" : "" },
+      element("th", { scope: "row" }, first), ...cells.map((cell) => (typeof cell === "number"
+        ? element("td", { className: "number" }, Number.isFinite(cell) ? Number(cell.toPrecision(4)) : "infinite")
+        : element("td", {}, cell))))));
   };
-}
-
-export function shown(value) {
-  if (typeof value !== "number") return String(value);
-  return Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "infinite";
 }

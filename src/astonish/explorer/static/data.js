@@ -1,40 +1,39 @@
 // Your data: a file that stays on this machine, its columns, and what a learner makes of its trials.
-import { box, button, element, select, table } from "./controls.js";
-import { count, figure, look, unpack } from "./plots.js";
-import { asker, fetched, json, say } from "./ask.js";
+import { box, button, element, select, short, table } from "./controls.js";
+import { axis, count, figure, look, unpack } from "./plots.js";
+import { asker, attempt, fetched, json } from "./ask.js";
 import * as state from "./state.js";
 
 const NONE = ["", "(none)"];
 
-export function start(panel, spec, python) {
-  const host = panel.querySelector(".controls"), views = panel.querySelector(".views");
+export function start(host, views, spec, python) {
   let file = null, kind = "continuous", boxes = {}, linked = state.get("data.who", "");
   const input = element("input", { type: "file", accept: spec.ends.join(","), name: "file" });
   const drop = element("label", { className: "drop" }, "Drop a table here, or choose one", element("br"), input);
-  host.append(drop);
   const tools = element("div", { className: "tools" });
-  host.append(tools);
-  button(tools, "Try an example", example);
-  const download = button(tools, "Download the table", keep, "main");
+  host.append(drop, tools);
+  button(tools, "Try an example", () => attempt(example));
+  const download = button(tools, "Download the table", () => attempt(keep), "main");
   download.disabled = true;
-  input.addEventListener("change", () => open(input.files[0]));
+  input.addEventListener("change", () => attempt(() => open(input.files[0])));
   drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
   drop.addEventListener("dragleave", () => drop.classList.remove("over"));
   drop.addEventListener("drop", (event) => {
     event.preventDefault();
     drop.classList.remove("over");
-    open(event.dataTransfer.files[0]);
+    attempt(() => open(event.dataTransfer.files[0]));
   });
   const words = {
     outcome: select(host, "data.outcome", "column of the outcome", [NONE], "", changed),
     to: select(host, "data.to", "column of what followed (for transitions)", [NONE], "", changed),
     subject: select(host, "data.subject", "column of the participant", [NONE], "", () => { nobody(); changed(); }),
     block: select(host, "data.block", "column of the block", [NONE], "", changed),
-    kind: select(host, "data.kind", "kind of outcome", spec.kinds, spec.kinds[0], (said) => {
-      if (said in spec.parameters) understand(said);
+    kind: select(host, "data.kind", "kind of outcome", spec.kinds, spec.kinds[0], (chosen) => {
+      if (chosen in spec.parameters) understand(chosen);
       changed();
     }),
-    learner: select(host, "data.learner", "learner", spec.learners, "smile", () => { offer(true); changed(); }),
+    learner: select(host, "data.learner", "learner", spec.learners.map((name) => [name, short(name)]), "smile",
+      () => { offer(true); changed(); }),
   };
   const own = element("div", { className: "pairs" });
   host.append(element("fieldset", {}, element("legend", {}, "Parameters of the learner"), own));
@@ -47,31 +46,26 @@ export function start(panel, spec, python) {
   const understood = element("pre", { className: "words", hidden: true });
   const picture = figure(views, "data", "Outcomes, surprise and learning rate, trial by trial", 560);
   views.append(understood);
-  picture.plot.parentElement.hidden = true;
+  picture.frame.hidden = true;
   const ask = asker((query) => json(`/api/data?${query}`, { method: "POST", body: file }), show);
 
   async function open(chosen) {
     if (!chosen) return;
     if (chosen.size > spec.largest) {
-      say(`${chosen.name} has more than ${spec.largest / 2 ** 20} MB, which is the most that is taken; use the command: astonish surprise`);
-      return;
+      const limit = `more than ${spec.largest / 2 ** 20} MB, which is the most that is taken`;
+      throw new Error(`${chosen.name} has ${limit}; use the command: astonish surprise`);
     }
     if (file) nobody();
     file = chosen;
-    try {
-      const found = await json(`/api/preview?${new URLSearchParams({ name: file.name })}`, { method: "POST", body: file });
-      say("");
-      first(found.columns, found.rows);
-      for (const name of ["outcome", "to", "subject", "block"]) {
-        const usual = name === "outcome" ? name : ""; // a column of this very name
-        words[name].offer([NONE, ...found.columns.map((column) => [column, column])], state.get(`data.${name}`, usual));
-      }
-      hint.textContent = "Choose the column of the outcome: what happened on each trial.";
-      hint.hidden = Boolean(words.outcome.value);
-      changed();
-    } catch (trouble) {
-      say(trouble.message);
+    const found = await json(`/api/preview?${new URLSearchParams({ name: file.name })}`, { method: "POST", body: file });
+    first(found.columns, found.rows);
+    for (const name of ["outcome", "to", "subject", "block"]) {
+      const usual = name === "outcome" ? name : ""; // a column of this very name
+      words[name].offer([NONE, ...found.columns], state.get(`data.${name}`, usual));
     }
+    hint.textContent = "Choose the column of the outcome: what happened on each trial.";
+    hint.hidden = Boolean(words.outcome.value);
+    changed();
   }
 
   function nobody() { // people of another column, or another table
@@ -81,14 +75,10 @@ export function start(panel, spec, python) {
   }
 
   async function example() { // samples of the Gaussian world
-    try {
-      const body = JSON.stringify({ samples: 120, seed: 3, learners: [] });
-      const { samples } = await json("/api/gaussian", { method: "POST", body });
-      const rows = [...unpack(samples)].map((value, at) => `${at + 1},${value.toFixed(2)}`);
-      await open(new File([["trial,outcome", ...rows, ""].join("\n")], "example.csv"));
-    } catch (trouble) {
-      say(trouble.message);
-    }
+    const body = JSON.stringify({ samples: 120, seed: 3, learners: [] });
+    const { samples } = await json("/api/gaussian", { method: "POST", body });
+    const rows = [...unpack(samples)].map((value, at) => `${at + 1},${value.toFixed(2)}`);
+    await open(new File([["trial,outcome", ...rows, ""].join("\n")], "example.csv"));
   }
 
   function offer(anew) { // what can be set of this learner, for outcomes of this kind
@@ -99,18 +89,18 @@ export function start(panel, spec, python) {
     own.parentElement.hidden = parameters.length === 0;
   }
 
-  function understand(said) {
-    if (said === kind) return;
-    kind = said;
+  function understand(found) {
+    if (found === kind) return;
+    kind = found;
     offer(false);
   }
 
   function query() {
-    const said = { name: file.name, who: who.value || linked };
-    for (const [word, each] of Object.entries(boxes)) if (each.value !== "") said[`set.${word}`] = each.value;
-    for (const [name, each] of Object.entries(words)) if (each.value) said[name] = each.value;
-    if (!said.who) delete said.who;
-    return new URLSearchParams(said);
+    const asked = new URLSearchParams({ name: file.name });
+    for (const [word, each] of Object.entries(boxes)) if (each.value !== "") asked.set(`set.${word}`, each.value);
+    for (const [name, each] of Object.entries(words)) if (each.value) asked.set(name, each.value);
+    if (who.value || linked) asked.set("who", who.value || linked);
+    return asked;
   }
 
   function changed() {
@@ -127,37 +117,28 @@ export function start(panel, spec, python) {
     hint.hidden = true;
     understood.textContent = [answer.understood, "", `learner: ${answer.learner}`,
       ...(answer.assumed.length ? ["where nothing else was set:"] : []), ...answer.assumed.map((each) => `  ${each}`)].join("\n");
-    picture.plot.parentElement.hidden = false;
-    const surprise = unpack(answer.surprise), x = count(surprise.length);
+    picture.frame.hidden = false;
+    const surprise = unpack(answer.surprise), x = count(surprise.length), size = 3;
     const line = (k) => ({ ...look(k), width: 1.6 });
     const data = [
-      { x, y: surprise, yaxis: "y2", mode: "lines+markers", name: "surprise", line: line(2), marker: { size: 3 } },
-      { x, y: unpack(answer.learning_rate), yaxis: "y3", mode: "lines+markers", name: "learning rate", line: line(3), marker: { size: 3 } },
-    ];
-    if (answer.prediction) data.unshift({ x, y: unpack(answer.prediction), mode: "lines", name: "prediction", line: line(0) });
-    if (answer.outcome) data.unshift({ x, y: unpack(answer.outcome), mode: "markers", name: "outcome", marker: { size: 4, color: look(6).color } });
+      { y: answer.outcome, mode: "markers", name: "outcome", marker: { size: 4, color: look(6).color } },
+      { y: answer.prediction, mode: "lines", name: "prediction", line: line(0) },
+      { y: answer.surprise, yaxis: "y2", mode: "lines+markers", name: "surprise", line: line(2), marker: { size } },
+      { y: answer.learning_rate, yaxis: "y3", mode: "lines+markers", name: "learning rate", line: line(3), marker: { size } },
+    ].filter(({ y }) => y).map((each) => ({ ...each, x, y: unpack(each.y) }));
     const upper = Boolean(answer.outcome || answer.prediction);
-    const axis = (title, low, high, more = {}) => ({ title: { text: title }, domain: [low, high], ...more });
     picture.draw(data, {
       xaxis: { title: { text: "trial" }, anchor: "y3", range: [0, surprise.length + 1] },
       ...(upper ? { yaxis: axis("outcome", 0.56, 1) } : {}),
       yaxis2: axis("surprise", upper ? 0.29 : 0.55, upper ? 0.5 : 1, { rangemode: "tozero" }),
-      yaxis3: axis("rate", 0, upper ? 0.22 : 0.45, { range: [-0.03, 1.03] }),
+      yaxis3: axis("learning rate", 0, upper ? 0.22 : 0.45, { range: [-0.03, 1.03] }),
     }, `Participant ${answer.who}, ${surprise.length} trials.`);
   }
 
   async function keep() {
-    try {
-      const answer = await fetched(`/api/table?${query()}`, { method: "POST", body: file });
-      const address = URL.createObjectURL(await answer.blob());
-      const anchor = element("a", { href: address, download: `${file.name.replace(/\.[^.]*$/, "")}-surprise.csv` });
-      document.body.append(anchor);
-      anchor.click();
-      anchor.remove();
-      setTimeout(() => URL.revokeObjectURL(address), 10000);
-      say("");
-    } catch (trouble) {
-      say(trouble.message);
-    }
+    const answer = await fetched(`/api/table?${query()}`, { method: "POST", body: file });
+    const href = URL.createObjectURL(await answer.blob());
+    element("a", { href, download: `${file.name.replace(/\.[^.]*$/, "")}-surprise.csv` }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 10000);
   }
 }

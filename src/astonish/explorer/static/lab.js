@@ -1,6 +1,6 @@
 // Belief lab: a belief, an observation, and what becomes of them.
-import { element, select, slider, table } from "./controls.js";
-import { colour, figure, look, unpack } from "./plots.js";
+import { element, select, slider, sliders, table, values } from "./controls.js";
+import { colour, count, figure, look, unpack } from "./plots.js";
 import { question } from "./ask.js";
 import * as state from "./state.js";
 
@@ -16,17 +16,14 @@ function marked(lines) { // upright lines through the whole plot, with a word be
   };
 }
 
-export function start(panel, spec, python) {
-  const host = panel.querySelector(".controls"), views = panel.querySelector(".views");
-  let family = state.get("lab.family", "gaussian"), sliders = {}, sample = null, silent = true;
-  if (!(family in spec.families)) family = "gaussian";
+export function start(host, views, spec, python) {
+  let family = null, set = {}, expected = null;
   const presets = select(host, "lab.preset", "examples of the paper", [["", "choose one ..."],
     ...spec.presets.map((each, k) => [k, each.label])], "", take);
   const families = select(host, "lab.family", "family of beliefs",
     Object.entries(spec.families).map(([name, each]) => [name, each.label]), "gaussian", (name) => {
-      presets.put("");
       shape(name, true);
-      changed();
+      moved();
     });
   const readiness = slider(host, "lab.m", spec.sliders.m, changed);
   const own = element("div");
@@ -39,28 +36,20 @@ export function start(panel, spec, python) {
   function shape(name, anew) {
     family = name;
     if (anew) state.forget("lab.own.");
-    const about = spec.families[name];
     own.replaceChildren();
-    sliders = Object.fromEntries(Object.entries(about.sliders).map(
-      ([word, each]) => [word, slider(own, `lab.own.${word}`, each, moved)]));
-    if (about.outcomes.length) {
-      const box = select(own, "lab.own.x", "observation", about.outcomes.map((text, k) => [k, text]),
-        about.sample.default, moved);
-      sample = { get value() { return Number(box.value); }, put: (value) => box.put(String(value)) };
-    } else {
-      sample = slider(own, "lab.own.x", about.sample, moved);
-    }
+    const { sliders: { x, ...others }, outcomes } = spec.families[name];
+    set = sliders(own, "lab.own", others, moved);
+    const labels = outcomes.map((text, k) => [x.least + k, text]);
+    set.x = labels.length ? select(own, "lab.own.x", x.label, labels, x.default, moved)
+      : slider(own, "lab.own.x", x, moved);
   }
 
   function take(which) {
     if (which === "") return;
-    const { family: name, values, x } = spec.presets[which];
-    silent = true;
-    families.put(name);
-    shape(name, true);
-    for (const [word, value] of Object.entries(values)) sliders[word].put(value);
-    sample.put(x);
-    silent = false;
+    const preset = spec.presets[which];
+    families.put(preset.family);
+    shape(preset.family, true);
+    for (const [word, value] of Object.entries(preset.values)) set[word].put(value);
     changed();
   }
 
@@ -70,74 +59,65 @@ export function start(panel, spec, python) {
   }
 
   function changed() {
-    if (silent) return;
-    ask({ family, m: readiness.value, x: sample.value,
-      ...Object.fromEntries(Object.entries(sliders).map(([word, each]) => [word, each.value])) });
+    ask({ family, m: readiness.value, ...values(set) });
   }
 
   function show(answer, asked) {
     python(answer.python);
-    const about = spec.families[asked.family];
-    drawBeliefs(answer.drawn, about, asked.x);
+    const { outcomes, sliders: { x } } = spec.families[asked.family];
+    drawBeliefs(answer.drawn, asked.x, outcomes[asked.x - x.least] ?? asked.x);
     drawSteps(answer);
     measures(["measure", "value", "what it says"], answer.measures.map(
       ({ name, value, meaning }) => [name, value ?? Infinity, meaning]));
   }
 
-  function drawBeliefs(drawn, about, x) {
-    const at = drawn.kind === "bars" ? drawn.at : unpack(drawn.at);
+  function drawBeliefs(drawn, x, observation) {
+    const continuous = drawn.kind === "curves", at = continuous ? unpack(drawn.at) : drawn.at;
     const data = Object.entries(NAMES).map(([name, label], k) => {
-      const { color } = look([0, 3, 1][k]);
-      const common = { x: at, y: unpack(drawn[name]), name: label };
-      return drawn.kind === "bars" ? { ...common, type: "bar", marker: { color } }
-        : { ...common, mode: "lines", line: { color, width: 2.2, dash: ["solid", "dot", "dash"][k] } };
+      const { color } = look([0, 3, 1][k]), common = { x: at, y: unpack(drawn[name]), name: label };
+      return continuous ? { ...common, mode: "lines", line: { color, width: 2.2, dash: ["solid", "dot", "dash"][k] } }
+        : { ...common, type: "bar", marker: { color } };
     });
-    const continuous = drawn.kind === "curves";
-    const seen = continuous && asNumber() ? [{ x, text: "observation", dash: "dot" }] : [];
+    expected = continuous ? drawn.expected && unpack(drawn.expected) : count(at.length).map((k) => k - 1);
+    const seen = drawn.same_axis ? [{ x, text: "observation", dash: "dot" }] : [];
     beliefs.draw(data, {
       xaxis: { title: { text: continuous ? "parameter" : "" }, fixedrange: true },
       yaxis: { title: { text: continuous ? "density" : "weight" }, rangemode: "tozero", fixedrange: true },
       barmode: "group", hovermode: "x", hoverdistance: -1, dragmode: false, ...marked(seen),
-    }, about.outcomes.length ? `Observation: ${about.outcomes[x]}.` : `Observation: ${x}.`);
+    }, `Observation: ${observation}.`);
     if (!beliefs.listens) {
       beliefs.listens = true;
       beliefs.plot.on("plotly_click", (event) => drop(event.points[0]));
     }
   }
 
-  const asNumber = () => family === "gaussian";
-
-  function drop(point) { // the observation that speaks most for what was clicked
-    const about = spec.families[family], there = Number(point.x);
-    const guess = { gaussian: () => there, poisson: () => Math.round(there), exponential: () => 1 / there,
-      beta: () => Number(there > 0.5) }[family] ?? (() => Math.min(point.pointNumber, about.outcomes.length - 1));
-    const { step } = about.sample;
-    sample.put(Number((Math.round(guess() / step) * step).toPrecision(6)));
+  function drop(point) { // the observation to expect if what was clicked were true
+    if (!expected) return;
+    const { whole, most } = spec.families[family].sliders.x, there = Math.min(expected[point.pointNumber], most);
+    set.x.put(whole ? Math.round(there) : Number(there.toPrecision(3)));
     moved();
   }
 
   function drawSteps(answer) {
-    const gamma = unpack(answer.gammas), again = unpack(answer.again), spent = unpack(answer.spent);
-    const [first, second] = [look(0).color, look(1).color];
+    const x = unpack(answer.gammas), [first, second] = [look(0).color, look(1).color];
+    const [gamma, bound, most] = [answer.gamma, answer.bound, answer.bound_max].map((number) => number?.toPrecision(3));
     steps.draw([
-      { x: gamma, y: again, mode: "lines", name: "surprise left, S_cc", line: { color: first, width: 2 } },
-      { x: gamma, y: spent, mode: "lines", name: "change of the belief, D[new || old]", yaxis: "y2",
+      { x, y: unpack(answer.again), mode: "lines", name: "surprise left, S_cc", line: { color: first, width: 2 } },
+      { x, y: unpack(answer.spent), mode: "lines", name: "change of the belief, D[new || old]", yaxis: "y2",
         line: { color: second, width: 2, dash: "dash" } },
-      { x: [answer.gamma], y: [answer.bound], yaxis: "y2", mode: "markers", name: `gamma = ${answer.gamma?.toPrecision(3)}`,
+      { x: [answer.gamma], y: [answer.bound], yaxis: "y2", mode: "markers", name: `gamma = ${gamma}`,
         marker: { color: second, size: 11, symbol: "diamond" } },
       { x: [0, 1], y: [answer.bound, answer.bound], yaxis: "y2", mode: "lines",
-        name: `bound B = ${answer.bound?.toPrecision(3)} of ${answer.bound_max?.toPrecision(3)} nats`,
-        line: { color: second, width: 1, dash: "dot" } },
+        name: `bound B = ${bound} of ${most} nats`, line: { color: second, width: 1, dash: "dot" } },
     ], {
       xaxis: { title: { text: "gamma" }, range: [-0.02, 1.02], fixedrange: true },
       yaxis: { title: { text: "S_cc (nats)" }, rangemode: "tozero", fixedrange: true },
       yaxis2: { title: { text: "change (nats)" }, overlaying: "y", side: "right", rangemode: "tozero", showgrid: false,
         fixedrange: true },
       ...marked([{ x: answer.gamma, text: "gamma", dash: "dash" }]), dragmode: false, margin: { l: 62, r: 62, t: 12, b: 44 },
-    }, `Gamma is ${answer.gamma?.toPrecision(3)}, the bound ${answer.bound?.toPrecision(3)} of ${answer.bound_max?.toPrecision(3)} nats.`);
+    }, `Gamma is ${gamma}, the bound ${bound} of ${most} nats.`);
   }
 
-  shape(family, false);
-  silent = false;
+  shape(families.value, false);
   changed();
 }

@@ -10,17 +10,10 @@ export function look(at) {
 }
 
 export function swatch(at) {
-  const { color, dash } = look(at);
-  const space = "http://www.w3.org/2000/svg";
-  const picture = document.createElementNS(space, "svg"), line = document.createElementNS(space, "line");
-  picture.setAttribute("class", "swatch");
-  picture.setAttribute("viewBox", "0 0 24 12");
-  picture.setAttribute("aria-hidden", "true");
-  const words = { x1: 0, x2: 24, y1: 6, y2: 6, stroke: color, "stroke-width": 3,
-    "stroke-dasharray": { solid: "none", dash: "7 4", dot: "2 3" }[dash] };
-  for (const [name, value] of Object.entries(words)) line.setAttribute(name, value);
-  picture.append(line);
-  return picture;
+  const { color, dash } = look(at), dashes = { solid: "none", dash: "7 4", dot: "2 3" }[dash];
+  const line = `<line x1="0" x2="24" y1="6" y2="6" stroke="${color}" stroke-width="3" stroke-dasharray="${dashes}"/>`;
+  const about = 'xmlns="http://www.w3.org/2000/svg" class="swatch" viewBox="0 0 24 12" aria-hidden="true"';
+  return new DOMParser().parseFromString(`<svg ${about}>${line}</svg>`, "image/svg+xml").documentElement;
 }
 
 export function unpack(packed) {
@@ -29,9 +22,20 @@ export function unpack(packed) {
   return new Float64Array(bytes.buffer);
 }
 
-export function count(length, first = 1) {
-  return Float64Array.from({ length }, (_, at) => at + first);
+export function count(length) {
+  return Float64Array.from({ length }, (_, at) => at + 1);
 }
+
+export function axis(title, low, high, more = {}) { // one of several above each other
+  return { title: { text: title }, domain: [low, high], ...more };
+}
+
+export function uprights(places, name, yaxis) { // dotted lines through all plots that are above each other
+  return { x: places.flatMap((x) => [x, x, null]), y: places.flatMap(() => [0, 1, null]), yaxis, mode: "lines", name,
+    hoverinfo: "skip", line: { color: colour("quiet"), width: 1, dash: "dot" }, opacity: 0.55 };
+}
+
+export const WHOLE_HEIGHT = { domain: [0, 1], range: [0, 1], visible: false, fixedrange: true };
 
 const style = getComputedStyle(document.documentElement); // it follows the theme
 
@@ -44,31 +48,22 @@ export function narrow() {
 }
 
 export function figure(host, name, title, height) {
-  const plot = element("div", { className: "plot" });
-  const caption = element("figcaption", {}, element("h2", {}, title));
+  const plot = element("div", { className: "plot", role: "img", "aria-label": title });
   const tools = element("div", { className: "tools" });
   for (const format of ["png", "svg"]) {
-    const made = button(tools, format.toUpperCase(), () => save(plot, name, format));
+    const made = button(tools, format.toUpperCase(), () => {
+      const { width, height } = plot.getBoundingClientRect();
+      window.Plotly.downloadImage(plot, { format, filename: `astonish-${name}`, width, height, scale: 2 });
+    });
     made.setAttribute("aria-label", `Save "${title}" as ${format.toUpperCase()}`);
   }
-  caption.append(tools);
-  const frame = element("figure", { className: "figure" }, caption, plot);
-  plot.setAttribute("role", "img");
-  plot.setAttribute("aria-label", title);
+  const frame = element("figure", { className: "figure" }, element("figcaption", {}, element("h2", {}, title), tools), plot);
   host.append(frame);
-  const made = {
-    plot,
-    draw(data, layout, words) {
-      if (words) plot.setAttribute("aria-label", `${title}. ${words}`);
-      return window.Plotly.react(plot, data, dressed({ height, ...layout }), { displayModeBar: false, responsive: true });
-    },
-  };
-  return made;
-}
-
-function save(plot, name, format) {
-  const { width, height } = plot.getBoundingClientRect();
-  window.Plotly.downloadImage(plot, { format, filename: `astonish-${name}`, width, height, scale: 2 });
+  function draw(data, layout, words) {
+    if (words) plot.setAttribute("aria-label", `${title}. ${words}`);
+    return window.Plotly.react(plot, data, dressed({ height, ...layout }), { displayModeBar: false, responsive: true });
+  }
+  return { frame, plot, draw };
 }
 
 function dressed(layout) {

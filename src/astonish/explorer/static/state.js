@@ -6,15 +6,10 @@ export function get(name, otherwise) {
   return words.has(name) ? words.get(name) : otherwise;
 }
 
-export function number(name, otherwise) {
-  const value = Number(words.get(name));
-  return words.has(name) && words.get(name) !== "" && Number.isFinite(value) ? value : otherwise;
-}
-
 export function set(name, value) {
   if (value === null || value === "" || value === undefined) words.delete(name);
   else words.set(name, String(value));
-  waiting ??= setTimeout(write, 200); // browsers refuse to be told too often
+  waiting ??= setTimeout(write, 200); // browsers refuse to do it more often
 }
 
 export function forget(start) {

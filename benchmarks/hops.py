@@ -1,0 +1,67 @@
+"""Which files must a reader open to follow a command? Those in which a function runs, in the order of the first call.
+
+`python benchmarks/hops.py fit` and `python benchmarks/hops.py reproduce 8 --quick` print the lists of
+docs/architecture.md. The table of trials is made here.
+"""
+
+import sys
+import tempfile
+import threading
+from importlib import import_module
+from inspect import CO_OPTIMIZED
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+from pandas import DataFrame
+
+FIT = ["--outcome", "x", "--response", "y", "--responded", "after", "--subject", "who", "--starts", "2"]
+
+
+def main(words: list[str]) -> None:
+    package = import_module("astonish")
+    root = Path(str(package.__file__)).parent
+    found: dict[str, None] = {}
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        path = Path(frame.f_code.co_filename)
+        runs = event == "call" and frame.f_code.co_flags & CO_OPTIMIZED and not frame.f_code.co_name.startswith("<")
+        if runs and path.is_relative_to(root.parent) and not _in_import(frame, root):
+            inside = path.relative_to(root.parent).parts
+            if inside[0].startswith("astonish") and path.name != "deprecated.py":
+                found.setdefault("/".join(inside[1:] if inside[0] == "astonish" else inside))
+
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "trials.csv"
+        rng = np.random.default_rng(1)
+        who = np.repeat(["a", "b", "c"], 40)
+        DataFrame({"who": who, "x": rng.normal(size=120), "y": rng.normal(size=120)}).to_csv(table, index=False)
+        fit = words[0] == "fit"
+        sys.argv = ["astonish", *words, *([str(table), *FIT] if fit else []), "--out", f"{folder}/out"]
+        app = import_module("astonish.cli.app")
+        sys.setprofile(note)
+        threading.setprofile(note)
+        try:
+            app.main()
+        except SystemExit as end:
+            if end.code:
+                raise
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+    for k, name in enumerate(found, 1):
+        print(f"{k:2} {name}")
+
+
+def _in_import(frame: FrameType | None, root: Path) -> bool:
+    """Whether a function runs because a module is imported."""
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and Path(frame.f_code.co_filename).is_relative_to(root):
+            return True
+        frame = frame.f_back
+    return False
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

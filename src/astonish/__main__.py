@@ -1,0 +1,5 @@
+"""`python -m astonish` is the command `astonish`."""
+
+from astonish.cli.app import main
+
+main()

@@ -1,0 +1,208 @@
+"""How is a learner put together from its name, the outcomes that it is for, and what was set?
+
+Whatever was not set is decided by facts about the outcomes, and listed as assumed.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from astonish.catalogue import FAMILIES, LEARNERS, settable, title
+from astonish.deprecated import by_new_names
+from astonish.domain import Domain, check_parameters, declared
+from astonish.kinds import OutcomeKind
+from astonish.learner import Learner
+from astonish.learners import PerContext
+from astonish.refusal import unknown
+from astonish.trials import Trials
+
+Settings = Mapping[str, float]
+_OF_A_RANGE = {"spread": "std", "range": "scale"}  # facts that need different outcomes, and parameters they decide
+_HALF = 0.6745  # half of a normal distribution is within so many standard deviations
+
+
+class Fact(NamedTuple):
+    """A number, and in words where it comes from."""
+
+    value: float
+    source: str
+
+
+class Outcomes(NamedTuple):
+    """What a learner has to know about the outcomes that it is for.
+
+    facts: from the name of a fact, such as "noise", and what was set, to its value; None if it is not known.
+    labels: how many outcomes there are, if they are labels. contexts: how many contexts, for transitions.
+    """
+
+    kind: str
+    facts: Callable[[str, Settings], Fact | None]
+    labels: int = 0
+    contexts: int = 0
+
+
+class Assembly(NamedTuple):
+    """A learner, and how it was put together.
+
+    assumed: what was assumed for it because it was not set, in sentences. code: the learner in Python.
+    classes: those that the code names. settings: all that can be set, and its value; None where the learner decides.
+    """
+
+    learner: Learner
+    assumed: tuple[str, ...]
+    code: str
+    classes: tuple[type, ...]
+    settings: dict[str, float | None]
+
+
+def learner_for(name: str, trials: Trials, settings: Settings | None = None, family: str | None = None) -> Learner:
+    """The learner of this name for the outcomes of a table; see `choose`."""
+    return choose(name, trials, settings, family).learner
+
+
+def choose(name: str, trials: Trials, settings: Settings | None = None, family: str | None = None) -> Assembly:
+    """The learner of this name for the outcomes of a table, and what was assumed for it.
+
+    name: of a learner, or where its class is: `file.py:Class` or `module:Class`. settings: parameters of the learner,
+    its family and its first belief by name, such as m, noise or mean. family: by name, or where its class is; the usual
+    one for outcomes of this kind when left out.
+
+    >>> from pandas import DataFrame
+    >>> from astonish.trials import Columns, read_trials
+    >>> trials = read_trials(DataFrame({"x": [1.0, 9.0, 2.0, 8.0]}), Columns("x"))
+    >>> chosen = choose("nassar2012", trials, {"noise": 2.0, "hazard": 0.2})
+    >>> chosen.learner
+    Nassar2012(noise=2.0, hazard=0.2, low=1.0, high=9.0, start=None, ...)
+    >>> chosen.assumed
+    ('low = 1, the smallest outcome', 'high = 9, the largest outcome')
+    """
+    contexts = int(trials.outcomes[0].max()) + 1 if trials.kind == OutcomeKind.TRANSITIONS else 0
+    outcomes = Outcomes(trials.kind, lambda *asked: fact_of(trials, *asked), len(trials.labels or ()), contexts)
+    return assemble(name, outcomes, settings, family)
+
+
+def fact_of(trials: Trials, name: str, settings: Mapping[str, float]) -> Fact | None:
+    """A fact about outcomes that are numbers: noise, drift, low, high, middle, spread or range; None for any other.
+
+    settings: parameters that were set, on which others depend.
+    """
+    if name == "noise":
+        return _noise(trials)
+    if name == "drift":
+        return Fact(0.1 * (settings["noise"] if "noise" in settings else _noise(trials).value), "a tenth of noise")
+    low, high = trials.outcome_range
+    if name in _OF_A_RANGE and low == high:
+        raise ValueError(f"{_OF_A_RANGE[name]} cannot be told from outcomes that are all {low:g}; set it")
+    known = {
+        "low": Fact(low, "the smallest outcome"),
+        "high": Fact(high, "the largest outcome"),
+        "middle": Fact(0.5 * (low + high), "the middle of the range of outcomes"),
+        "spread": Fact((high - low) / math.sqrt(12), "as of a mean anywhere in the range of outcomes"),
+        "range": Fact(high - low, "the range of outcomes"),
+    }
+    return known.get(name)
+
+
+def _noise(trials: Trials) -> Fact:
+    if "noise" in trials.given:
+        column = trials.columns.given["noise"]
+        return Fact(float(np.median(trials.given["noise"])), f"the median of {column}, which gives it trial by trial")
+    successive = trials.observed[:, 1:] & trials.observed[:, :-1] & ~trials.starts[:, 1:]
+    steps = np.abs(np.diff(trials.outcomes))[successive]
+    noise = float(np.median(steps)) / (_HALF * math.sqrt(2)) if len(steps) else 0.0
+    if noise == 0:
+        raise ValueError("noise cannot be told from outcomes that hardly differ from trial to trial; set noise")
+    return Fact(noise, "from the median difference of successive outcomes")
+
+
+def known_facts(values: Mapping[str, float]) -> Callable[[str, Settings], Fact | None]:
+    """The facts about a world in which all of them are known."""
+    return lambda name, _: Fact(values[name], "as it is") if name in values else None
+
+
+def assemble(name: str, outcomes: Outcomes, settings: Settings | None = None, family: str | None = None) -> Assembly:
+    """The learner of this name for such outcomes, and what was assumed for it."""
+    kind = LEARNERS.find_for(name, outcomes.kind)
+    home = family_class(kind, outcomes.kind, family)
+    given, allowed = by_new_names(kind.old_names, settings or {}, kind.__name__), settable(kind, home)
+    for word in given:
+        if word not in allowed:
+            raise unknown("parameter", word, allowed, of=title(name))
+    undecided = [word for word, known in allowed.items() if known.fact and word not in {*given, *kind.own_defaults}]
+    facts = {word: outcomes.facts(allowed[word].fact, given) for word in undecided}
+    assumed = {word: fact for word, fact in facts.items() if fact is not None}
+    values = {word: fact.value for word, fact in assumed.items()} | given
+    own = {word: _number(known.domain, values[word]) for word, known in declared(kind).items() if word in values}
+    if home is None:
+        learner, code, classes = kind(**own), f"{kind.__name__}({arguments(own)})", [kind]
+    else:
+        (learner, code), classes = _on_family(kind, home, own, values, outcomes), [kind, home]
+    if outcomes.kind == OutcomeKind.TRANSITIONS:
+        learner, code = PerContext(learner, outcomes.contexts), f"PerContext({code}, {outcomes.contexts})"
+        classes.append(PerContext)
+    check_parameters(learner)
+    sentences = tuple(f"{word} = {fact.value:.4g}, {fact.source}" for word, fact in assumed.items())
+    set_to = {word: values.get(word, known.default) for word, known in allowed.items()}
+    return Assembly(learner, sentences, code, tuple(classes), set_to)
+
+
+def family_class(learner: Any, kind: str, family: str | None = None) -> Any:
+    """The family on which a class of learners runs, for outcomes of this kind; None if it runs on none."""
+    if "family" not in {f.name for f in fields(learner)}:
+        if family is not None:
+            raise ValueError(f"{learner.__name__} runs on no family of beliefs; leave out the family {title(family)}")
+        return None
+    return FAMILIES.find_for(family or FAMILIES.names_for(kind)[0], kind)
+
+
+def usual_settings(name: str, kind: str) -> dict[str, float | None]:
+    """All that can be set of a learner, and its default; None where a fact about the outcomes decides, or itself.
+
+    >>> usual_settings("leaky", "binary")
+    {'keep': 0.9, 'ones': 0.0, 'zeros': 0.0}
+    >>> usual_settings("delta", "continuous")
+    {'learning_rate': 0.1, 'start': None}
+    """
+    learner = LEARNERS.find_for(name, kind)
+    allowed = settable(learner, family_class(learner, kind))
+    return {word: None if known.has_units else known.default for word, known in allowed.items()}
+
+
+def _on_family(kind: Any, home: Any, own: dict[str, Any], values: Settings, outcomes: Outcomes) -> tuple[Any, str]:
+    around = {word: values[word] for word in declared(home) if word in values}
+    if "size" in declared(home):
+        around["size"] = outcomes.labels
+    first = {word: values[word] for word in home.prior_parameters if word in values}
+    family = home(**around)
+    parts = {"prior": family.prior(**first)}
+    code = f"{home.__name__}({arguments(around)})"
+    codes = [code, arguments(own), f"prior={code}.prior({arguments(first)})"]
+    if not family.proper_likelihood and "reference" in {f.name for f in fields(kind)}:
+        parts["reference"] = parts["prior"]
+        codes.append(f"reference={code}.prior({arguments(first)})")
+    return kind(family, **own, **parts), f"{kind.__name__}({', '.join(filter(None, codes))})"
+
+
+def arguments(values: Mapping[str, Any]) -> str:
+    """Arguments by name, as they are written in Python."""
+    return ", ".join(f"{word}={value!r}" for word, value in values.items())
+
+
+def imports(classes: Iterable[type], *names: str) -> list[str]:
+    """The lines of Python that import these classes, and what else is needed of the library, by name.
+
+    >>> imports([PerContext], "run")
+    ['from astonish import PerContext, run']
+    """
+    found: dict[str, set[str]] = {"astonish": set(names)}
+    for kind in classes:
+        own = kind.__module__.startswith("astonish.")
+        found.setdefault("astonish" if own else kind.__module__, set()).add(kind.__name__)
+    return [f"from {place} import {', '.join(sorted(found[place]))}" for place in sorted(found)]
+
+
+def _number(domain: Domain, value: float) -> float:
+    return int(value) if domain.whole and float(value).is_integer() else float(value)

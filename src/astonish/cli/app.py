@@ -1,0 +1,50 @@
+"""The command `astonish`: its commands, and where it begins."""
+
+import sys
+import warnings
+from importlib.util import find_spec
+
+if find_spec("typer") is None or find_spec("rich") is None:
+    sys.exit("astonish: the command needs typer and rich, which are not installed; pip install 'astonish[cli]'")
+
+import typer
+
+from astonish.cli import cite, compare, explore, fit, learners, recover, reproduce, surprise, sweep
+
+_OLD_OPTIONS = {  # they still work for one release
+    "--response-time": "--responded",
+    "--respond": "--response-model",
+    "--also": "--free-response",
+    "--anew": "--recompute",
+    "--at-once": "--batch-size",
+}
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def astonish() -> None:
+    """Surprise-driven learning: how surprising is each trial, which learner is like people, and the paper behind it."""
+
+
+for _command in (
+    reproduce.reproduce, surprise.surprise, fit.fit, compare.compare, recover.recover, sweep.sweep, explore.explore,
+    learners.learners, cite.cite,
+):  # fmt: skip
+    app.command()(_command)
+
+
+def main() -> None:
+    """Where the command begins."""
+    warnings.filterwarnings("default", ".*the old name goes with the next release", DeprecationWarning)
+    sys.argv[1:] = [_new_option(word) for word in sys.argv[1:]]
+    app()
+
+
+def _new_option(word: str) -> str:
+    option, equals, value = word.partition("=")
+    if option not in _OLD_OPTIONS:
+        return word
+    new = _OLD_OPTIONS[option]
+    typer.echo(f"astonish: {option} is now {new}; the old name goes with the next release", err=True)
+    return f"{new}{equals}{value}"

@@ -1,0 +1,64 @@
+"""`astonish explore`: a page in the browser to try learners, shape beliefs and look at one's own data."""
+
+import socket
+import webbrowser
+from contextlib import suppress
+from threading import Thread
+from typing import Annotated, Any
+
+from typer import Option
+
+from astonish.cli.console import guarded, refuse, say
+from astonish.cli.options import OWN
+
+PORT = 8765
+CONNECTIONS = 500  # of which a browser keeps six; more than a class needs, and fewer than the files a process may open
+
+
+def explore(
+    host: Annotated[
+        str, Option(help="Address to listen on; others than this machine's own can be reached by others.")
+    ] = "127.0.0.1",
+    port: Annotated[int | None, Option(min=0, max=65535, help="Port to listen on; else 8765, or any free one.")] = None,
+    browser: Annotated[bool, Option(help="Open the page in the browser.")] = True,
+    learner: Annotated[list[str] | None, Option(help=f"A learner to show beside the known ones. {OWN}")] = None,
+) -> None:
+    """Try learners, shape beliefs and look at your own data on a page in the browser; nothing leaves this machine."""
+    with guarded(needs="the page needs"):
+        import uvicorn
+
+        from astonish.explorer.guard import is_loopback
+        from astonish.explorer.server import make_app, plotly_file
+
+        plotly_file()  # if it is missing, better now than on the page
+        app = make_app(host, learners=learner or ())
+        try:
+            listening = _listen(host, port)
+        except (OSError, OverflowError) as problem:
+            sentence = f"{host} port {port or PORT} cannot be used ({problem}); give another --host or --port"
+            raise refuse(sentence, 1) from None
+        address = _address(host, listening.getsockname()[1])
+        if not is_loopback(host):
+            say(f"astonish: warning: whoever can reach {host} can use this page; leave out --host if unsure")
+        print(f"the page is at {address} (Ctrl-C ends it)", flush=True)
+        if browser:
+            Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        bare: Any = {"log_level": "warning", "ws": "none", "server_header": False, "proxy_headers": False}
+        with suppress(KeyboardInterrupt):  # which is how it is ended
+            uvicorn.Server(uvicorn.Config(app, limit_concurrency=CONNECTIONS, **bare)).run(sockets=[listening])
+        say("astonish: the page is closed")
+
+
+def _listen(host: str, port: int | None) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, PORT if port is None else port), family=family)
+    except OSError:
+        if port is not None:
+            raise
+        return socket.create_server((host, 0), family=family)
+
+
+def _address(host: str, port: int) -> str:
+    name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{name}:{port}/"

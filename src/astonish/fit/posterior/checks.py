@@ -1,0 +1,103 @@
+"""Would participants like these have behaved as they did? Statistics of responses, drawn and observed.
+
+A response model may explain each response given the ones before and yet produce behaviour that nobody shows. So whole
+series of them are simulated with parameters drawn from the posterior, and compared (Gelman, Meng & Stern 1996).
+"""
+
+from functools import partial
+
+import jax
+import numpy as np
+from jax import Array
+from pandas import DataFrame, concat
+
+from astonish.domain import Numbers
+from astonish.fit.likelihood import Model, ParticipantData, simulate
+from astonish.fit.space import Space
+from astonish.precision import as_double, double
+from astonish.series import OPTIONS
+from astonish.trials import Trials
+
+MIDDLE = (0.025, 0.975)  # between these quantiles are 95 %
+
+
+def checked(model: Model, trials: Trials, space: Space, data: ParticipantData, draws: Numbers, seed: int) -> DataFrame:
+    """A row for each statistic and participant, and one for the mean of all participants, whose name is empty.
+
+    draws: of the unconstrained parameters, by draw, participant and parameter. predicted, low, high: mean and 95 %
+    interval of what was simulated. p: how many of these are above what was observed (half of those equal): near 0 or 1,
+    the model cannot do it.
+    """
+    with double():
+        keys = jax.random.split(jax.random.key(seed), draws.shape[:2])
+        simulated = np.asarray(_simulated(*as_double((model, data, draws)), keys, space, trials.responds_before))
+    seen = statistics(model.response.kind, trials, data, data.responses)
+    drawn = statistics(model.response.kind, trials, data, simulated)
+    parts = [
+        DataFrame({"statistic": name, "participant": ["", *trials.subjects], **_compared(seen[name], drawn[name])})
+        for name in seen
+    ]
+    return concat(parts, ignore_index=True)
+
+
+@partial(jax.jit, static_argnums=(4, 5), compiler_options=OPTIONS)
+def _simulated(
+    model: Model, data: ParticipantData, draws: Array, keys: Array, space: Space, responds_before: bool
+) -> Array:
+    def one(x: Array, own: ParticipantData, key: Array) -> Array:
+        return simulate(space.bind(model, x), own, responds_before, key).responses
+
+    return jax.lax.map(lambda at: jax.vmap(one)(at[0], data, at[1]), (draws, keys))
+
+
+def statistics(kind: str, trials: Trials, data: ParticipantData, responses: Numbers) -> dict[str, Numbers]:
+    """Statistics of responses, a number for each participant; all axes before participants and trials are kept.
+
+    Of estimates: how far they move on average; which part of the error that is, by regression, and how large that error
+    is. Of choices: how many are right, how many repeat the last one, and how many do so after it was wrong. Else: mean
+    and standard deviation.
+    """
+    if kind == "readout" or (kind == "estimate" and trials.kind == "transitions"):
+        kept = np.where(data.scored, responses, np.nan)
+        mean = _mean(kept)
+        return {"mean": mean, "standard deviation": np.sqrt(_mean(np.square(kept - mean[..., None])))}
+    outcomes = np.asarray(jax.tree.leaves(data.outcomes)[-1], np.float64)
+    before, after = responses[..., :-1], responses[..., 1:]
+    between = slice(None, -1) if trials.responds_before else slice(1, None)  # the outcome between two responses
+    outcome, seen = outcomes[..., between], data.observed[..., between]
+    both = np.isfinite(before) & np.isfinite(after) & ~trials.starts[:, 1:]  # are there, and of one block
+    if kind == "choice":
+        again = np.where(both, after == before, np.nan)
+        return {
+            "share right": _mean(np.where(data.scored & data.observed, responses == outcomes, np.nan)),
+            "share repeated": _mean(again),
+            "share repeated after an error": _mean(np.where(before != outcome, again, np.nan)),
+        }
+    error = np.where(both & seen, outcome - before, np.nan)
+    step = np.where(both & seen, after - before, np.nan)
+    return {
+        "mean absolute update": _mean(np.abs(step)),
+        "learning rate": np.nansum(step * error, -1) / np.nansum(error * error, -1),
+        "mean absolute error": _mean(np.abs(error)),
+    }
+
+
+def _mean(values: Numbers) -> Numbers:
+    """The mean over trials of what is there; NaN where nothing is."""
+    there = np.isfinite(values)
+    count = there.sum(-1)
+    return np.where(there, values, 0.0).sum(-1) / np.where(count, count, np.nan)
+
+
+def _compared(seen: Numbers, drawn: Numbers) -> dict[str, Numbers]:
+    """Of the mean of all participants, and of each."""
+    seen, drawn = (np.concatenate([_mean(values)[..., None], values], -1) for values in (seen, drawn))
+    low, high = np.quantile(drawn, MIDDLE, axis=0)
+    above = (drawn > seen).mean(0) + 0.5 * (drawn == seen).mean(0)
+    return {
+        "observed": seen,
+        "predicted": drawn.mean(0),
+        "low": low,
+        "high": high,
+        "p": np.where(np.isfinite(seen), above, np.nan),
+    }

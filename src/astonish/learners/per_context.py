@@ -1,0 +1,65 @@
+"""A copy of a learner for every context (the paper's Algorithm 2: a belief for every room)."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from astonish.config import config
+from astonish.domain import COUNT, REQUIRED, Domain, parameter
+from astonish.learner import Info, Learner, State, advance, repeated
+
+
+class PerContextState(NamedTuple):
+    """One state per context, and the context seen last."""
+
+    table: State
+    context: Array
+
+
+@config
+class PerContext(Learner):
+    """Samples are pairs (context, x), and only the copy of that context learns.
+
+    `PerContext(Smile(Dirichlet(15)), 16)` is the paper's Algorithm 2. The estimate is that of the context seen last;
+    `estimates` gives all of them.
+    """
+
+    learner: Learner
+    contexts: int = parameter(REQUIRED, COUNT, (2, 20), "how many contexts there are", static=True)
+
+    @property
+    def samples(self) -> tuple[Domain, Any]:
+        return Domain(0, self.contexts - 1, whole=True), self.learner.samples
+
+    def init(self) -> PerContextState:
+        return PerContextState(repeated(self.learner.init(), self.contexts), jnp.zeros((), jnp.int32))
+
+    def step(self, state: PerContextState, x: Any) -> tuple[PerContextState, Info]:
+        return self.masked_step(state, x, None)
+
+    def masked_step(self, state: PerContextState, x: Any, seen: Array | None) -> tuple[PerContextState, Info]:
+        """Only one row of the table is touched: choosing between whole tables would cost as much as all contexts."""
+        context = jnp.asarray(x[0]).astype(jnp.int32)
+        row, info = advance(self.learner, _row(state.table, context), x[1], seen)
+        table = jax.tree.map(lambda leaf, new: leaf.at[context].set(new), state.table, row)
+        return PerContextState(table, context if seen is None else jnp.where(seen, context, state.context)), info
+
+    def estimate(self, state: PerContextState) -> Any:
+        return self.learner.estimate(_row(state.table, state.context))
+
+    def estimates(self, state: PerContextState) -> Any:
+        """The estimates of all contexts."""
+        return jax.vmap(self.learner.estimate)(state.table)
+
+    def local(self, state: PerContextState, x: Any) -> tuple[Learner, State, Any]:
+        return self.learner.local(_row(state.table, x[0]), x[1])
+
+    def belief(self, state: PerContextState) -> Any:
+        """Those of all contexts, stacked."""
+        return self.learner.belief(state.table)
+
+
+def _row(table: State, context: Any) -> State:
+    return jax.tree.map(lambda leaf: leaf[context], table)

@@ -1,0 +1,122 @@
+"""How surprising is each sample of a series, by every measure that applies?
+
+Modirshanechi, Brea & Gerstner (2022) compare the measures; docs/measures.md says in plain words what each means.
+"""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import numpy as np
+from jax import Array
+
+from astonish import surprise
+from astonish.domain import PROBABILITY
+from astonish.expfam import Belief, Family
+from astonish.learner import Learner, State, advance, check
+from astonish.precision import Number, as_double, double
+from astonish.samples import read_series
+
+__all__ = ["measure"]
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_OF_A_PREDICTION = ("shannon", "state_prediction_error", "absolute_error", "squared_error")
+_OTHERS = (
+    "bayes_factor", "confidence_corrected", "confidence_corrected_reference", "raw", "bayesian", "bayesian_reverse",
+    "postdictive", "free_energy",
+)  # fmt: skip
+COLUMNS = (*(column for name in _OF_A_PREDICTION for column in (name, f"{name}_with_change")), *_OTHERS)
+
+
+class Moment(NamedTuple):
+    """A sample, and the beliefs of a learner before and after it."""
+
+    family: Family
+    prior: Belief
+    reference: Belief
+    before: Belief
+    after: Belief
+    x: Any
+
+
+def measure(learner: Learner, xs: Any, hazard: float | None = None) -> "DataFrame":
+    """Run a learner over a series and measure each sample's surprise: a row per sample, a column per measure.
+
+    learner: one that holds a belief. Its first belief is the prior of measures that need one.
+    xs: a series as `run` takes it; where a sample is missing, all measures are NaN.
+    hazard: the chance of a change before each sample; given, measures that heed it get columns of their own.
+
+    >>> from astonish import Beta, Smile
+    >>> table = measure(Smile(Beta(), m=1.0), [1, 1, 0, None], hazard=0.1)
+    >>> table[["shannon", "shannon_with_change", "bayesian"]].round(2).values.tolist()
+    [[0.69, 0.69, 0.31], [0.55, 0.56, 0.18], [0.92, 0.9, 0.37], [nan, nan, nan]]
+    """
+    from pandas import DataFrame
+
+    check(learner)
+    check_holds_a_belief(learner)
+    if hazard is not None:
+        PROBABILITY.check("hazard", hazard)
+    samples, observed = read_series(learner.samples, xs)
+    with double():
+        mask = None if observed.all() else observed
+        table = jax.device_get(_measured_series(as_double(learner), samples, mask, hazard))
+    return DataFrame({name: np.where(observed, table[name], np.nan) for name in COLUMNS if name in table})
+
+
+@jax.jit
+def _measured_series(learner: Learner, xs: Any, observed: Array | None, hazard: Number | None) -> dict[str, Array]:
+    def step(state: State, at: tuple[Any, Any]) -> tuple[State, dict[str, Array]]:
+        x, seen = at
+        new, _ = advance(learner, state, x, seen)
+        return new, all_measures(moment(learner, state, new, x), hazard)
+
+    return jax.lax.scan(step, learner.init(), (xs, observed))[1]
+
+
+def moment(learner: Any, state: State, new: State, x: Any) -> Moment:
+    """What is needed to measure surprise, of a learner that holds a belief before and after a sample."""
+    (inner, before, sample), (_, after, _) = learner.local(state, x), learner.local(new, x)
+    prior = inner.belief(inner.init())
+    beliefs = inner.belief(before), inner.belief(after)
+    return Moment(inner.family, prior, prior if inner.reference is None else inner.reference, *beliefs, sample)
+
+
+def all_measures(at: Moment, hazard: Number | None) -> dict[str, Array]:
+    """All measures that apply, by name."""
+    now = at.family, at.before, at.x
+    table = {
+        "bayes_factor": surprise.bayes_factor(*now, at.prior),
+        "confidence_corrected_reference": surprise.confidence_corrected(*now, at.reference),
+        "raw": surprise.raw(*now),
+        "bayesian": surprise.bayesian(*now),
+        "bayesian_reverse": surprise.bayesian_reverse(*now),
+        "free_energy": surprise.free_energy(at.family, at.before, at.after, at.x),
+    }
+    if at.family.proper_likelihood:
+        table["confidence_corrected"] = surprise.confidence_corrected(*now)
+    if at.family.predictive_divergence(at.before, at.before, at.x) is not None:
+        table["postdictive"] = surprise.postdictive(*now)
+    of_the_prediction = {"shannon": surprise.shannon}
+    if surprise.predicts_probabilities(at.family):
+        of_the_prediction["state_prediction_error"] = surprise.state_prediction_error
+    if at.family.error(at.before, at.x) is not None:
+        of_the_prediction |= {"absolute_error": surprise.absolute_error, "squared_error": surprise.squared_error}
+    for name, measure in of_the_prediction.items():
+        table[name] = measure(*now)
+        if hazard is not None:
+            table[f"{name}_with_change"] = measure(*now, hazard, at.prior)
+    return table
+
+
+def holds_a_belief(learner: Learner) -> bool:
+    """Whether there is a single belief of which all measures can be taken."""
+    return learner.belief(learner.init()) is not None
+
+
+def check_holds_a_belief(learner: Learner) -> None:
+    """Refuse a learner that does not."""
+    if not holds_a_belief(learner):
+        advice = "give a learner that does, such as Smile, VarSmile, Bayes or Leaky"
+        raise ValueError(f"{learner} does not hold a single belief, which these measures are taken of; {advice}")

@@ -1,0 +1,343 @@
+"""Figure 1, and sections 2.1 and 4.2 to 4.4: who is surprised by what?"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from jax import Array
+from pandas import DataFrame
+
+from astonish import expfam, surprise
+from astonish.beliefs import Grid, finite
+from astonish.expfam import Belief, Family
+from astonish.paper.claims import Claim, listed, same, verdict
+from astonish.paper.figure import Drawing, Figure, RunSettings, Simulation, Tables, simulated, wide
+from astonish.report.style import BLUE, GREEN, ORANGE, PURPLE, VERMILLION
+
+RARE = 0.05  # epsilon: what a model leaves to everything but its favourite
+COLLEAGUES = {"A": (0.75, 0.25, 0.0, 0.0), "B": (0.0, 0.25, 0.75, 0.0), "C": (0.25, 0.25, 0.25, 0.25)}
+WORDS = {"goldfish": (0.19, 0.01), "guns": (0.01, 0.19), "Tuesday": (0.001, 0.001)}  # in talk of containers, vehicles
+CARS = ("red", "green BMW")
+DRIVERS = ("slot", "undecided", "used to red")
+KINDS, MANY, MORNINGS = (10, 1000, 1_000_000), 1000, 5
+CAPTION = (
+    "Who is surprised? A: three colleagues' beliefs over four models of an election; model k gives candidate k the "
+    f"probability {1 - RARE:g} and the others an equal share of the rest. Below: how likely each candidate is to each "
+    "colleague, and the confidence-corrected surprise (nats) at two outcomes; candidate 2 is as likely to all three. "
+    "B: a joke. The word goldfish, nineteen times as common in talk of containers as in talk of military vehicles, "
+    "moves an even belief about the word tank (Bayes' rule); guns, as telling in the other direction, then contradicts "
+    f"it. C: a green car in the slot next to yours, one of {MANY} kinds. To the driver who cares only about a free "
+    "slot, all of his models (a quiet, a usual, a busy day) make every kind equally likely, and he finds the models "
+    f"equally likely too. The others have one model per kind, which gives it the probability {1 - RARE:g}; one driver "
+    f"is undecided among them, the other has seen the red car on {MORNINGS} mornings (Bayes' rule). Last row: the red "
+    "car is there as usual."
+)
+
+
+@jax.jit
+def measures(family: Family, belief: Belief, x: Any) -> dict[str, Array]:
+    """All that section 2.1 says about a sample and a belief, in nats; `scale` is ln||p_x||, that of the likelihood."""
+    return {
+        "surprise": surprise.confidence_corrected(family, belief, x),
+        "raw": surprise.raw(family, belief, x),
+        "shannon": surprise.shannon(family, belief, x),
+        "bayesian": surprise.bayesian(family, belief, x),
+        "commitment": surprise.commitment(family, belief),
+        "scale": family.log_base(x) + family.log_partition(family.likelihood(x)),
+    }
+
+
+def measured(family: Family, belief: Belief, x: Any) -> dict[str, float]:
+    """The same, as a part of a row of a table."""
+    return {name: float(value) for name, value in measures(family, belief, x).items()}
+
+
+_bayes = jax.jit(expfam.bayes)
+density = jax.jit(Grid.density)
+
+
+def voting() -> DataFrame:
+    """What each model of the election says of each candidate."""
+    rows = [(k + 1, x + 1, 1 - RARE if k == x else RARE / 3) for k in range(4) for x in range(4)]
+    return DataFrame(rows, columns=["model", "candidate", "probability"])
+
+
+def _election(_: RunSettings) -> Tables:
+    """How likely and surprising each candidate is to each colleague; `weight` is that of the candidate's model."""
+    models: Any = voting().probability.to_numpy().reshape(4, 4)
+    family = finite(models)
+    rows = [
+        {"colleague": name, "candidate": k + 1, "weight": weight}
+        | measured(family, family.prior(jnp.array(weights)), k)
+        for name, weights in COLLEAGUES.items()
+        for k, weight in enumerate(weights)
+    ]
+    return {"models": voting(), "election": DataFrame(rows)}
+
+
+def listener() -> tuple[Grid, dict[str, Belief]]:
+    """What tank may mean, to someone before and after he has heard of goldfish."""
+    models: Any = np.array(list(WORDS.values())).T
+    family = finite(models)
+    before = family.prior()
+    return family, {"before": before, "after": _bayes(family, before, list(WORDS).index("goldfish"))}
+
+
+def _joke(_: RunSettings) -> Tables:
+    """meanings: the weights of what tank may mean. joke: how surprising each word is."""
+    family, beliefs = listener()
+    shown = beliefs | {"guns": expfam.target(family, list(WORDS).index("guns"))}
+    meanings = [(name, *np.asarray(density(family, belief))) for name, belief in shown.items()]
+    joke = [
+        {"belief": name, "word": word, **measured(family, belief, k)}
+        for name, belief in beliefs.items()
+        for k, word in enumerate(WORDS)
+    ]
+    return {"meanings": DataFrame(meanings, columns=["belief", "container", "vehicle"]), "joke": DataFrame(joke)}
+
+
+def _parking(_: RunSettings) -> DataFrame:
+    return DataFrame(
+        {"kinds": kinds, "driver": driver, "car": car, **measured(family, belief, k)}
+        for kinds in KINDS
+        for driver, (family, belief) in zip(DRIVERS, drivers(kinds), strict=True)
+        for k, car in enumerate(CARS)
+    )
+
+
+def drivers(kinds: int) -> list[tuple[Grid, Belief]]:
+    """One who has models of slots only, one who has models of cars, and one who has seen the red car every morning.
+
+    There is one model per kind of car; those that favour neither of our two cars predict alike, and share a point.
+    """
+    other = RARE / (kinds - 1)
+    models = jnp.array([[1 - RARE, other], [other, 1 - RARE], [other, other]])
+    cars = Grid(models, _log_chance, width=jnp.array([1.0, 1.0, kinds - 2.0]))
+    slots = Grid(jnp.full((3, len(CARS)), 1 / kinds), _log_chance, width=jnp.ones(3))
+    used = cars.prior()
+    for _ in range(MORNINGS):
+        used = _bayes(cars, used, CARS.index("red"))
+    return [(slots, slots.prior()), (cars, cars.prior()), (cars, used)]
+
+
+def _log_chance(x: Any, models: Array) -> Array:
+    return jnp.log(models[:, x])
+
+
+def claims(tables: Tables) -> list[Claim]:
+    """What section 2.1 says about its examples."""
+    election, joke = tables["election"], tables["joke"]
+    first = [*_election_claims(election, tables["models"].probability), _joke_claim(joke)]
+    return [*first, *_parking_claims(tables["parking"]), _less_likely(election, joke)]
+
+
+def _election_claims(election: DataFrame, chances: Any) -> list[Claim]:
+    likely = np.exp(-election[election.candidate == 2].shannon)
+    sure = election.groupby("colleague").commitment.first()
+    surprise = wide(election, "colleague", "candidate", "surprise")
+    (a1, a2), (b1, b2), c2 = surprise.loc["A", [1, 2]], surprise.loc["B", [1, 2]], surprise.loc["C", 2]
+    log_odds = np.log(chances.max() / chances.min())
+    favourite, outsider, entropies = 0.75 * log_odds, 0.5 * log_odds, 0.75 * np.log(3)
+    return [
+        Claim(
+            "Fig. 1A, table",
+            "Candidate 2 is equally likely to A, B and C.",
+            "0.25 for all three",
+            listed(likely, ".4f"),
+            verdict([same(likely, 0.25)]),
+            "Exact for every epsilon: a quarter of the weight gives it 1 - epsilon, and three quarters epsilon / 3.",
+        ),
+        Claim(
+            "section 2.1",
+            "A and B are equally committed to their beliefs, C is less so.",
+            "equal entropy of A and B, lower commitment of C",
+            f"minus the entropy: A {sure.A:.4f}, B {sure.B:.4f}, C {sure.C:.4f} nats",
+            verdict([same(sure.A, sure.B), sure.C < sure.A]),
+            "B's weights are A's in another order, and no belief has a larger entropy than an even one.",
+        ),
+        Claim(
+            "section 2.1 (a), eq. 16",
+            "Candidate 1 surprises B more than A, who is as committed but thinks this outcome likelier.",
+            f"by 0.75 ln((1 - epsilon) / (epsilon / 3)) = {favourite:.4f}",
+            f"B {b1:.4f}, A {a1:.4f}: {b1 - a1:.4f} nats more",
+            verdict([b1 > a1, same(b1 - a1, favourite)]),
+            "Their entropies cancel, so only what their models say of the candidate is left.",
+        ),
+        Claim(
+            "section 2.1 (b), eq. 17",
+            "Candidate 2 surprises A more than candidate 1.",
+            f"by 0.5 ln((1 - epsilon) / (epsilon / 3)) = {outsider:.4f}",
+            f"candidate 2 {a2:.4f}, candidate 1 {a1:.4f}: {a2 - a1:.4f} nats more",
+            verdict([a2 > a1, same(a2 - a1, outsider)]),
+            "The belief is the same one, and the model of candidate 2 has a third of the weight.",
+        ),
+        Claim(
+            "section 2.1 (c), eq. 19, and Fig. 1A",
+            "Candidate 2 surprises A and B more than C, though it is equally likely to all.",
+            f"A above C by 0.75 ln 3 = {entropies:.4f}",
+            f"A {a2:.4f}, B {b2:.4f}, C {c2:.4f}: A {a2 - c2:.4f} nats above C",
+            verdict([a2 > c2, b2 > c2, same(a2 - c2, entropies)]),
+            "The mean log-likelihoods agree, so the surprises differ by the entropies alone.",
+        ),
+    ]
+
+
+def _joke_claim(joke: DataFrame) -> Claim:
+    surprise = wide(joke, "belief", "word", "surprise")
+    before, after, fitting = surprise.guns.before, surprise.guns.after, surprise.goldfish.after
+    entropy = -joke.groupby("belief").commitment.first()
+    return Claim(
+        "Fig. 1B",
+        "The second phrase of the joke surprises a listener whom the first has committed, and only such a listener.",
+        "surprise only where a committed belief is disturbed",
+        f"after the first phrase {after:.3f} nats (entropy of the belief {entropy.after:.3f}), without it "
+        f"{before:.3f} (entropy {entropy.before:.3f}); a word that fits what is believed: {abs(fitting):.3f}",
+        verdict([after > before and entropy.after < entropy.before, before <= fitting + 1e-9]),
+        "Commitment multiplies the surprise; but a telling phrase is some way from an even belief too, so that an "
+        "uncommitted listener is surprised as well, if less.",
+    )
+
+
+def _parking_claims(parking: DataFrame) -> list[Claim]:
+    """Not surprised, here, is who is no more surprised than a driver who sees the car he expects."""
+    surprise, rare = (wide(parking[parking.kinds == MANY], "driver", "car", name) for name in ("surprise", "shannon"))
+    expected = surprise.red["used to red"]
+    (slot, open_, used), unlikely = surprise.loc[list(DRIVERS), "green BMW"], rare["green BMW"]
+    seen = parking[(parking.driver == "undecided") & (parking.car == "green BMW")]
+    return [
+        Claim(
+            "Fig. 1C",
+            "The car next to a free slot is very unlikely, and no surprise to a driver who only cares about the slot.",
+            "unlikely, but not very surprising",
+            f"with {MANY} kinds of cars, Shannon {unlikely.slot:.2f} nats, S_cc {abs(slot):.2f}",
+            verdict([unlikely.slot > rare.red["used to red"] and slot <= expected]),
+            "All of his models make the car equally likely: it speaks for none of them, so his even belief fits it.",
+        ),
+        Claim(
+            "section 2.1, third example",
+            "The green car surprises the driver who sees the little red one there every morning; what makes the "
+            "difference is commitment.",
+            "surprised, where the uncommitted driver is not",
+            f"S_cc {used:.2f} nats, against {open_:.2f} for the undecided driver with the same models "
+            f"(Shannon {unlikely['used to red']:.2f} and {unlikely.undecided:.2f})",
+            verdict([used > open_ and used > expected]),
+            "The models are the same, and only the belief over them differs.",
+        ),
+        Claim(
+            "section 2.1, third example",
+            "Without commitment even a very unlikely car is not surprising.",
+            "not surprised",
+            f"undecided driver, {listed(seen.kinds, 'd')} kinds of cars: S_cc {listed(seen.surprise, '.2f')} nats, "
+            f"Shannon {listed(seen.shannon, '.1f')}; the red car, to the driver who expects it: {expected:.2f}",
+            verdict([(seen.surprise < np.log(1 / RARE)).all(), open_ <= expected]),
+            f"However rare the car, his S_cc stays below ln(1 / epsilon) = {np.log(1 / RARE):.2f}, while Shannon "
+            "surprise grows without end; but it is far from none, because what the car suggests, one model among many, "
+            "is far from an even belief.",
+        ),
+    ]
+
+
+def _less_likely(election: DataFrame, joke: DataFrame) -> Claim:
+    words = joke[joke.belief == "before"].set_index("word")
+    rare, telling = words.loc["Tuesday"], words.loc["guns"]
+    return Claim(
+        "section 2.1 (1) and section 4.3",
+        "To one and the same belief, less likely data are more surprising.",
+        "without exception",
+        "true of all candidates and colleagues; not of words: to an even belief about tank, a rare word that fits both "
+        f"meanings has Shannon {rare.shannon:.2f} and S_cc {abs(rare.surprise):.2f} nats, guns {telling.shannon:.2f} "
+        f"and {telling.surprise:.2f}",
+        verdict([all(_ordered(table) for _, table in election.groupby("colleague")), _ordered(words)]),
+        "Shannon surprise is only one of the terms of S_cc, and another, the scale of the likelihood, takes back what "
+        "is common to all models; the parking lot of Fig. 1C needs just that.",
+    )
+
+
+def _ordered(table: DataFrame) -> bool:
+    """Whether surprise never falls as Shannon surprise rises."""
+    return bool((np.diff(table.sort_values("shannon").surprise) > -1e-9).all())
+
+
+def draw(tables: Tables) -> Drawing:
+    """Election above, joke in the middle, parking lot below."""
+    figure = plt.figure(figsize=(7.2, 7.4), layout="constrained")
+    parts: Any = figure.subfigures(3, 1, height_ratios=(3.5, 2, 1.9))
+    _draw_election(parts[0], tables["models"], tables["election"])
+    _draw_joke(parts[1].subplots(1, 4, width_ratios=(1, 1, 1, 1.9)), tables["meanings"], tables["joke"])
+    _draw_parking(parts[2].subplots(), tables["parking"])
+    return figure
+
+
+def _draw_election(part: Any, models: DataFrame, election: DataFrame) -> None:
+    grid = part.add_gridspec(2, 4, width_ratios=(1, 1, 1, 1.25), height_ratios=(1.5, 1))
+    axes = [part.add_subplot(grid[0, k]) for k in range(4)]
+    for axis, (name, rows), colour in zip(axes, election.groupby("colleague"), (BLUE, ORANGE, GREEN), strict=False):
+        axis.bar(rows.candidate, rows.weight, color=colour)
+        axis.set(title=rf"belief $\pi^{name}$", xlabel=r"model $\theta_k$", xticks=rows.candidate, ylim=(0, 1))
+        axis.tick_params(labelleft=axis is axes[0])
+    axes[0].set_ylabel("weight")
+    axes[0].set_title("A", loc="left", fontweight="bold", x=-0.42)
+    chances = wide(models, "model", "candidate", "probability")
+    axes[3].imshow(chances, cmap="Greys", vmin=0, vmax=2.5)
+    for (row, column), chance in np.ndenumerate(chances):
+        axes[3].text(column, row, f"{chance:.2g}", ha="center", va="center", fontsize=7)
+    axes[3].set_xticks(range(4), chances.columns)
+    axes[3].set_yticks(range(4), chances.index)
+    axes[3].set(title=r"likelihood $p(X|\theta_k)$", xlabel="candidate $X$", ylabel=r"model $\theta_k$")
+    _draw_table(part.add_subplot(grid[1, :]), election)
+
+
+def _draw_table(axis: Any, election: DataFrame) -> None:
+    likely = np.exp(-wide(election, "colleague", "candidate", "shannon"))
+    surprise = wide(election, "colleague", "candidate", "surprise")[[1, 2]]
+    cells = [[f"{p:.3f}" for p in likely.loc[n]] + [f"{s:.2f}" for s in surprise.loc[n]] for n in likely.index]
+    titles = [*(f"$p(X={k})$" for k in likely.columns), "$S_{cc}(X=1)$", "$S_{cc}(X=2)$"]
+    names = [f" {name} " for name in likely.index]
+    table = axis.table(cells, rowLabels=names, colLabels=titles, cellLoc="center", bbox=(0.02, 0, 0.98, 1))
+    table.auto_set_font_size(False)
+    for (_, column), cell in table.get_celld().items():
+        cell.set(edgecolor="0.7", linewidth=0.6)
+        if column in (1, 5):
+            cell.set_facecolor(mpl.colors.to_rgba(VERMILLION, 0.25))
+    axis.axis("off")
+
+
+def _draw_joke(axes: Any, meanings: DataFrame, joke: DataFrame) -> None:
+    titles = (r"belief $\pi_0$", r"$\pi_1$: 'goldfish'", r"$\hat{p}_X$: 'guns'")
+    for axis, title, (_, row), colour in zip(axes, titles, meanings.iterrows(), ("0.6", BLUE, PURPLE), strict=False):
+        axis.bar(["con-\ntainer", "vehicle"], row[["container", "vehicle"]].astype(float), color=colour, width=0.6)
+        axis.set(title=title, ylim=(0, 1))
+        axis.tick_params(labelleft=axis is axes[0])
+    axes[0].set_ylabel("weight")
+    axes[0].set_title("B", loc="left", fontweight="bold", x=-0.42)
+    surprise = wide(joke, "belief", "word", "surprise")
+    names = [r"'goldfish' to $\pi_0$", r"'guns' to $\pi_0$", r"'guns' to $\pi_1$"]
+    lengths = [surprise.goldfish.before, surprise.guns.before, surprise.guns.after]
+    bars = axes[3].barh(names, lengths, color=["0.6", "0.6", BLUE], height=0.6)
+    axes[3].bar_label(bars, fmt="%.2f", padding=2)
+    axes[3].set(xlabel="surprise $S_{cc}$ (nats)", xlim=(0, 1.25 * max(lengths)))
+    axes[3].invert_yaxis()
+
+
+def _draw_parking(axis: Any, parking: DataFrame) -> None:
+    some = parking[parking.kinds == MANY]
+    names = ["cares only about a free slot", "undecided about cars", "used to the red car", "... which is there today"]
+    places = np.arange(len(names))
+    looks = {"shannon": (-0.19, "0.65", "Shannon surprise"), "surprise": (0.19, BLUE, "$S_{cc}$")}
+    for measure, (shift, colour, label) in looks.items():
+        table = wide(some, "driver", "car", measure).loc[list(DRIVERS)]
+        lengths = np.abs([*table["green BMW"], table["red"].iloc[-1]])  # a zero may have come out as minus 1e-17
+        bars = axis.barh(places + shift, lengths, 0.38, color=colour, label=label)
+        axis.bar_label(bars, fmt="%.2f", padding=2, fontsize=8)
+    axis.set_yticks(places, names)
+    axis.set(xlabel="surprise at the car (nats)", xlim=(0, 1.15 * some.shannon.max()))
+    axis.invert_yaxis()
+    axis.set_title("C", loc="left", fontweight="bold", x=-0.32)
+    axis.legend(loc="upper right")
+
+
+SIMULATIONS: dict[str, Simulation] = {"election": _election, "joke": _joke, "parking": _parking}
+FIGURE_1 = Figure("1", "Examples of surprise", CAPTION, simulated(SIMULATIONS), draw, claims)

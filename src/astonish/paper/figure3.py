@@ -1,0 +1,325 @@
+"""Figure 3: does SMiLe follow a mean that jumps, and better than any fixed learning rate does?
+
+Section 2.4 of the paper does not say which error it shows: here are the squared and the absolute one, which disagree.
+"""
+
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import jax
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from pandas import DataFrame, concat
+from scipy import stats
+
+from astonish.beliefs import Gaussian
+from astonish.learner import Learner, Trace, scan
+from astonish.learners import Delta, Nassar2010, Smile
+from astonish.paper.claims import Claim, Interval, interval, listed, verdict
+from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated, wide
+from astonish.precision import as_double
+from astonish.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+from astonish.tasks.gaussian_jumps import Episode, many_gaussian_jumps
+
+HAZARD, HAZARDS = 0.066, (0.01, 0.033, 0.066, 0.1)
+NOISE, LOW, HIGH, M = 4.0, -20.0, 20.0, 0.1
+START = 0.5 * (LOW + HIGH)
+RATES = np.arange(51) / 50
+SHOWN = 200  # steps of the episode in panels A and B
+LEARNERS = ("best fixed rate", "fixed rate 0.5", "SMiLe", "SMiLe, wide prior", "Nassar 2010")
+BEST, HALF, SMILE, WIDE, NASSAR = LEARNERS
+LOOKS = {BEST: (ORANGE, "s-"), HALF: (BLACK, "d:"), SMILE: (BLUE, "o-"), WIDE: (SKY, "x--"), NASSAR: (GREEN, "^-")}
+ERRORS = {"squared": "units²", "absolute": "units"}  # and what each is measured in
+Cases = dict[str, Interval]
+CAPTION = (
+    "Following a mean that jumps within [-20, 20], from samples with standard deviation 4. A: samples, true mean and "
+    "the estimate of SMiLe (m = 0.1, prior as uncertain as one sample); triangles mark the jumps, of which there are "
+    "0.066 per step. B: gamma, the weight that SMiLe gives to each sample. C: error after each sample against the rate "
+    "of a delta rule, at four hazards; dots on the axis mark the rates that are best in hindsight. D: error against "
+    "hazard for SMiLe, SMiLe with a prior three times as wide (its uncertainty then changes, until it is that of one "
+    "sample), the best fixed rate, a rate of 0.5, and the rule of Nassar et al. (2010), which is told noise, range and "
+    "hazard. C and D: means over 50 episodes of 1000 steps; bars are standard deviations over episodes, whereas the "
+    "paper's are over all trials and episodes. All hazards share the seeds of the episodes."
+)
+
+
+def episodes(run: RunSettings, hazard: float) -> Episode:
+    """All of them, one per row; they share their seeds with those at other hazards."""
+    number, steps = (8, 250) if run.quick else (50, 1000)
+    return many_gaussian_jumps(steps, [(run.seed, 3, k) for k in range(number)], hazard, NOISE, LOW, HIGH)
+
+
+def _smile(std: float = NOISE) -> Smile:
+    return Smile(Gaussian(NOISE), M, Gaussian(NOISE).prior(START, std))
+
+
+_scan = jax.jit(jax.vmap(scan, (None, 0)))
+
+
+def _follow(learner: Learner, task: Episode) -> Trace:
+    """A learner's way through all episodes."""
+    return jax.device_get(_scan(as_double(learner), task.samples))
+
+
+@jax.jit
+@partial(jax.vmap, in_axes=(0, None))
+def _scores_of_fixed(rate: Any, task: Episode) -> dict[str, Any]:
+    """The scores of the delta rule at all rates (rows) in all episodes (columns)."""
+    return _scores(jax.vmap(lambda samples: scan(Delta(rate, START), samples).estimate)(task.samples), task)
+
+
+def _scores(estimate: Any, task: Episode) -> dict[str, Any]:
+    """Mean errors per step of each episode, and their standard deviations over its steps."""
+    off = estimate - task.truth
+    each = {"squared": off * off, "absolute": abs(off)}
+    return {name: e.mean(-1) for name, e in each.items()} | {f"{name}_std": e.std(-1) for name, e in each.items()}
+
+
+def _signals(run: RunSettings) -> Tables:
+    """Panels A and B.
+
+    series: the beginning of the first episode. gamma: mean gamma and surprise in each episode, at jumps and otherwise;
+    the first sample follows no jump.
+    """
+    task = episodes(run, HAZARD)
+    trace = _follow(_smile(), task)
+    signals = {"estimate": trace.estimate, "surprise": trace.surprise, "gamma": trace.learning_rate}
+    series = DataFrame({name: column[0, :SHOWN] for name, column in (task._asdict() | signals).items()})
+    columns = {"episode": np.indices(task.changed.shape)[0], "jump": task.changed}
+    columns |= {"gamma": trace.learning_rate, "surprise": trace.surprise}
+    steps = DataFrame({name: column[:, 1:].ravel() for name, column in columns.items()})
+    return {
+        "series": series.rename(columns={"samples": "sample"}).assign(step=series.index + 1),
+        "gamma": steps.groupby(["episode", "jump"], as_index=False).mean(),
+    }
+
+
+def _hazards(run: RunSettings) -> Tables:
+    """Panels C and D.
+
+    fixed: mean over episodes and standard deviation between them, for every rate. best: the rate that is best in
+    hindsight in each single episode. errors: of every learner in every episode.
+    """
+    curves, best, errors = [], [], []
+    for hazard in HAZARDS:
+        task = episodes(run, hazard)
+        fixed = jax.device_get(_scores_of_fixed(RATES, task))
+        columns: dict[str, Any] = {"hazard": hazard, "rate": RATES}
+        for name in ERRORS:
+            columns |= {name: fixed[name].mean(axis=1), f"{name}_std": fixed[name].std(axis=1, ddof=1)}
+        curves.append(DataFrame(columns))
+        best.append(_by_episode(hazard, **{name: RATES[fixed[name].argmin(axis=0)] for name in ERRORS}))
+        learners = {SMILE: _smile(), WIDE: _smile(3 * NOISE), NASSAR: Nassar2010(NOISE, hazard, LOW, HIGH)}
+        scores = {name: _scores(_follow(learner, task).estimate, task) for name, learner in learners.items()}
+        winners = {name: fixed[name].mean(axis=1).argmin() for name in ERRORS}  # of each kind of error its own
+        scores[BEST] = {column: each[winners[column.removesuffix("_std")]] for column, each in fixed.items()}
+        scores[HALF] = {column: each[RATES == 0.5][0] for column, each in fixed.items()}
+        errors += [_by_episode(hazard, learner=name, **each) for name, each in scores.items()]
+    tables = {"fixed": curves, "best": best, "errors": errors}
+    return {name: concat(parts, ignore_index=True) for name, parts in tables.items()}
+
+
+def _by_episode(hazard: float, **columns: Any) -> DataFrame:
+    return DataFrame({"hazard": hazard, **columns}).rename_axis("episode").reset_index()
+
+
+def claims(tables: Tables) -> list[Claim]:
+    """What section 2.4 and the caption of Fig. 3 say of this task."""
+    errors, spreads = (
+        {name: wide(tables["errors"], "episode", ["learner", "hazard"], name + end) for name in ERRORS}
+        for end in ("", "_std")
+    )
+    return [
+        _weighted_average(tables["series"]),
+        _gamma_rises(tables["gamma"]),
+        _best_rate_grows(tables["best"], tables["fixed"]),
+        _errors_grow(errors),
+        _saves(errors, BEST, SMILE, "SMiLe makes smaller errors than the best fixed rate, at every hazard."),
+        _saves(errors, HALF, SMILE, "SMiLe makes smaller errors than a fixed rate of 0.5, at every hazard."),
+        _saves(errors, SMILE, NASSAR, "SMiLe makes larger errors than Nassar 2010, which is told the hazard."),
+        _significant_once(errors, spreads),
+        _gap_shrinks(errors),
+    ]
+
+
+def _compared(where: str, says: str, what: str, cases: Cases, paper: str = "no number", note: str = "") -> Claim:
+    """A claim that differences are positive: each must have an interval above zero."""
+    missed = [f"{name} ({'reversed' if i.high < 0 else 'undecided'})" for name, i in cases.items() if not i.low > 0]
+    measured = f"{what}: " + "; ".join(f"{name}: {case}" for name, case in cases.items())
+    why = f"95 % intervals of paired differences lie above zero in {len(cases) - len(missed)} of {len(cases)} cases"
+    why += f"; not for {', '.join(missed)}." if missed else "."
+    return Claim(where, says, paper, measured, verdict(i.low > 0 for i in cases.values()), f"{why} {note}".strip())
+
+
+def _growth(table: Any, name: str) -> Cases:
+    """By how much the numbers in the columns, one per hazard, grow from each hazard to the next."""
+    return {f"{name}, H = {a:g} to {b:g}": interval(table[b] - table[a]) for a, b in pairwise(HAZARDS)}
+
+
+def _weighted_average(series: DataFrame) -> Claim:
+    before = series.estimate.shift(fill_value=START)
+    product = M * (series["sample"] - before) ** 2 / (2 * NOISE**2)
+    gamma = np.sqrt(product / (1 + product))
+    off = abs(gamma * series["sample"] + (1 - gamma) * before - series.estimate).max()
+    off_gamma = abs(gamma - series.gamma).max()
+    return Claim(
+        "eqs. 9 and 10",
+        "If the prior is as uncertain as one sample, the new estimate is the average of the old one and the sample, "
+        "with weights 1 - gamma and gamma = sqrt(m S / (1 + m S)), where S = (x - old)^2 / (2 noise^2).",
+        "exact",
+        f"largest difference in {len(series)} steps: {off:.1g} in the estimate, {off_gamma:.1g} in gamma",
+        verdict([off < 1e-9, off_gamma < 1e-9]),
+        "The general search for gamma, which works for any belief, is compared with the closed form, to 1e-9.",
+    )
+
+
+def _gamma_rises(gamma: DataFrame) -> Claim:
+    tables = {name: wide(gamma, "episode", "jump", name) for name in ("gamma", "surprise")}
+    means = (f"{name} {interval(t[True])} at jumps, {interval(t[False])} otherwise" for name, t in tables.items())
+    cases = {name: interval(table[True] - table[False]) for name, table in tables.items()}
+    says = "Surprise rises at the first sample after a jump, and gamma with it."
+    return _compared("Fig. 3B", says, f"{'; '.join(means)}; differences", cases)
+
+
+def _best_rate_grows(best: DataFrame, fixed: DataFrame) -> Claim:
+    cases: Cases = {}
+    overall = []
+    for error in ERRORS:
+        cases |= _growth(wide(best, "episode", "hazard", error), error)
+        rates = fixed.rate[fixed.groupby("hazard")[error].idxmin()]
+        overall.append(f"{error} {listed(rates, '.2f')}")
+    return _compared(
+        "Fig. 3C",
+        "The best fixed rate is larger where the mean jumps more often.",
+        f"best rates over all episodes at H = {listed(HAZARDS)}: {'; '.join(overall)}; growth of the best rate of "
+        "single episodes",
+        cases,
+        "the caption says that the best rate decreases with the hazard, and from this infers that volatile "
+        "environments call for a bigger one",
+        "Of the caption's two statements, which exclude each other, the second is tested.",
+    )
+
+
+def _errors_grow(errors: Tables) -> Claim:
+    cases: Cases = {}
+    for error, table in errors.items():
+        for learner in LEARNERS:
+            growth = _growth(table[learner], f"{learner}, {error}")
+            least = min(growth, key=lambda name: growth[name].low)
+            cases[least] = growth[least]
+    says = "For every learner the error grows with the hazard."
+    what = "least growth of the error from one hazard to the next"
+    return _compared("Fig. 3D", says, what, cases, "no number; it increases for all models")
+
+
+def _saves(errors: Tables, worse: str, better: str, says: str) -> Claim:
+    cases: Cases = {}
+    for error, table in errors.items():
+        saved = table[worse] - table[better]
+        cases |= {f"{error}, H = {hazard:g}": interval(saved[hazard]) for hazard in HAZARDS}
+    return _compared("Fig. 3D", says, f"error of {worse} minus that of {better}", cases)
+
+
+def _significant_once(errors: Tables, spreads: Tables) -> Claim:
+    parts, found = [], []
+    for error, table in errors.items():
+        chances = [stats.ttest_rel(table[SMILE][hazard], table[NASSAR][hazard]).pvalue for hazard in HAZARDS]
+        parts += [chances[0] < 0.05, *(chance >= 0.05 for chance in chances[1:])]
+        found.append(f"{error} {listed(chances, '.1g')}")
+    return Claim(
+        "Fig. 3D",
+        "The difference between SMiLe and Nassar 2010 is significant at the smallest hazard only.",
+        "significant at H = 0.01 only, by a test that is not named",
+        f"p of paired t-tests over episodes at H = {listed(HAZARDS)}: {'; '.join(found)}. Bars of one standard "
+        f"deviation overlap {_overlaps(errors, spreads)}",
+        verdict(parts),
+        "Pairing the same episodes shows differences that are small beside the spread between episodes; whether bars "
+        "overlap, which is perhaps what the paper went by, does not decide whether means differ.",
+    )
+
+
+def _overlaps(errors: Tables, spreads: Tables) -> str:
+    """At which hazards the bars of SMiLe and Nassar 2010 overlap: those over episodes, and those over single trials."""
+    found: dict[str, list[str]] = {"episodes": [], "trials": []}
+    for error, means in errors.items():
+        apart = abs(means.mean()[SMILE] - means.mean()[NASSAR])
+        over = {"episodes": means.var(), "trials": (spreads[error] ** 2).mean() + means.var(ddof=0)}
+        for name, variance in over.items():
+            reach = np.sqrt(variance[SMILE]) + np.sqrt(variance[NASSAR])
+            at = listed(hazard for hazard in HAZARDS if apart[hazard] < reach[hazard])
+            found[name].append(f"{error} {'at H = ' + at if at else 'nowhere'}")
+    return "; ".join(f"over {name}: {', '.join(where)}" for name, where in found.items())
+
+
+def _gap_shrinks(errors: Tables) -> Claim:
+    cases: Cases = {}
+    for error, table in errors.items():
+        cases |= _growth(table[NASSAR] - table[SMILE], error)
+    says = "The smaller the hazard, the further SMiLe falls behind Nassar 2010: it stays restless in a stable world."
+    what = f"by how much less the error of {SMILE} exceeds that of {NASSAR} from one hazard to the next"
+    return _compared("section 2.4", says, what, cases)
+
+
+def draw(tables: Tables) -> Drawing:
+    """A and B: one episode; C: fixed rates; D: all learners."""
+    figure = plt.figure(figsize=(7, 9), layout="constrained")
+    panels = figure.subplot_mosaic(
+        [["A", "A"], ["B", "B"], ["C squared", "C absolute"], ["D squared", "D absolute"]],
+        height_ratios=(1.5, 0.8, 1.5, 1.5),
+    )
+    _draw_episode(panels["A"], panels["B"], tables["series"])
+    for error in ERRORS:
+        _draw_fixed(panels[f"C {error}"], tables["fixed"], error)
+        _draw_errors(panels[f"D {error}"], tables["errors"], error)
+        for row in "CD":
+            panels[f"{row} {error}"].set_ylabel(f"mean {error} error ({ERRORS[error]})")
+    panels["C absolute"].legend(title="hazard $H$", loc="upper right", ncols=2)
+    panels["D absolute"].legend(loc="lower right", fontsize=8)
+    for name in ("A", "B", "C squared", "D squared"):
+        panels[name].set_title(name[0], loc="left", fontweight="bold")
+    return figure
+
+
+def _draw_episode(top: Any, bottom: Any, series: DataFrame) -> None:
+    jumps = series.step[series.changed & (series.step > 1)]
+    bottom.sharex(top)
+    top.plot(series.step, series["sample"], "o", ms=2.5, color="0.65", label="samples")
+    top.step(series.step, series.truth, "--", where="mid", color=VERMILLION, label="true mean")
+    top.plot(series.step, series.estimate, color=BLUE, label="SMiLe's estimate")
+    top.plot(jumps, np.full(len(jumps), 33.0), "v", ms=4, color=GREEN, label="jump")
+    top.set(ylabel="position (units)", ylim=(-36, 36), xlim=(0, len(series) + 1))
+    top.tick_params(labelbottom=False)
+    top.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
+    bottom.plot(series.step, series.gamma, color=PURPLE)
+    bottom.plot(jumps, np.full(len(jumps), 1.0), "v", ms=4, color=GREEN)
+    bottom.set(ylabel=r"weight $\gamma$", ylim=(0, 1.05), xlabel="time step")
+
+
+def _draw_fixed(panel: Any, fixed: DataFrame, error: str) -> None:
+    shades = mpl.colormaps["viridis"](np.linspace(0.0, 0.85, len(HAZARDS)))
+    for k, (shade, hazard) in enumerate(zip(shades, HAZARDS, strict=True)):
+        curve = fixed[fixed.hazard == hazard]
+        barred = curve.iloc[1 + k :: 5]  # not all at the same rates, so that bars can be told apart
+        panel.plot(curve.rate, curve[error], color=shade, label=f"{hazard:g}")
+        panel.errorbar(barred.rate, barred[error], barred[f"{error}_std"], fmt="none", ecolor=shade, elinewidth=0.8)
+        best = curve.rate.iloc[curve[error].argmin()]
+        panel.plot(best, 0.0, "o", ms=5, color=shade, transform=panel.get_xaxis_transform(), clip_on=False, zorder=5)
+    panel.set(xlabel=r"fixed rate $\gamma$", xlim=(0, 1), yscale="log")
+    panel.yaxis.set_major_locator(mpl.ticker.LogLocator(subs=(1, 2, 5)))
+    panel.yaxis.set_major_formatter("{x:g}")
+    panel.minorticks_off()
+
+
+def _draw_errors(panel: Any, errors: DataFrame, error: str) -> None:
+    for k, (learner, (colour, look)) in enumerate(LOOKS.items()):
+        of_learner = errors[errors.learner == learner].groupby("hazard")[error]
+        mean, std = of_learner.mean(), of_learner.std()
+        shifted = mean.index + 0.001 * (k - 2)
+        panel.errorbar(shifted, mean, std, fmt=look, ms=4, color=colour, elinewidth=0.8, label=learner)
+    panel.set(xlabel="hazard $H$ (jumps per step)", xticks=HAZARDS, ylim=(0, None))
+
+
+SIMULATIONS = {"signals": _signals, "hazards": _hazards}
+FIGURE_3 = Figure("3", "Following a mean that jumps", CAPTION, simulated(SIMULATIONS), draw, claims)

@@ -1,0 +1,182 @@
+"""Figure 5: what happens in the learner when the environment switches?"""
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from pandas import DataFrame, concat
+
+from astonish.paper.agents import Signals, current, errors, naive, signals_of, smile, walks_of
+from astonish.paper.claims import Claim, interval, verdict
+from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
+from astonish.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+from astonish.tasks.maze import Walk
+
+SHOWN, BEFORE, AFTER = 1100, 50, 150
+SIGNALS = ("surprise", "gamma", "error", "uncertainty")
+CAPTION = (
+    "Signals of SMiLe (m = 0.1) in the maze. Left: the last 1100 of 20000 steps of one walk, each curve smoothed by an "
+    "exponential moving average that forgets a tenth per step; bars at the top: environment A; diamonds: 100 steps "
+    "after a switch to A. A: confidence-corrected surprise. B: gamma, the weight of the newest step. C: error in each "
+    "environment, of SMiLe (solid) and of naive Bayes (dashed). D: uncertainty, the entropy of the beliefs about all "
+    "rooms. Right: the same signals, not smoothed, averaged over all switches with at least 150 steps on either side, "
+    "in 20 walks (band: 95 % confidence interval over walks); the error is that in the current environment."
+)
+
+
+def _simulate(run: RunSettings) -> Tables:
+    """The end of one walk, and averages around the switches of all."""
+    where = walks_of(run)
+    walk, signals, control = where.walk, signals_of(smile(), where), errors(naive(), where)
+    series: dict[str, Any] = {"environment": walk.environment, "switched": walk.switched}
+    series |= {"surprise": signals.surprise, "gamma": signals.learning_rate}
+    for k, name in enumerate("AB"):
+        series |= {f"error_{name}": signals.errors[..., k], f"naive_{name}": control[..., k]}
+    table = DataFrame({name: column[0] for name, column in (series | {"uncertainty": signals.uncertainty}).items()})
+    table.insert(0, "step", table.index + 1)
+    shown = table.tail(SHOWN + 400)  # some more, for the averages to start from
+    return {"series": shown, "aligned": _aligned(walk, signals, current(walk.environment, control))}
+
+
+def _aligned(walk: Walk, signals: Signals, control: Any) -> DataFrame:
+    """The average of each signal around the switches of each walk; offset 0 is the first step after the switch."""
+    error = current(walk.environment, signals.errors)
+    found = dict(zip(SIGNALS, (signals.surprise, signals.learning_rate, error, signals.uncertainty), strict=True))
+    offsets = np.arange(-BEFORE, AFTER)
+    tables = []
+    for episode, switched in enumerate(walk.switched):
+        times = isolated(switched)[:, None] + offsets
+        averages = {name: signal[episode][times].mean(0) for name, signal in found.items()} if len(times) else {}
+        late = times[times[:, 0] > len(switched) / 2]
+        averages["naive"] = control[episode][late].mean(0) if len(late) else np.nan
+        start = signals.surprise[episode, :BEFORE].mean()
+        tables.append(DataFrame({"episode": episode, "offset": offsets, **averages, "first_surprise": start}))
+    return concat(tables)
+
+
+def isolated(switched: Any, apart: int = AFTER) -> Any:
+    """The times of the switches that have no other within so many steps, on either side."""
+    times = np.flatnonzero(switched)
+    edges = np.concatenate([[0], times, [len(switched)]])
+    return times[(np.diff(edges)[:-1] >= apart) & (np.diff(edges)[1:] >= apart)]
+
+
+def claims(tables: Tables) -> list[Claim]:
+    """What changes at a switch, and what returns."""
+    table = tables["aligned"]
+
+    def window(signal: str, first: int, last: int) -> Any:
+        return table[table.offset.between(first, last - 1)].groupby("episode")[signal].mean().to_numpy()
+
+    start = table.groupby("episode").first_surprise.first().to_numpy()
+    gap = interval(start - window("surprise", 100, AFTER))
+    first, later, last = (window("error", *at) for at in ((0, 10), (60, 70), (100, AFTER)))
+    drop, fall = interval(later / first), first.mean() - last.mean()
+    change = interval(window("naive", 100, AFTER) - window("naive", 0, 10))
+    return [
+        _rises_and_settles("Fig. 5A", "Surprise", "surprise", window, (0, 20)),
+        _rises_and_settles("Fig. 5B", "Gamma", "gamma", window, (0, 20)),
+        _rises_and_settles("Fig. 5D", "Uncertainty", "uncertainty", window, (40, 70)),
+        Claim(
+            "section 2.4, maze",
+            "Surprise is high at first and decreases as the environment is learned.",
+            "initially high, slowly decreases",
+            f"first {BEFORE} steps {interval(start)}; higher than in steps 100 to 150 after a switch by {gap}",
+            verdict([gap.low > 0]),
+            "A flat belief over 15 rooms is not unsurprised: its surprise is 0.5435, whichever room comes next.",
+        ),
+        Claim(
+            "Fig. 5C",
+            "The error in the new environment falls quickly after a switch.",
+            "rapid adaptation",
+            f"in steps 0 to 10 {interval(first)}, 60 to 70 {interval(later)}, 100 to 150 {interval(last)}",
+            verdict([drop.high < 0.5]),
+            f"After 64 steps, one for each passage between rooms, {drop.mean:.0%} of the error at the switch is left.",
+        ),
+        Claim(
+            "Fig. 5C, dashed",
+            "Naive Bayes hardly changes its mind at a switch.",
+            "no significant change",
+            f"in the second half of the walks its error changes by {change} from steps 0 to 10 after a switch to steps "
+            f"100 to 150; SMiLe's falls by {fall:.3g}",
+            verdict([abs(change.mean) < 0.05 * fall]),
+            "Every sample counts alike, so the newest ones among thousands weigh next to nothing; counted as holding "
+            "if the change is below 5 % of SMiLe's.",
+        ),
+    ]
+
+
+def _rises_and_settles(where: str, what: str, signal: str, window: Any, peak: tuple[int, int]) -> Claim:
+    rise = interval(window(signal, *peak) - window(signal, -BEFORE, 0))
+    fall = interval(window(signal, *peak) - window(signal, 100, AFTER))
+    level = window(signal, -BEFORE, 0).mean()
+    return Claim(
+        where,
+        f"{what} rises when the environment switches, and settles again.",
+        "rises, then decreases",
+        f"{level:.4g} before; higher by {rise} in steps {peak[0]} to {peak[1]} after the switch, which is higher by "
+        f"{fall} than in steps 100 to 150",
+        verdict([rise.low > 0, fall.low > 0]),
+        "The change is mild, because the effective sample size of a SMiLe belief never exceeds one (figure ceiling).",
+    )
+
+
+def draw(tables: Tables) -> Drawing:
+    """One walk on the left, averages around switches on the right."""
+    series, aligned = tables["series"], tables["aligned"]
+    figure, axes = plt.subplots(
+        4, 2, figsize=(7.4, 7.2), sharex="col", sharey="row", width_ratios=(3, 1.3), layout="constrained"
+    )
+    labels = ("surprise $S_{cc}$ (nats)", r"weight $\gamma$", "error (mean square)", "uncertainty (nats)")
+    for row, (name, label) in enumerate(zip(SIGNALS, labels, strict=True)):
+        axes[row, 0].set_ylabel(label)
+        axes[row, 0].set_title("ABCD"[row], loc="left", fontweight="bold")
+        _draw_series(axes[row, 0], series, name)
+        _draw_aligned(axes[row, 1], aligned, name)
+    _mark(axes[:, 0], series)
+    axes[2, 0].legend(loc="upper left", ncols=4, fontsize=7, bbox_to_anchor=(0.04, 1.2), columnspacing=1)
+    axes[3, 0].set_xlabel("time step")
+    axes[3, 1].set_xlabel("steps since the switch")
+    axes[0, 1].set_title("average over switches", fontsize=9)
+    return figure
+
+
+COLOURS = {"surprise": GREEN, "gamma": PURPLE, "uncertainty": SKY}
+ERRORS = (("error_A", BLACK, "-", "SMiLe in A"), ("error_B", ORANGE, "-", "SMiLe in B"),
+          ("naive_A", BLACK, "--", "naive in A"), ("naive_B", ORANGE, "--", "naive in B"))  # fmt: skip
+
+
+def _draw_series(axis: Any, series: DataFrame, name: str) -> None:
+    curves = ERRORS if name == "error" else ((name, COLOURS[name], "-", None),)
+    for column, colour, line, label in curves:
+        smooth = series[column].ewm(alpha=0.1, adjust=False).mean()
+        axis.plot(series.step[-SHOWN:], smooth[-SHOWN:], line, color=colour, label=label, lw=1)
+
+
+def _draw_aligned(axis: Any, aligned: DataFrame, name: str) -> None:
+    bands = {offset: interval(values) for offset, values in aligned.groupby("offset")[name]}
+    offsets, (mean, low, high) = list(bands), np.array(list(bands.values())).T
+    colour = COLOURS.get(name, BLUE)
+    axis.fill_between(offsets, low, high, color=colour, alpha=0.3, lw=0)
+    axis.plot(offsets, mean, color=colour, lw=1)
+    axis.axvline(0, color="0.5", lw=0.8, ls=":")
+
+
+def _mark(axes: Any, series: DataFrame) -> None:
+    """Bars while in A, and diamonds 100 steps after a switch to it (if it lasts as long)."""
+    shown = series.tail(SHOWN)
+    into_a = shown.step[shown.switched & (shown.environment == 0)] + 100
+    in_a = (shown.environment == 0).rolling(101).sum() == 101  # for the last 101 steps
+    at = into_a[into_a.isin(shown.step[in_a])]
+    for axis in axes:
+        mark_environment(axis, shown)
+        axis.plot(at, np.zeros(len(at)), "D", color=BLUE, ms=4, transform=axis.get_xaxis_transform(), clip_on=False)
+
+
+def mark_environment(axis: Any, series: DataFrame) -> None:
+    """Bars at the top while the walk is in A."""
+    heights, in_a = axis.get_xaxis_transform(), series.environment == 0
+    axis.fill_between(series.step, 0.97, 1.0, where=in_a, color=VERMILLION, lw=0, step="mid", transform=heights)
+
+
+FIGURE_5 = Figure("5", "Signals at a switch", CAPTION, simulated({"walks": _simulate}), draw, claims)

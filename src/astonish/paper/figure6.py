@@ -1,0 +1,104 @@
+"""Figure 6: which chances of going from room to room has the learner found, 100 steps after a switch?"""
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from pandas import DataFrame
+
+from astonish.domain import Numbers
+from astonish.paper.agents import ROOMS, after_switches, matrices, naive, smile, walks_of
+from astonish.paper.claims import Claim, interval, verdict
+from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated, wide
+from astonish.tasks.maze import Walk
+
+LATER = 100
+LEARNERS = {"SMiLe": smile, "naive Bayes": naive}
+CAPTION = (
+    "Chances of going from each room (row) to each other (column). A, B: the true ones in either environment. C, D: "
+    "those found by SMiLe (m = 0.1), averaged over the moments 100 steps after a switch to A (C) or to B (D), if the "
+    "environment has stayed the same for so long; one walk of 20000 steps. E, F: likewise for naive Bayes, which "
+    "finds nearly the same mixture of both environments either way."
+)
+
+
+def _simulate(run: RunSettings) -> Tables:
+    """Matrices of one walk, and how far those of several walks are from the truth."""
+    where = walks_of(run, episodes=10)
+    shown = {f"true {environment}": where.truth[0, k] for k, environment in enumerate("AB")}
+    distances = []
+    for episode, truth in enumerate(where.truth):
+        walk = Walk._make(part[episode : episode + 1] for part in where.walk)
+        mixture = _visit_weighted(walk, truth)
+        for name, learner in LEARNERS.items():
+            found = matrices(learner(), walk)[0]
+            for k, environment in enumerate("AB"):
+                average = found[after_switches(walk, k, LATER)[0]].mean(0)
+                shown.setdefault(f"{name} {environment}", average)
+                far = [np.square(average - t).mean() for t in (truth[k], truth[1 - k], truth.mean(0), mixture)]
+                distances.append((episode, name, environment, *far))
+    columns = ["episode", "learner", "environment", "to_own", "to_other", "to_half", "to_visited"]
+    chances = [(name, *at, chance) for name, matrix in shown.items() for at, chance in np.ndenumerate(matrix)]
+    table = DataFrame(chances, columns=["matrix", "room", "next", "chance"])
+    return {
+        "matrices": table.assign(room=table.room + 1, next=table.next + 1),
+        "distances": DataFrame(distances, columns=columns),
+    }
+
+
+def _visit_weighted(walk: Walk, truth: Numbers) -> Numbers:
+    """The mixture of environments in which each counts as often as the room was left in it."""
+    here = walk.rooms[0, :-1]
+    visits = np.stack([np.bincount(here[walk.environment[0] == k], minlength=ROOMS) for k in (0, 1)])
+    weight: Numbers = visits / visits.sum(0)
+    return np.einsum("kr,krn->rn", weight, truth)
+
+
+def claims(tables: Tables) -> list[Claim]:
+    """Whose matrices they resemble."""
+    table = tables["distances"].groupby(["learner", "episode"]).mean(numeric_only=True)
+    ours, naives = table.loc["SMiLe"], table.loc["naive Bayes"]
+    own, other = ours.to_own, ours.to_other
+    nearer = interval(own / other)
+    half, visited, current = (interval(naives[name]) for name in ("to_half", "to_visited", "to_own"))
+    return [
+        Claim(
+            "Figs. 6C, 6D",
+            "100 steps after a switch SMiLe's matrix resembles that of the new environment.",
+            "similar by eye",
+            f"mean square distance to the new environment {interval(own)}, to the other {interval(other)}",
+            verdict([nearer.high < 0.5]),
+            f"Averaged over switches, the distance to the new one is {nearer.mean:.0%} of that to the other; counted "
+            "as holding below 50 %.",
+        ),
+        Claim(
+            "Figs. 6E, 6F",
+            "Naive Bayes converges to the mixture of both environments, weighted by visits: here the average of both.",
+            "(T_A + T_B) / 2",
+            f"mean square distance to the average {half}, to the mixture weighted by visits {visited}, to the current "
+            f"environment {current}",
+            verdict([half.high < 0.1 * current.mean, visited.high < 0.1 * current.mean]),
+            "Counted as holding if it is ten times closer to the mixture than to the environment it is in.",
+        ),
+    ]
+
+
+def draw(tables: Tables) -> Drawing:
+    """Six matrices on one scale."""
+    table = tables["matrices"]
+    titles = {"true A": "true, A", "SMiLe A": "SMiLe, in A", "naive Bayes A": "naive Bayes, in A",
+              "true B": "true, B", "SMiLe B": "SMiLe, in B", "naive Bayes B": "naive Bayes, in B"}  # fmt: skip
+    with mpl.rc_context({"axes.spines.top": True, "axes.spines.right": True}):
+        figure, axes = plt.subplots(2, 3, figsize=(7, 4.9), sharex=True, sharey=True, layout="constrained")
+        for axis, letter, (name, title) in zip(axes.flat, "ACEBDF", titles.items(), strict=True):
+            matrix = wide(table[table.matrix == name], "room", "next", "chance")
+            image = axis.imshow(matrix, vmin=0, vmax=0.27, cmap="cividis", extent=(0.5, 16.5, 16.5, 0.5))
+            axis.set_title(letter, loc="left", fontweight="bold")
+            axis.set_title(title)
+            axis.set(xticks=[1, 6, 11, 16], yticks=[1, 6, 11, 16])
+        figure.supxlabel("next room", fontsize=9)
+        figure.supylabel("room", fontsize=9)
+        figure.colorbar(image, ax=axes, label="chance of the transition", shrink=0.8)
+    return figure
+
+
+FIGURE_6 = Figure("6", "True and found chances", CAPTION, simulated({"walks": _simulate}), draw, claims)

@@ -1,0 +1,1 @@
+"""How results look: one style for figures, one page for reports."""

@@ -1,0 +1,34 @@
+"""Numbers that follow surprise, such as a reaction time or the size of a pupil."""
+
+from collections.abc import Collection
+from typing import ClassVar, Self
+
+import jax.numpy as jnp
+import numpy as np
+
+from astonish.config import config
+from astonish.domain import POSITIVE, Domain, Numbers, parameter
+from astonish.kinds import ResponseKind
+from astonish.precision import Number
+from astonish.responses.response import Normal, Response, ResponseInput
+
+
+@config
+class Readout(Response):
+    """A number that is linear in surprise, with normal noise."""
+
+    offset: Number = parameter(0.0, Domain(), (0.0, 1.0), "response without any surprise", fact="middle")
+    slope: Number = parameter(0.0, Domain(), (-0.5, 0.5), "change of the response per nat of surprise", fact="step")
+    noise: Number = parameter(1.0, POSITIVE, (0.02, 0.5), "standard deviation of responses", fact="response_noise")
+    name: ClassVar[str] = "readout"
+    takes: ClassVar[tuple[str, ...]] = (ResponseKind.CONTINUOUS,)
+    free: ClassVar[tuple[str, ...]] = ("offset", "slope", "noise")
+    kind: ClassVar[str] = "readout"
+
+    def distribution(self, given: ResponseInput) -> Normal:
+        mean = self.offset + self.slope * given.surprise
+        return Normal(mean, jnp.broadcast_to(jnp.asarray(self.noise, mean.dtype), mean.shape))
+
+    @classmethod
+    def for_responses(cls, responses: Numbers, free: Collection[str]) -> Self:
+        return cls(offset=float(np.nanmean(responses)), noise=0.3 * float(np.nanstd(responses)) or 1.0)

@@ -1,0 +1,39 @@
+"""Choices by softmax: more often what the learner takes for more probable."""
+
+import math
+from collections.abc import Collection
+from typing import ClassVar, Self
+
+import jax
+import jax.numpy as jnp
+
+from astonish.config import config
+from astonish.domain import PROBABILITY, Domain, Numbers, parameter
+from astonish.kinds import ResponseKind
+from astonish.precision import Number
+from astonish.responses.response import Categorical, Response, ResponseInput
+
+
+@config
+class Softmax(Response):
+    """Chooses one of the outcomes, more often the more probable the learner takes it to be."""
+
+    beta: Number = parameter(1.0, Domain(0.0), (0.5, 20.0), "how strongly choices follow probabilities; 0 is random")
+    perseveration: Number = parameter(0.0, Domain(), (-2.0, 2.0), "additional attraction of the last choice")
+    lapse: Number = parameter(0.0, PROBABILITY, (0.001, 0.2), "share of choices that are made at random")
+    name: ClassVar[str] = "softmax"
+    takes: ClassVar[tuple[str, ...]] = (ResponseKind.CHOICE,)
+    free: ClassVar[tuple[str, ...]] = ("beta",)
+    kind: ClassVar[str] = "choice"
+
+    def distribution(self, given: ResponseInput) -> Categorical:
+        values = given.estimate if given.estimate.ndim else jnp.stack([1 - given.estimate, given.estimate])
+        repeated = jnp.arange(len(values)) == given.last_response
+        log_probabilities = jax.nn.log_softmax(self.beta * values + self.perseveration * repeated)
+        lapse = jnp.asarray(self.lapse)
+        at_random = jnp.log(lapse) - math.log(len(values))
+        return Categorical(jnp.logaddexp(jnp.log1p(-lapse) + log_probabilities, at_random))
+
+    @classmethod
+    def for_responses(cls, responses: Numbers, free: Collection[str]) -> Self:
+        return cls(lapse=0.05 if "lapse" in free else 0.0)

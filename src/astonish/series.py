@@ -1,0 +1,145 @@
+"""How does a learner go through a whole series, or through many at once?"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from astonish.deprecated import renamed_fields
+from astonish.domain import Mask, Numbers
+from astonish.learner import Learner, State, Trace, check, scan
+from astonish.precision import as_double, double
+from astonish.samples import read_series
+
+__all__ = ["History", "run", "run_many"]
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+OPTIONS = {
+    "xla_cpu_prefer_vector_width": "512",  # wide vector units are used in full
+    "xla_gpu_autotune_level": "0",  # what is fastest by a hair would be chosen again every time, with other last digits
+}
+_one = jax.jit(scan, compiler_options=OPTIONS)
+_STEPS_FIRST = Trace(1, 1, 1, 0, 1)  # type: ignore[arg-type] # as the loop leaves them: another order would be a copy
+_many = jax.jit(jax.vmap(scan, in_axes=(None, 0, None, 0), out_axes=_STEPS_FIRST), compiler_options=OPTIONS)
+
+
+@renamed_fields(rate="learning_rate", change="change_probability")
+@dataclass(frozen=True)
+class History:
+    """What a learner did in a series, in NumPy's float64: its estimate, surprise and learning rate after each sample.
+
+    samples: the series as it was read, a missing sample as NaN (in integer parts: as an allowed value).
+    state: the state at the end, from which `run` and `Stream` go on.
+    change_probability: how probable a change just before each sample is, given the sample; None if the learner does not
+    estimate it.
+    """
+
+    learner: Learner
+    samples: Any
+    observed: Mask
+    estimate: Numbers
+    surprise: Numbers
+    learning_rate: Numbers
+    state: State
+    change_probability: Numbers | None = None
+
+    def __len__(self) -> int:
+        return len(self.surprise)
+
+    def to_frame(self) -> "DataFrame":
+        """One row per sample."""
+        from pandas import DataFrame
+
+        parts = jax.tree.leaves(self.samples)
+        names = ["sample"] if len(parts) == 1 else [f"sample_{i}" for i in range(len(parts))]
+        columns = dict(zip(names, parts, strict=True)) | {"observed": self.observed, "estimate": self.estimate}
+        columns |= {"surprise": self.surprise, "learning_rate": self.learning_rate}
+        if self.change_probability is not None:
+            columns["change_probability"] = self.change_probability
+        return DataFrame({name: column for each in columns.items() for name, column in wide(*each).items()})
+
+    def plot(self) -> "Figure":
+        """Samples and estimates, surprise and learning rate, one above the other."""
+        from astonish.report.history import plot_history
+
+        return plot_history(self)
+
+
+def run(learner: Learner, xs: Any, state: State | None = None) -> History:
+    """Run a learner over a series, in double precision.
+
+    xs: a list, array, or column of samples, None or NaN where one is missing. For samples of several parts (a context
+    and an outcome, features and a response) a tuple of columns, or rows.
+    state: where to go on from: the `state` of an earlier history or stream.
+
+    >>> from astonish import Gaussian, Smile
+    >>> run(Smile(Gaussian(noise=1.0)), [0.1, -0.2, 5.0, 5.1]).learning_rate.round(2).tolist()
+    [0.02, 0.05, 0.75, 0.29]
+    """
+    check(learner)
+    samples, observed = read_series(learner.samples, xs)
+    with double():
+        mask = None if observed.all() else observed
+        start = None if state is None else as_double(state)
+        trace = jax.device_get(_one(as_double(learner), samples, start, mask))
+    return _history(learner, samples, observed, trace)
+
+
+def run_many(learner: Learner, many: Sequence[Any]) -> list[History]:
+    """Run a learner over many series at once, each from the learner's own start; lengths may differ.
+
+    >>> from astonish import Gaussian, Smile
+    >>> [len(h) for h in run_many(Smile(Gaussian()), [[0.5, 1.0], [2.0, 2.0, 2.0]])]
+    [2, 3]
+    """
+    check(learner)
+    read = [read_series(learner.samples, xs) for xs in many]
+    if not read:
+        raise ValueError("there are no series; give at least one")
+    length = max(len(observed) for _, observed in read)
+    samples = jax.tree.map(lambda *parts: np.stack([_padded(part, length) for part in parts]), *(s for s, _ in read))
+    observed = np.stack([_padded(observed, length) for _, observed in read])
+    with double():
+        mask = None if observed.all() else observed
+        trace = jax.device_get(_many(as_double(learner), samples, None, mask))
+    return [_cut(learner, read[i], trace, i) for i in range(len(read))]
+
+
+def _cut(learner: Learner, read: tuple[Any, Mask], trace: Trace, i: int) -> History:
+    """What the learner did in one of many series."""
+    samples, observed = read
+    state = jax.tree.map(lambda leaf: leaf[i], trace.state)
+    columns = jax.tree.map(lambda part: part[: len(observed), i], trace._replace(state=None))
+    return _history(learner, samples, observed, columns._replace(state=state))
+
+
+def _padded(part: Any, length: int) -> Any:
+    """`part`, its last row repeated (its mask: False) up to the length."""
+    extra = np.repeat(part[-1:], length - len(part), axis=0)
+    return np.concatenate([part, np.zeros_like(extra) if part.dtype == bool else extra])
+
+
+def _history(learner: Learner, samples: Any, observed: Mask, trace: Trace) -> History:
+    def gapped(part: Any) -> Any:
+        where = observed.reshape(-1, *[1] * (part.ndim - 1))
+        return np.where(where, part, np.nan) if part.dtype.kind == "f" else part
+
+    return History(learner, jax.tree.map(gapped, samples), observed, *jax.tree.map(np.asarray, tuple(trace)))
+
+
+def wide(name: str, values: Any) -> dict[str, Any]:
+    """A column, or one for each of several numbers.
+
+    >>> list(wide("estimate", np.zeros((5, 2))))
+    ['estimate_0', 'estimate_1']
+    """
+    if values.ndim == 1:
+        return {name: values}
+    flat = values.reshape(len(values), math.prod(values.shape[1:]))
+    return {f"{name}_{k}": flat[:, k] for k in range(flat.shape[1])}

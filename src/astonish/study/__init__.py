@@ -1,0 +1,14 @@
+"""Many settings on many cores, many machines or an accelerator: each result is kept as soon as it is there."""
+
+from functools import partial
+
+from astonish.deprecated import old_name
+from astonish.study.executors import local_cluster, scheduler, threads
+from astonish.study.run import StudyResult, run_study
+from astonish.study.study import Batching, Result, Setting, Study
+
+__all__ = [
+    "Batching", "Result", "Setting", "Study", "StudyResult", "local_cluster", "run_study", "scheduler", "threads",
+]  # fmt: skip
+
+__getattr__ = partial(old_name, __name__)

@@ -1,0 +1,66 @@
+"""Studies for `astonish sweep`, in files: those that are known by their kind, in TOML; or any, in Python."""
+
+import runpy
+import tomllib
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from astonish.refusal import unknown
+from astonish.study.study import Study
+
+KINDS = {  # the function of each, whose module is imported when it is wanted
+    "gaussian": "gaussian.study",
+    "maze": "maze.study",
+    "recovery": "recovery.study",
+    "models": "recovery.study_of_models",
+    "figure8": "maze.study_of_figure8",
+}
+_EXAMPLE = '[[learner]] with name = "smile" and perhaps m = [0.03, 0.1]'
+
+
+def read_study(path: Path) -> Study:
+    """The study of a file: `.toml`, or `.py` with a `study` in it."""
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}; give one that describes a study")
+    if path.suffix == ".py":
+        return _in_python(path)
+    try:
+        content = tomllib.loads(path.read_text())
+    except ValueError as problem:
+        raise ValueError(f"{path} is not TOML ({problem}); give a file like those in docs/scale.md") from None
+    try:
+        return _from_tables(content)
+    except ValueError as problem:
+        raise ValueError(f"{path}: {problem}") from None
+
+
+def _from_tables(content: Mapping[str, Any]) -> Study:
+    for word in content:
+        if word not in ("study", "learner"):
+            raise ValueError(f"{word!r} is not known here; give [study] and [[learner]]")
+    about, learners = content.get("study"), content.get("learner", [])
+    world = dict(about) if isinstance(about, dict) else {}
+    kind = world.pop("kind", None)
+    if kind not in KINDS:
+        raise unknown("kind", str(kind), KINDS, of="[study]")
+    learners = learners if isinstance(learners, list) else [learners]
+    for learner in learners:
+        if not isinstance(learner, dict) or not isinstance(learner.get("name"), str):
+            raise ValueError(f"{learner!r} names no learner; give {_EXAMPLE}")
+    if not learners and kind != "figure8":
+        raise ValueError(f"it names no learner; give {_EXAMPLE}")
+    named = [{"learner": own["name"], **{word: own[word] for word in own if word != "name"}} for own in learners]
+    module, function = KINDS[kind].split(".")
+    return getattr(import_module(f"astonish.study.kinds.{module}"), function)(world, named)
+
+
+def _in_python(path: Path) -> Study:
+    try:
+        found = runpy.run_path(str(path)).get("study")
+    except Exception as problem:
+        raise ValueError(f"{path} could not be run ({type(problem).__name__}: {problem}); mend it") from None
+    if not isinstance(found, Study):
+        raise ValueError(f"{path} has no study; let it say study = astonish.study.Study(...)")
+    return found

@@ -1,0 +1,114 @@
+"""Does the source keep the rules that its readers rely on?"""
+
+import ast
+import re
+from collections import Counter
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import astonish
+from astonish import beliefs, learners, responses
+from astonish.catalogue import FAMILIES, LEARNERS, RESPONSES, known_parameters
+
+ROOT = Path(astonish.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+PACKAGES = [path.parent for path in FILES if path.name == "__init__.py"]
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def test_no_two_public_types_share_a_name() -> None:
+    names = Counter(
+        node.name
+        for tree in TREES.values()
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=module_name)
+def test_no_export_hides_a_module(package: Path) -> None:
+    exported = set(getattr(import_module(module_name(package / "__init__.py")), "__all__", ()))
+    modules = {path.stem for path in package.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    hidden = {name for name in exported & modules if not module_is(package, name)}
+    assert hidden == set()
+
+
+def module_is(package: Path, name: str) -> bool:
+    """Whether an exported name is the module of that name, as `astonish.surprise` is."""
+    found: Any = getattr(import_module(module_name(package / "__init__.py")), name)
+    return type(found).__name__ == "module"
+
+
+THEORY = {
+    *(name for package in (learners, beliefs, responses) for name in dir(package) if name[0].isupper()),
+    *("Learner", "FamilyLearner", "Family", "Response"),
+}
+
+
+def classes_asked(node: ast.AST) -> set[str]:
+    """The names of the classes that an expression is compared with by isinstance, or by a pattern."""
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass"):
+        return {part.id for part in ast.walk(node.args[1]) if isinstance(part, ast.Name)}
+    if isinstance(node, ast.MatchClass) and isinstance(node.cls, ast.Name):
+        return {node.cls.id}
+    return set()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_nobody_asks_what_kind_of_learner_or_belief_something_is(path: Path) -> None:
+    if path.relative_to(ROOT).parts[0] in ("learners", "beliefs"):
+        return
+    asked = {name for node in ast.walk(TREES[path]) for name in classes_asked(node)}
+    assert asked & THEORY == set()
+
+
+EVERY = [
+    *(("learners", getattr(learners, name)) for name in learners.__all__),
+    *(("beliefs", getattr(beliefs, name)) for name in beliefs.__all__ if name != "finite"),
+    *(("responses", getattr(responses, name)) for name in responses.__all__),
+]
+
+
+@pytest.mark.parametrize("kind", [kind for _, kind in EVERY], ids=lambda kind: kind.__name__)
+def test_every_parameter_has_a_domain_a_usual_range_and_a_sentence(kind: Any) -> None:
+    for name, known in known_parameters(kind).items():
+        assert known.about, f"{kind.__name__}.{name} does not say what it means"
+        assert known.usual is not None, f"{kind.__name__}.{name} has no usual range"
+        low, high = known.usual
+        assert low < high
+        assert known.domain.allows(low) or (known.domain.has_low and low == known.domain.low)
+        assert known.domain.allows(high) or (known.domain.has_high and high == known.domain.high)
+    for name in getattr(kind, "free", ()):
+        assert name in known_parameters(kind)
+
+
+def test_the_catalogue_is_what_is_exported() -> None:
+    for catalogue, package in ((LEARNERS, learners), (FAMILIES, beliefs), (RESPONSES, responses)):
+        own = [getattr(package, name) for name in package.__all__]
+        named = [kind for kind in own if isinstance(kind, type) and kind.name and kind.takes]  # type: ignore[attr-defined]
+        assert list(catalogue.classes().values())[: len(named)] == named
+
+
+def test_the_command_lists_the_names_of_the_catalogue() -> None:
+    from astonish.cli.options import names_in
+
+    for folder, catalogue in (("learners", LEARNERS), ("beliefs", FAMILIES), ("responses", RESPONSES)):
+        assert set(names_in(folder).split(", ")) == set(catalogue.by_name())
+
+
+METAPHORS = r"\b(so-manieth|knows its slope|felt about|tells nobody|behind its back)\b"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_words_are_plain(path: Path) -> None:
+    assert re.findall(METAPHORS, path.read_text(encoding="utf-8")) == []
+    assert ast.get_docstring(TREES[path]) is not None

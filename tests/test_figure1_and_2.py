@@ -1,0 +1,380 @@
+"""Figures 1 and 2: do their tables agree with formulas written down here, and are the verdicts what these give?"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from scipy import integrate, optimize, stats
+
+from astonish.paper.claims import FAILS, HOLDS, IN_PART, Claim
+from astonish.paper.figure import Figure, RunSettings, Tables
+from astonish.paper.figure1 import FIGURE_1
+from astonish.paper.figure2 import FIGURE_2
+
+EPSILON = 0.05
+ODDS = (1 - EPSILON) / (EPSILON / 3)
+ELECTION = np.full((4, 4), EPSILON / 3) + (1 - EPSILON - EPSILON / 3) * np.eye(4)
+OPINIONS = {"A": [0.75, 0.25, 0, 0], "B": [0, 0.25, 0.75, 0], "C": [0.25] * 4}
+TALK = {"goldfish": [0.19, 0.01], "guns": [0.01, 0.19], "Tuesday": [0.001, 0.001]}
+
+
+@pytest.fixture(scope="module")
+def first() -> Tables:
+    return FIGURE_1.compute(RunSettings(quick=True))
+
+
+@pytest.fixture(scope="module")
+def second() -> Tables:
+    return FIGURE_2.compute(RunSettings(quick=True))
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def near(value: Any) -> Any:
+    return pytest.approx(value, rel=1e-9, abs=1e-9)
+
+
+def corrected(belief: Any, likelihood: Any) -> float:
+    """D[belief || scaled likelihood] over separate models, by SciPy (which scales the likelihood)."""
+    return float(stats.entropy(belief, likelihood))
+
+
+def normal_divergence(mean: float, std: float, other_mean: float, other_std: float) -> float:
+    """D[N(mean, std^2) || N(other_mean, other_std^2)], the textbook's."""
+    return np.log(other_std / std) + (std**2 + (mean - other_mean) ** 2) / (2 * other_std**2) - 0.5
+
+
+def claim(claims: list[Claim], where: str, words: str) -> Claim:
+    """The one claim at this place that says these words."""
+    [found] = [c for c in claims if c.where.startswith(where) and words in c.says]
+    return found
+
+
+FIRST = {"models", "election", "meanings", "joke", "parking"}
+SECOND = {"beliefs", "joint", "predictions", "pair", "normal", "landscape", "bounds"}
+
+
+def test_the_tables_are_complete(first: Tables, second: Tables) -> None:
+    assert set(first) == FIRST
+    assert set(second) == SECOND
+    assert not any(table.isna().any(axis=None) for table in (first | second).values())
+
+
+def test_election(first: Tables) -> None:
+    table = first["election"]
+    assert first["models"].probability.to_numpy().reshape(4, 4) == near(ELECTION)
+    assert len(table) == 12
+    for row in table.itertuples():
+        opinion, x = np.array(OPINIONS[row.colleague]), row.candidate - 1
+        assert row.weight == opinion[x]
+        assert row.shannon == near(-np.log(opinion @ ELECTION[:, x]))
+        assert row.raw == near(-opinion @ np.log(ELECTION[:, x]))
+        assert row.commitment == near(-stats.entropy(opinion))
+        assert row.surprise == near(corrected(opinion, ELECTION[:, x]))
+
+
+def test_joke(first: Tables) -> None:
+    """Bayes' rule from an even belief gives the first word's own likelihood, scaled."""
+    even, moved = np.array([0.5, 0.5]), np.array(TALK["goldfish"]) / sum(TALK["goldfish"])
+    meanings = first["meanings"].set_index("belief")[["container", "vehicle"]]
+    assert meanings.loc["before"].to_numpy() == near(even)
+    assert meanings.loc["after"].to_numpy() == near(moved)
+    assert meanings.loc["guns"].to_numpy() == near(moved[::-1])
+    for row in first["joke"].itertuples():
+        belief = {"before": even, "after": moved}[row.belief]
+        assert row.surprise == near(corrected(belief, TALK[row.word]))
+        assert row.shannon == near(-np.log(belief @ TALK[row.word]))
+
+
+@pytest.mark.parametrize("kinds", [10, 1000])
+def test_parking_lot_with_every_model_written_out(first: Tables, kinds: int) -> None:
+    """Kind 0 is the red car, kind 1 the green one; the figure lumps the models that predict alike, here none are."""
+    models = np.full((kinds, kinds), EPSILON / (kinds - 1))
+    np.fill_diagonal(models, 1 - EPSILON)
+    used = models[:, 0] ** 5 / (models[:, 0] ** 5).sum()
+    even = np.full(kinds, 1 / kinds)
+    table = first["parking"]
+    rows = table[table.kinds == kinds].set_index(["driver", "car"])
+    for x, car in enumerate(("red", "green BMW")):
+        for driver, belief in (("undecided", even), ("used to red", used)):
+            assert rows.loc[(driver, car), "surprise"] == near(corrected(belief, models[:, x]))
+            assert rows.loc[(driver, car), "shannon"] == near(-np.log(belief @ models[:, x]))
+        assert rows.loc[("slot", car), "surprise"] == near(0)
+        assert rows.loc[("slot", car), "shannon"] == near(np.log(kinds))
+
+
+def test_parking_lot_with_a_million_kinds(first: Tables) -> None:
+    """The undecided driver's surprise in closed form."""
+    n = 1_000_000
+    table = first["parking"]
+    [found] = table[(table.kinds == n) & (table.driver == "undecided") & (table.car == "green BMW")].surprise
+    assert found == near(-np.log(n) - np.log(1 - EPSILON) / n - (1 - 1 / n) * np.log(EPSILON / (n - 1)))
+
+
+def fold_belief(model: str, theta: Any) -> Any:
+    right, left = stats.norm.pdf(theta, 2, 0.5), stats.norm.pdf(theta, -2, 0.5)
+    return right if model == "committed" else (right + left) / 2
+
+
+def test_pair_of_models_by_quadrature(second: Tables) -> None:
+    """All terms of S_cc as integrals over theta, by SciPy's adaptive rule."""
+
+    def integral(f: Any) -> float:
+        halves = (integrate.quad(f, *ends, epsabs=1e-12, limit=200)[0] for ends in ((-6, 0), (0, 6)))
+        return sum(halves)
+
+    for row in second["pair"].itertuples():
+        x, model = row.sample, row.model
+
+        def belief(theta: float, model: str = model) -> float:
+            return float(fold_belief(model, theta))
+
+        def likely(theta: float, x: float = x) -> float:
+            return float(stats.norm.pdf(x, abs(theta), 0.7))
+
+        def minus_log(theta: float, x: float = x) -> float:
+            return -float(stats.norm.logpdf(x, abs(theta), 0.7))
+
+        raw = integral(lambda t: belief(t) * minus_log(t))
+        scale = np.log(integral(likely))
+        commitment = integral(lambda t: belief(t) * np.log(belief(t) or 1.0))
+        found = [row.raw, row.scale, row.commitment, row.surprise, row.shannon]
+        shannon = -np.log(integral(lambda t: belief(t) * likely(t)))
+        assert found == pytest.approx([raw, scale, commitment, raw + scale + commitment, shannon], abs=5e-5)
+
+
+def test_joint_density(second: Tables) -> None:
+    """It is what the two factors make, and its margins are the tables of the margins."""
+    joint = second["joint"]
+    for model in ("committed", "open"):
+        product = fold_belief(model, joint.theta) * stats.norm.pdf(joint.x, joint.theta.abs(), 0.7)
+        assert joint[model].to_numpy() == pytest.approx(product, abs=2e-4)
+        beliefs, predictions = second["beliefs"], second["predictions"]
+        assert beliefs[model].to_numpy() == pytest.approx(fold_belief(model, beliefs.theta), abs=2e-4)
+        assert predictions[model].to_numpy() == pytest.approx(
+            stats.norm.pdf(predictions.x, 2, np.hypot(0.5, 0.7)), abs=1e-3
+        )  # but for what is folded at 0
+
+
+def test_normal_models(second: Tables) -> None:
+    table = second["normal"]
+    for model, variance in (("committed", 0.05), ("open", 0.5)):
+        noise = 1 - variance
+        x2 = table["sample"] ** 2
+        raw = 0.5 * np.log(2 * np.pi * noise) + (x2 + variance) / (2 * noise)
+        assert table[f"raw_{model}"].to_numpy() == near(raw.to_numpy())
+        scaled = [normal_divergence(0, variance**0.5, x, noise**0.5) for x in table["sample"]]
+        assert table[f"surprise_{model}"].to_numpy() == near(np.array(scaled))
+        assert table[f"shannon_{model}"].to_numpy() == near(-stats.norm.logpdf(table["sample"]))
+
+
+def moved(width: float, gamma: float) -> tuple[float, float]:
+    """Mean and standard deviation of a normal belief around 0 after a step towards a sample at 2 with noise 1."""
+    precision = gamma + (1 - gamma) / width**2
+    return 2 * gamma / precision, precision**-0.5
+
+
+@pytest.mark.parametrize(("name", "width"), [("equal", 1.0), ("narrow", 0.4)])
+def test_landscape_and_bounds(second: Tables, name: str, width: float) -> None:
+    table = second["landscape"]
+    assert table[name].to_numpy() == near(np.array([normal_divergence(*moved(width, g), 2, 1) for g in table.gamma]))
+    bounds = second["bounds"]
+    rows = bounds[bounds.belief == name].set_index("share")
+    most = normal_divergence(2, 1, 0, width)
+    assert rows.bound.to_numpy() == near(most * rows.index.to_numpy())
+
+    def excess(gamma: float) -> float:
+        return normal_divergence(*moved(width, gamma), 0, width) - most / 2
+
+    half = optimize.brentq(excess, 0, 1, xtol=1e-14)
+    assert rows.gamma.to_numpy() == near(np.array([0, half, 1, 1, 1]))
+    assert rows.surprise[0.5] == near(normal_divergence(*moved(width, half), 2, 1))
+
+
+def test_bounded_step_in_closed_form(second: Tables) -> None:
+    """For a belief as wide as the noise, gamma is the square root of the share (eq. 10)."""
+    bounds = second["bounds"]
+    rows = bounds[(bounds.belief == "equal") & (bounds.share <= 1)]
+    assert rows.gamma.to_numpy() == near(np.sqrt(rows.share.to_numpy()))
+
+
+def by_hand(parts: list[bool]) -> str:
+    return HOLDS if all(parts) else IN_PART if any(parts) else FAILS
+
+
+def test_verdicts_on_the_election(first: Tables) -> None:
+    claims = FIGURE_1.claims(first)
+    surprise = {(n, k): corrected(o, ELECTION[:, k - 1]) for n, o in OPINIONS.items() for k in (1, 2)}
+    likely = [np.dot(o, ELECTION[:, 1]) for o in OPINIONS.values()]
+    assert claim(claims, "Fig. 1A", "equally likely").verdict == by_hand([np.allclose(likely, 0.25)])
+    entropy = {n: stats.entropy(o) for n, o in OPINIONS.items()}
+    expected = by_hand([np.isclose(entropy["A"], entropy["B"]), entropy["C"] > entropy["A"]])
+    assert claim(claims, "section 2.1", "equally committed").verdict == expected
+    for place, gap, paper in (
+        ("section 2.1 (a)", surprise["B", 1] - surprise["A", 1], 0.75 * np.log(ODDS)),
+        ("section 2.1 (b)", surprise["A", 2] - surprise["A", 1], 0.5 * np.log(ODDS)),
+        ("section 2.1 (c)", surprise["A", 2] - surprise["C", 2], 0.75 * np.log(3)),
+    ):
+        [found] = [c for c in claims if c.where.startswith(place)]
+        assert found.verdict == by_hand([gap > 0, np.isclose(gap, paper)])
+        assert f"{paper:.4f}" in found.paper
+        assert f"{gap:.4f}" in found.measured
+
+
+def test_verdicts_on_joke_and_parking_lot(first: Tables) -> None:
+    claims = FIGURE_1.claims(first)
+    goldfish = np.array(TALK["goldfish"]) / 0.2
+    after, before = corrected(goldfish, TALK["guns"]), corrected([0.5, 0.5], TALK["guns"])
+    joke = claim(claims, "Fig. 1B", "joke")
+    assert joke.verdict == by_hand([after > before, before <= corrected(goldfish, TALK["goldfish"]) + 1e-9])
+    assert f"{after:.3f}" in joke.measured
+    assert f"{before:.3f}" in joke.measured
+    n, sure = 1000, 1 - EPSILON
+    other = EPSILON / (n - 1)
+    undecided = -np.log(n) - np.log(sure) / n - (1 - 1 / n) * np.log(other)
+    used, expected = -np.log(other), -np.log(sure)  # five mornings leave the other models nothing to speak of
+    assert claim(claims, "Fig. 1C", "slot").verdict == by_hand([np.log(n) > expected and expected > 0])
+    assert claim(claims, "section 2.1", "little red").verdict == by_hand([used > undecided and used > expected])
+    alone = claim(claims, "section 2.1", "Without commitment")
+    assert alone.verdict == by_hand([undecided < np.log(1 / EPSILON), undecided <= expected])
+    assert f"{undecided:.2f}" in alone.measured
+
+
+def test_verdict_on_less_likely_data(first: Tables) -> None:
+    """A word that is rare in any talk is less likely than guns, and less surprising to an even belief."""
+    even = np.array([0.5, 0.5])
+    rarer = even @ TALK["Tuesday"] < even @ TALK["guns"]
+    more = corrected(even, TALK["Tuesday"]) >= corrected(even, TALK["guns"])
+    assert rarer
+    pairs = [(o, j, k) for o in OPINIONS.values() for j in range(4) for k in range(4)]
+    in_order = all(
+        corrected(o, ELECTION[:, j]) > corrected(o, ELECTION[:, k])
+        for o, j, k in pairs
+        if np.dot(o, ELECTION[:, j]) < np.dot(o, ELECTION[:, k]) - 1e-12
+    )
+    assert claim(FIGURE_1.claims(first), "section 2.1 (1)", "less likely").verdict == by_hand([in_order, more])
+
+
+def test_verdicts_on_commitment(second: Tables) -> None:
+    """Of two normal models with equal predictions, the less committed one is more surprised by what is far away."""
+    claims = FIGURE_2.claims(second)
+
+    def gap(x: float) -> float:
+        return normal_divergence(0, 0.05**0.5, x, 0.95**0.5) - normal_divergence(0, 0.5**0.5, x, 0.5**0.5)
+
+    theta, width = np.linspace(-6, 6, 4001), 12 / 4000
+    one, other = (fold_belief(model, theta) for model in ("committed", "open"))
+    surer = float(stats.entropy(other * width) - stats.entropy(one * width))
+    loss = -stats.norm.logpdf(3.2, np.abs(theta), 0.7)
+    raw = np.array([one @ loss, other @ loss]) * width
+    predicted = np.array([one @ np.exp(-loss), other @ np.exp(-loss)]) * width
+    turn = optimize.brentq(gap, 0, 3)
+    found = claim(claims, "section 4.4", "more committed")
+    assert found.verdict == by_hand([surer > 0, gap(3) > 0])
+    assert f"equal at {turn:.2f} standard" in found.measured
+    fold = claim(claims, "Fig. 2A", "same raw surprise")
+    assert fold.verdict == by_hand([np.ptp(predicted) < 1e-9, np.ptp(raw) < 1e-9, surer > 0])
+    assert f"raw {raw[0]:.4f} (committed)" in fold.measured
+    assert f"more commitment by {surer:.4f}" in fold.measured
+
+
+def test_verdict_on_the_four_terms(second: Tables) -> None:
+    """Bayesian surprise, the one term that other tests leave out, by Bayes' rule on a grid."""
+    theta = np.linspace(-6, 6, 4001)
+    for row in second["pair"].itertuples():
+        prior = fold_belief(row.model, theta)
+        posterior = prior * stats.norm.pdf(row.sample, np.abs(theta), 0.7)
+        assert row.bayesian == pytest.approx(float(stats.entropy(prior, posterior)), abs=5e-5)
+        terms = row.shannon + row.bayesian + row.scale + row.commitment
+        assert terms == near(row.surprise)
+    assert claim(FIGURE_2.claims(second), "section 2.1 (1)", "sum of Shannon").verdict == HOLDS
+
+
+def test_normal_models_with_equal_predictions_never_agree_in_raw_surprise() -> None:
+    """As the claim on Fig. 2A says: at every X, raw surprise falls as noise takes a larger part of the variance."""
+    noise = np.linspace(0.01, 0.99, 200)
+    for x in (0.0, 0.5, 1.0, 3.0, 10.0):
+        raw = 0.5 * np.log(noise) + (x**2 + 1 - noise) / (2 * noise)
+        assert (np.diff(raw) < 0).all()
+
+
+def test_verdicts_on_the_way_to_the_sample(second: Tables) -> None:
+    claims = FIGURE_2.claims(second)
+    gamma = np.linspace(0, 1, 101)
+    curves = [np.array([normal_divergence(*moved(w, g), 2, 1) for g in gamma]) for w in (1.0, 0.4)]
+    falls = [bool((np.diff(c) < 0).all() and abs(c[-1]) < 1e-9) for c in curves]
+    assert claim(claims, "Fig. 2B", "falls").verdict == by_hand(falls)
+    off = [np.abs(c / c[0] - (1 - gamma) ** 2).max() for c in curves]
+    parabola = claim(claims, "Fig. 2B", "parabola")
+    assert parabola.verdict == by_hand([distance < 1e-9 for distance in off])
+    assert f"{off[1]:.2f}" in parabola.measured
+    bound = claim(claims, "section 2.2", "bound of zero")
+    assert bound.verdict == HOLDS
+    assert "0.000, 0.707, 1.000, 1.000, 1.000" in bound.measured
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "rows", "where", "words"),
+    [
+        ("election", "shannon", {"colleague": "B", "candidate": 2}, "Fig. 1A", "equally likely"),
+        ("election", "commitment", {"colleague": "B"}, "section 2.1", "equally committed"),
+        ("election", "surprise", {"colleague": "B", "candidate": 1}, "section 2.1 (a)", "Candidate 1"),
+        ("election", "surprise", {"colleague": "A", "candidate": 1}, "section 2.1 (b)", "Candidate 2"),
+        ("election", "surprise", {"colleague": "C", "candidate": 2}, "section 2.1 (c)", "A and B more"),
+        ("parking", "surprise", {"driver": "slot"}, "Fig. 1C", "slot"),
+        ("parking", "surprise", {"driver": "undecided"}, "section 2.1", "little red"),
+        ("pair", "raw", {"model": "open"}, "Fig. 2A", "same raw"),
+        ("pair", "surprise", {"model": "open"}, "section 2.1 (1)", "sum of"),
+        ("landscape", "equal", {"gamma": 0.5}, "Fig. 2B", "falls"),
+        ("bounds", "gamma", {"share": 10.0}, "section 2.2", "bound of zero"),
+    ],
+)
+def test_a_claim_that_holds_would_not_with_other_numbers(
+    request: pytest.FixtureRequest, table: str, column: str, rows: dict[str, Any], where: str, words: str
+) -> None:
+    """Where a number is moved by ten nats, the verdict that rests on it changes."""
+    figure, name = (FIGURE_1, "first") if table in FIRST else (FIGURE_2, "second")
+    numbers: Tables = request.getfixturevalue(name)
+    assert claim(figure.claims(numbers), where, words).verdict == HOLDS
+    changed = numbers[table].copy()
+    here = np.logical_and.reduce([changed[key] == value for key, value in rows.items()])
+    assert here.any()
+    changed.loc[here, column] += 10
+    assert claim(figure.claims(numbers | {table: changed}), where, words).verdict != HOLDS
+
+
+@pytest.mark.parametrize(("figure", "names", "axes"), [(FIGURE_1, FIRST, 10), (FIGURE_2, SECOND, 6)])
+def test_drawing_and_claims_from_files(figure: Figure, names: set[str], axes: int, tmp_path: Path) -> None:
+    """From stored results alone, without a warning; a second computation finds them there."""
+    numbers = figure.compute(RunSettings(quick=True), tmp_path)
+    assert {path.stem for path in tmp_path.glob("*.csv")} == {f"{figure.stem}_{name}" for name in names}
+    shares: list[float] = []
+    again = figure.compute(RunSettings(quick=True), tmp_path, shares.append)
+    assert shares == []
+    drawing = figure.draw(again)
+    drawing.canvas.draw()
+    assert len(drawing.axes) == axes
+    claims = figure.claims(again)
+    assert claims == figure.claims(numbers)
+    assert {c.verdict for c in claims} <= {HOLDS, IN_PART, FAILS}
+    assert all(all(part.strip() for part in c) for c in claims)
+
+
+def test_drawing_shows_the_numbers(first: Tables, second: Tables) -> None:
+    """The table of the election, the bars of the parking lot, and the bounds' gamma are those computed."""
+    drawing = FIGURE_1.draw(first)
+    [table] = [axis.tables[0] for axis in drawing.axes if axis.tables]
+    assert table[1, 1].get_text().get_text() == "0.250"
+    assert table[1, 5].get_text().get_text() == f"{corrected(OPINIONS['A'], ELECTION[:, 1]):.2f}"
+    lengths = [bar.get_width() for bar in drawing.axes[-1].patches]
+    assert lengths[:3] == near([np.log(1000), np.log(1000), np.log(999 / EPSILON)])
+    landscape = FIGURE_2.draw(second).axes[-2]
+    dots = [line.get_xdata()[0] for line in landscape.lines if line.get_marker() == "o"]
+    assert dots == near([0, np.sqrt(0.5), 1])

@@ -1,0 +1,379 @@
+"""Does Figure 3 show what it says, and are its claims decided by its numbers?
+
+The oracles are the learners' recursions in plain NumPy, and the table of numbers to expect in the formula sheet.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from pandas import DataFrame
+from pandas.testing import assert_frame_equal
+from scipy import optimize
+
+from astonish.paper.claims import FAILS, HOLDS, IN_PART
+from astonish.paper.figure import RunSettings, Tables
+from astonish.paper.figure3 import BEST, ERRORS, FIGURE_3, HALF, HAZARDS, NASSAR, RATES, SMILE, WIDE, episodes
+from astonish.tasks.gaussian_jumps import Episode
+
+Vector = NDArray[np.float64]
+SEED = 4
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    """The whole figure, its tables made of stored results."""
+    folder = tmp_path_factory.mktemp("numbers")
+    FIGURE_3.compute(RunSettings(SEED), folder)
+    return FIGURE_3.compute(RunSettings(SEED), folder)
+
+
+@pytest.fixture(scope="module")
+def tasks() -> dict[float, Episode]:
+    return {hazard: episodes(RunSettings(SEED), hazard) for hazard in HAZARDS}
+
+
+def off_by(task: Episode, rate: Callable[[Vector], Any]) -> Vector:
+    """Errors after each sample of a learner that moves `rate(error)` of the way from 0, one row per episode."""
+    estimate, found = np.zeros(len(task.samples)), []
+    for x, truth in zip(task.samples.T, task.truth.T, strict=True):
+        estimate = estimate + rate(x - estimate) * (x - estimate)
+        found.append(estimate - truth)
+    return np.stack(found, axis=1)
+
+
+def constant(rate: float, error: Vector) -> float:
+    return rate
+
+
+def smile_rate(error: Vector) -> Vector:
+    """Eq. 10, at m = .1 and noise 4."""
+    product = 0.1 * error**2 / 32
+    return np.sqrt(product / (1 + product))
+
+
+class NassarRate:
+    """The learning rate of the formula sheet, section 2, with its run lengths."""
+
+    def __init__(self, hazard: float) -> None:
+        self.hazard, self.length = hazard, np.float64(1.0)
+
+    def __call__(self, error: Vector) -> Vector:
+        variance = 16 + 16 / self.length
+        stay = np.exp(-(error**2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
+        ratio = 1 / 40 / np.maximum(stay, 1e-300) * self.hazard / (1 - self.hazard)
+        omega = ratio / (1 + ratio)
+        rate = (1 + omega * self.length) / (self.length + 1)
+        self.length = (1 - omega) * (self.length + 1) + omega
+        return rate
+
+
+def at(table: DataFrame, hazard: float) -> DataFrame:
+    return table[table.hazard == hazard]
+
+
+def per_episode(numbers: Tables, learner: str, hazard: float, column: str) -> Vector:
+    table = at(numbers["errors"], hazard)
+    return table[table.learner == learner].sort_values("episode")[column].to_numpy()
+
+
+def exceeds(larger: Vector, smaller: Vector, errors: float = 3.0) -> bool:
+    """Whether the mean of paired differences is more than so many standard errors above zero."""
+    difference = larger - smaller
+    return bool(difference.mean() > errors * difference.std(ddof=1) / len(difference) ** 0.5)
+
+
+# The tables
+
+
+def test_the_seed_decides_the_tables(tmp_path: Path) -> None:
+    quick = FIGURE_3.compute(RunSettings(5, quick=True))
+    assert list(quick) == ["series", "gamma", "fixed", "best", "errors"]
+    again, other = (FIGURE_3.compute(RunSettings(seed, quick=True), tmp_path / str(seed)) for seed in (5, 6))
+    for name in quick:
+        assert_frame_equal(quick[name], again[name], check_exact=True)
+        assert not quick[name].equals(other[name])
+
+
+def test_sizes_are_those_of_the_paper(numbers: Tables) -> None:
+    errors = numbers["errors"].groupby(["hazard", "learner"]).episode.nunique()
+    assert len(errors) == 4 * 5
+    assert (errors == 50).all()
+    assert episodes(RunSettings(), 0.1).samples.shape == (50, 1000)
+
+
+@pytest.mark.parametrize("hazard", HAZARDS)
+def test_errors_are_those_of_the_recursions(numbers: Tables, tasks: dict[float, Episode], hazard: float) -> None:
+    rules: dict[str, Callable[[Vector], Any]] = {
+        SMILE: smile_rate,
+        HALF: partial(constant, 0.5),
+        NASSAR: NassarRate(hazard),
+    }
+    for learner, rule in rules.items():
+        off = off_by(tasks[hazard], rule)
+        for column, each in (("squared", off**2), ("absolute", abs(off))):
+            mean, std = (per_episode(numbers, learner, hazard, name) for name in (column, f"{column}_std"))
+            np.testing.assert_allclose(mean, each.mean(axis=1), rtol=1e-9)
+            # bars over trials are made from these two columns
+            assert np.sqrt((std**2).mean() + mean.var()) == pytest.approx(each.std(), rel=1e-9)
+
+
+@pytest.mark.parametrize("hazard", HAZARDS)
+def test_fixed_rates_and_the_best_of_them(numbers: Tables, tasks: dict[float, Episode], hazard: float) -> None:
+    off = np.stack([off_by(tasks[hazard], partial(constant, rate)) for rate in RATES])
+    table, best = (at(numbers[name], hazard) for name in ("fixed", "best"))
+    np.testing.assert_array_equal(table.rate, RATES)
+    for name, each in (("squared", off**2), ("absolute", abs(off))):
+        errors = each.mean(axis=2)
+        np.testing.assert_allclose(table[name], errors.mean(axis=1), rtol=1e-9)
+        np.testing.assert_allclose(table[f"{name}_std"], errors.std(axis=1, ddof=1), rtol=1e-9)
+        np.testing.assert_array_equal(best[name], RATES[errors.argmin(axis=0)])
+        winner = errors[errors.mean(axis=1).argmin()]
+        np.testing.assert_allclose(per_episode(numbers, BEST, hazard, name), winner, rtol=1e-9)
+
+
+def test_the_ends_of_the_rates_are_the_prior_and_the_samples(numbers: Tables, tasks: dict[float, Episode]) -> None:
+    table = numbers["fixed"]
+    for hazard, task in tasks.items():
+        ends = at(table, hazard).squared.iloc[[0, -1]]
+        np.testing.assert_allclose(ends, [(task.truth**2).mean(), ((task.samples - task.truth) ** 2).mean()])
+
+
+def divergence(mean: float, variance: float, other_mean: float, other_variance: float) -> float:
+    """Of one normal distribution from another."""
+    return 0.5 * (np.log(other_variance / variance) + (variance + (mean - other_mean) ** 2) / other_variance - 1)
+
+
+def smiled(mean: float, variance: float, x: float) -> tuple[float, float]:
+    """Algorithm 1 at m = .1 and noise 4, the root of D[q || belief] = B found by SciPy."""
+
+    def blend(gamma: float) -> tuple[float, float]:
+        precision = gamma / 16 + (1 - gamma) / variance
+        return (gamma * x / 16 + (1 - gamma) * mean / variance) / precision, 1 / precision
+
+    surprise = divergence(mean, variance, x, 16.0)
+    bound = 0.1 * surprise / (1 + 0.1 * surprise) * divergence(x, 16.0, mean, variance)
+    gamma = optimize.brentq(lambda gamma: divergence(*blend(gamma), mean, variance) - bound, 0, 1, xtol=1e-14)
+    return blend(gamma)
+
+
+def test_a_wide_prior_narrows_as_the_rule_demands() -> None:
+    run = RunSettings(SEED, quick=True)
+    task = episodes(run, HAZARDS[0])
+    mean, variance, off = 0.0, 144.0, []
+    for x, truth in zip(task.samples[0].tolist(), task.truth[0], strict=True):
+        mean, variance = smiled(mean, variance, x)
+        off.append(mean - truth)
+    errors = per_episode(FIGURE_3.compute(run), WIDE, HAZARDS[0], "squared")
+    assert errors[0] == pytest.approx(np.square(off).mean(), rel=1e-8)
+    assert variance == pytest.approx(16.0, rel=1e-6)  # by now it is that of one sample
+
+
+def test_gamma_at_jumps_and_otherwise(numbers: Tables, tasks: dict[float, Episode]) -> None:
+    rates: list[Vector] = []
+
+    def noted(error: Vector) -> Vector:
+        rates.append(smile_rate(error))
+        return rates[-1]
+
+    task = tasks[0.066]
+    off_by(task, noted)
+    gamma = np.stack(rates, axis=1)
+    table = numbers["gamma"]
+    for k in range(50):
+        jump = task.changed[k].copy()
+        jump[0] = False
+        expected = [gamma[k, 1:][~jump[1:]].mean(), gamma[k, jump].mean()]
+        np.testing.assert_allclose(table[table.episode == k].sort_values("jump").gamma, expected, rtol=1e-9)
+
+
+# Tables to expect, from the formula sheet: MAE and RMSE of the best fixed rate (and that rate), SMiLe, Nassar 2010
+
+EXPECTED = {
+    0.01: {BEST: (1.47, 2.32, 0.20, 0.34), SMILE: (1.62, 2.12), NASSAR: (1.02, 1.68)},
+    0.033: {BEST: (1.99, 2.87, 0.36, 0.52), SMILE: (1.71, 2.29), NASSAR: (1.35, 2.06)},
+    0.066: {BEST: (2.31, 3.14, 0.48, 0.62), SMILE: (1.88, 2.53), NASSAR: (1.65, 2.39)},
+    0.1: {BEST: (2.52, 3.32, 0.58, 0.68), SMILE: (2.05, 2.78), NASSAR: (1.88, 2.64)},
+}
+
+
+@pytest.mark.parametrize("learner", [BEST, SMILE, NASSAR])
+@pytest.mark.parametrize("hazard", HAZARDS)
+def test_errors_are_those_of_the_formula_sheet(numbers: Tables, hazard: float, learner: str) -> None:
+    """To four standard errors of the difference of two runs of 50 episodes, and the rounding of the sheet."""
+    absolute, squared = (per_episode(numbers, learner, hazard, name) for name in ("absolute", "squared"))
+    mae, rmse = absolute.mean(), squared.mean() ** 0.5
+    spread = (2 / 50) ** 0.5 * np.array([absolute.std(ddof=1), squared.std(ddof=1) / (2 * rmse)])
+    assert (abs(np.array([mae, rmse]) - EXPECTED[hazard][learner][:2]) < 4 * spread + 0.005).all()
+
+
+@pytest.mark.parametrize("hazard", HAZARDS)
+def test_best_rates_are_those_of_the_formula_sheet(numbers: Tables, hazard: float) -> None:
+    curve = at(numbers["fixed"], hazard)
+    best = [curve.rate.iloc[curve[name].argmin()] for name in ("absolute", "squared")]
+    np.testing.assert_allclose(best, EXPECTED[hazard][BEST][2:], atol=0.041)
+
+
+# The claims: each that holds, by three standard errors
+
+
+def test_claim_surprise_and_gamma_rise_at_jumps(numbers: Tables) -> None:
+    table = numbers["gamma"]
+    for name in ("gamma", "surprise"):
+        jump, otherwise = (table[table.jump == at].sort_values("episode")[name].to_numpy() for at in (True, False))
+        assert exceeds(jump, otherwise)
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_claim_the_best_rate_grows_with_the_hazard(numbers: Tables, error: str) -> None:
+    rates = [at(numbers["best"], hazard)[error].to_numpy() for hazard in HAZARDS]
+    assert all(exceeds(rates[k + 1], rates[k]) for k in range(3))
+
+
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("learner", [SMILE, WIDE, BEST, HALF, NASSAR])
+def test_claim_errors_grow_with_the_hazard(numbers: Tables, learner: str, error: str) -> None:
+    errors = [per_episode(numbers, learner, hazard, error) for hazard in HAZARDS]
+    assert all(exceeds(errors[k + 1], errors[k]) for k in range(3))
+
+
+@pytest.mark.parametrize("hazard", HAZARDS)
+@pytest.mark.parametrize("error", ERRORS)
+def test_claim_smile_beats_fixed_rates_and_nassar_beats_smile(numbers: Tables, error: str, hazard: float) -> None:
+    best, half, smile, nassar = (per_episode(numbers, name, hazard, error) for name in (BEST, HALF, SMILE, NASSAR))
+    assert exceeds(half, smile)
+    assert exceeds(smile, nassar)
+    if (error, hazard) == ("absolute", 0.01):  # the exception
+        assert exceeds(smile, best)
+    else:
+        assert exceeds(best, smile)
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_claim_smile_falls_behind_most_at_the_smallest_hazard(numbers: Tables, error: str) -> None:
+    gaps = [per_episode(numbers, SMILE, h, error) - per_episode(numbers, NASSAR, h, error) for h in HAZARDS]
+    assert all(exceeds(gaps[0], gap) for gap in gaps[1:])
+
+
+def test_verdicts(numbers: Tables) -> None:
+    claims = FIGURE_3.claims(numbers)
+    assert [claim.verdict for claim in claims[:8]] == [HOLDS] * 4 + [IN_PART] + [HOLDS] * 2 + [IN_PART]
+    assert "7 of 8 cases; not for absolute, H = 0.01 (reversed)" in claims[4].why
+    assert all(all(claim) for claim in claims), "every claim says where, what, against what and why"
+
+
+def test_bars_of_one_standard_deviation_are_compared(numbers: Tables, tasks: dict[float, Episode]) -> None:
+    expected: dict[str, list[str]] = {"episodes": [], "trials": []}
+    for error in ERRORS:
+        overlapping: dict[str, list[str]] = {"episodes": [], "trials": []}
+        for hazard, task in tasks.items():
+            off = np.stack([off_by(task, smile_rate), off_by(task, NassarRate(hazard))])
+            each = off**2 if error == "squared" else abs(off)
+            low, high = each[1].mean(), each[0].mean()
+            stds = {"episodes": each.mean(axis=2).std(axis=1, ddof=1), "trials": each.std(axis=(1, 2))}
+            for over, (smile, nassar) in stds.items():
+                if high - smile < low + nassar:
+                    overlapping[over].append(f"{hazard:g}")
+        for over, where in overlapping.items():
+            expected[over].append(f"{error} at H = {', '.join(where)}")
+    measured = FIGURE_3.claims(numbers)[7].measured
+    for over, parts in expected.items():
+        assert f"over {over}: {', '.join(parts)}" in measured
+
+
+def test_bars_over_trials_include_the_spread_between_episodes(numbers: Tables) -> None:
+    """If all trials of an episode were alike, bars over trials would be those over episodes."""
+    uniform = numbers["errors"].assign(squared_std=0.0, absolute_std=0.0)
+    measured = FIGURE_3.claims(numbers | {"errors": uniform})[7].measured
+    over_episodes, over_trials = measured.split("over episodes: ")[1].split("; over trials: ")
+    assert over_episodes == over_trials != "squared nowhere, absolute nowhere"
+
+
+# The claims are decided by the numbers: other numbers, other verdicts
+
+Change = Callable[[DataFrame], DataFrame]
+BACKWARDS = dict(zip(HAZARDS, reversed(HAZARDS), strict=True))
+
+
+def backwards(table: DataFrame) -> DataFrame:
+    return table.assign(hazard=table.hazard.map(BACKWARDS))
+
+
+def worse(learner: str) -> Change:
+    """The same with a learner whose errors are larger than anybody's."""
+    return lambda table: table.assign(**{error: table[error] + 100.0 * (table.learner == learner) for error in ERRORS})
+
+
+def alike(*hazards: float) -> Change:
+    """The same with Nassar 2010 as good as SMiLe at these hazards: better and worse by turns."""
+
+    def change(table: DataFrame) -> DataFrame:
+        table = table.sort_values(["learner", "hazard", "episode"], ignore_index=True)
+        here = table.hazard.isin(hazards)
+        for error in ERRORS:
+            smile = table.loc[here & (table.learner == SMILE), error].to_numpy()
+            table.loc[here & (table.learner == NASSAR), error] = smile + 0.1 * (-1.0) ** np.arange(len(smile))
+        return table
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("claim", "name", "change", "verdict"),
+    [
+        (0, "series", lambda t: t.assign(gamma=t.gamma + 1e-6), IN_PART),
+        (0, "series", lambda t: t.assign(estimate=t.estimate + 1e-6, gamma=t.gamma + 1e-6), FAILS),
+        (1, "gamma", lambda t: t.assign(jump=~t.jump), FAILS),
+        (1, "gamma", lambda t: t.assign(gamma=0.5), IN_PART),
+        (1, "gamma", lambda t: t.drop(index=[1, 4]), HOLDS),  # episodes without any jump, or nothing else
+        (2, "best", backwards, FAILS),
+        (3, "errors", backwards, FAILS),
+        (4, "errors", worse(BEST), HOLDS),
+        (4, "errors", worse(SMILE), FAILS),
+        (5, "errors", worse(SMILE), FAILS),
+        (6, "errors", worse(NASSAR), FAILS),
+        (6, "errors", alike(*HAZARDS[2:]), IN_PART),
+        (7, "errors", alike(*HAZARDS[1:]), HOLDS),
+        (7, "errors", alike(HAZARDS[0]), FAILS),
+        (8, "errors", alike(HAZARDS[3]), HOLDS),
+        (8, "errors", backwards, FAILS),
+    ],
+)
+def test_claims_follow_the_numbers(numbers: Tables, claim: int, name: str, change: Change, verdict: str) -> None:
+    assert FIGURE_3.claims(numbers | {name: change(numbers[name])})[claim].verdict == verdict
+
+
+# The drawing
+
+
+def test_the_drawing_shows_the_tables(numbers: Tables) -> None:
+    import matplotlib.pyplot as plt
+
+    figure = FIGURE_3.draw(numbers)
+    panels: dict[str, Any] = {str(panel.get_label()): panel for panel in figure.axes}
+    series, fixed = numbers["series"], numbers["fixed"]
+    gamma = panels["B"].lines[0]
+    np.testing.assert_array_equal(gamma.get_xydata(), series[["step", "gamma"]])
+    np.testing.assert_array_equal(panels["B"].lines[1].get_xdata(), series.step[series.changed].iloc[1:])
+    for error in ERRORS:
+        dots = [line.get_xdata()[0] for line in panels[f"C {error}"].lines if line.get_marker() == "o"]
+        best = [curve.rate.iloc[curve[error].argmin()] for _, curve in fixed.groupby("hazard")]
+        assert dots == best
+        drawn = {c.get_label(): c.lines[0].get_ydata().astype(float) for c in panels[f"D {error}"].containers}
+        means = numbers["errors"].groupby(["learner", "hazard"])[error].mean()
+        for learner in (SMILE, WIDE, BEST, HALF, NASSAR):
+            np.testing.assert_allclose(drawn[learner], means[learner])
+    assert all(panel.get_ylabel() for panel in panels.values())
+    plt.close(figure)
+
+
+def test_a_quick_figure_can_be_drawn_and_judged() -> None:
+    import matplotlib.pyplot as plt
+
+    quick = FIGURE_3.compute(RunSettings(seed=1, quick=True))
+    plt.close(FIGURE_3.draw(quick))
+    assert {claim.verdict for claim in FIGURE_3.claims(quick)} <= {HOLDS, IN_PART, FAILS}

@@ -1,0 +1,168 @@
+"""Checks, in small, what the figures about the maze show, with tolerances from the spread of the results themselves."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from astonish import Dirichlet, PerContext, Smile, expfam, run
+from astonish.beliefs import DirichletBelief
+from astonish.paper import agents, ceiling, figure5, figure6, figure8, sweeps
+from astonish.paper.agents import MazeWalks
+from astonish.paper.figure import RunSettings
+from astonish.study import run_study
+from astonish.tasks.maze import Walk
+
+WALKS, STEPS = 6, 5000
+
+
+@cache
+def _where() -> MazeWalks:
+    full = agents.walks_of(RunSettings(seed=5), WALKS)
+    walk = full.walk
+    some = Walk(walk.rooms[:, : STEPS + 1], walk.environment[:, :STEPS], walk.switched[:, :STEPS])
+    return MazeWalks(some, full.truth)
+
+
+@cache
+def _smile() -> agents.Signals:
+    return agents.signals_of(agents.smile(), _where())
+
+
+@cache
+def _em() -> agents.Signals:
+    return agents.signals_of_em(agents.walks_of(RunSettings(seed=5), 3), seed=1)
+
+
+def _around_switches(signal: Any, *window: int) -> Any:
+    """The mean of a signal in a window of steps after each switch that has none near it."""
+    steps = np.arange(*window)
+    found = [signal[k][figure5.isolated(s)[:, None] + steps].mean(1) for k, s in enumerate(_where().walk.switched)]
+    return np.concatenate(found)
+
+
+def _surely_positive(differences: Any) -> bool:
+    return differences.mean() > 3 * stats.sem(differences)
+
+
+@pytest.mark.parametrize(
+    ("name", "peak"), [("surprise", (0, 20)), ("learning_rate", (0, 20)), ("uncertainty", (40, 70))]
+)
+def test_signals_rise_at_a_switch_and_settle(name: str, peak: tuple[int, int]) -> None:
+    signal = getattr(_smile(), name)
+    assert _surely_positive(_around_switches(signal, *peak) - _around_switches(signal, -50, 0))
+    assert _surely_positive(_around_switches(signal, *peak) - _around_switches(signal, 100, 150))
+
+
+def test_the_averages_around_switches_are_those_expected() -> None:
+    where, ours = _where(), _smile()
+    error = agents.current(where.walk.environment, ours.errors)
+    for signal, windows, expected in (
+        (ours.surprise, ((-50, 0), (0, 10), (70, 100)), (0.437, 0.638, 0.477)),
+        (ours.learning_rate, ((-50, 0), (0, 10), (70, 100)), (0.186, 0.213, 0.187)),
+        (ours.uncertainty, ((-50, 0), (40, 70)), (-405.48, -405.03)),
+        (error, ((-50, 0), (0, 10), (100, 150)), (0.0042, 0.0230, 0.0056)),
+    ):
+        for window, value in zip(windows, expected, strict=True):
+            found = _around_switches(signal, *window)
+            assert found.mean() == pytest.approx(value, abs=4 * stats.sem(found) + 0.1 * abs(value) * (value > 0))
+
+
+def test_the_error_falls_by_half_within_64_steps_of_a_switch() -> None:
+    error = agents.current(_where().walk.environment, _smile().errors)
+    assert _surely_positive(0.5 * _around_switches(error, 0, 5) - _around_switches(error, 60, 68))
+
+
+def test_signals_are_those_of_a_plain_run() -> None:
+    where = _where()
+    here, there = (part[0, :300] for part in where.walk.choices)
+    history = run(PerContext(Smile(Dirichlet(15), 0.1), 16), (here, there))
+    np.testing.assert_allclose(_smile().surprise[0, :300], history.surprise, rtol=1e-9)
+    alpha = np.asarray(history.state.table.alpha)
+    seen = alpha - 1
+    chances = np.where(
+        seen.sum(1, keepdims=True) > 1e-12, seen / np.maximum(seen.sum(1, keepdims=True), 1e-300), 1 / 15
+    )
+    for k in (0, 1):
+        truth = np.stack([np.delete(row, i) for i, row in enumerate(where.truth[0, k])])
+        assert _smile().errors[0, 299, k] == pytest.approx(np.square(chances - truth).sum() / 256, rel=1e-9)
+    entropies = [stats.dirichlet(row).entropy() for row in alpha]
+    assert _smile().uncertainty[0, 299] == pytest.approx(sum(entropies), rel=1e-9)
+    assert entropies[0] == pytest.approx(float(expfam.entropy(Dirichlet(15), DirichletBelief(alpha[0]))), rel=1e-9)
+
+
+def test_spread_undoes_others() -> None:
+    truth = _where().truth
+    np.testing.assert_array_equal(agents.spread(agents.others(truth)), truth)
+    assert agents.others(truth)[0, 0, 5].tolist() == np.delete(truth[0, 0, 5], 5).tolist()
+
+
+def test_naive_bayes_finds_the_mixture_that_it_visited() -> None:
+    where = agents.walks_of(RunSettings(seed=6), 1)
+    found = agents.matrices(agents.naive(), where.walk)[0, -1]
+    here, there = where.walk.transitions
+    counts = np.zeros((16, 16))
+    np.add.at(counts, (here[0], there[0]), 1)
+    np.testing.assert_allclose(found, counts / counts.sum(1, keepdims=True), atol=1e-9)
+    mixture = figure6._visit_weighted(where.walk, where.truth[0])
+    assert np.square(found - mixture).mean() < 0.03 * np.square(found - where.truth[0, 0]).mean()
+
+
+def test_steps_after_switches_are_found_as_by_hand() -> None:
+    environment = np.array([[1, 1, 0, 0, 0, 0, 1, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0]], np.int32)
+    switched = np.diff(environment, prepend=environment[:, :1]) != 0
+    walk = Walk(np.zeros((1, 18), np.int32), environment, switched)
+    assert np.flatnonzero(agents.after_switches(walk, 0, 3)).tolist() == [5, 16]
+    assert np.flatnonzero(agents.after_switches(walk, 1, 3)).tolist() == [12]
+    assert figure5.isolated(switched[0], 5).tolist() == []
+    assert figure5.isolated(switched[0], 4).tolist() == [13]
+    assert figure5.isolated(switched[0], 2).tolist() == [2, 9, 13]
+
+
+def test_steps_after_switches_are_found_in_many_walks_at_once() -> None:
+    walk = _where().walk
+    read = agents.after_switches(walk, 0, 64)
+    for k in range(WALKS):
+        times = np.flatnonzero(walk.switched[k] & (walk.environment[k] == 0)) + 64
+        stays = [t for t in times if t < STEPS and not walk.switched[k, t - 63 : t + 1].any()]
+        np.testing.assert_array_equal(np.flatnonzero(read[k]), stays)
+
+
+def test_a_small_error_is_out_of_reach_at_the_papers_readiness_but_not_at_a_smaller_one() -> None:
+    where = _where()
+    first = sweeps.summary(where, _smile().errors)["first"]
+    careful = sweeps.summary(where, agents.errors(agents.smile(0.01), where))["first"]
+    assert not (first <= 1000).any()
+    assert careful.notna().all()
+    assert careful.median() < 1500
+
+
+def test_online_em_is_better_in_the_long_run_and_slower_at_first() -> None:
+    where = agents.walks_of(RunSettings(seed=5), 3)
+    em = agents.current(where.walk.environment, _em().errors)
+    ours = agents.current(where.walk.environment, agents.errors(agents.smile(), where))
+    assert (em[:, -5000:].mean(1) < 0.25 * ours[:, -5000:].mean(1)).all()
+    assert (em[:, :2000].mean(1) > ours[:, :2000].mean(1)).all()
+    assert np.ptp(_em().errors[:, :1999], axis=1).max() == 0
+    right = np.where(where.walk.environment == 0, _em().uncertainty, 1 - _em().uncertainty)
+    assert (right[:, -5000:].mean(1) > 0.95).all()
+
+
+def test_the_error_of_naive_bayes_depends_on_the_share_of_time_in_a() -> None:
+    cells = [[100, psi, k] for psi in (0.25, 0.75) for k in range(8)]
+    table = run_study(figure8.of_cells({"fig8/test": {"seed": 3, "steps": 8000, "cells": cells}})).table()
+    naive = table[table.learner == "naive Bayes"].groupby("psi").error.agg(["mean", "sem"])
+    for psi, row in naive.iterrows():
+        assert row["mean"] == pytest.approx((1 - psi) ** 2 * 0.0234, abs=4 * row["sem"] + 0.1 * row["mean"])
+
+
+def test_the_ceiling_is_never_passed_and_costs_what_it_should() -> None:
+    numbers = ceiling.CEILING.compute(RunSettings(seed=4, quick=True))
+    samples = numbers["samples"]
+    assert samples[samples.start <= 1].samples.max() <= 1 + 1e-12
+    fixed = numbers["errors"].query("learner == 'fixed' and gamma >= 0.1")
+    for gamma, part in fixed.groupby("gamma"):
+        expected = gamma / (2 - gamma) * 0.75 / 16
+        assert part.error.mean() == pytest.approx(expected, abs=4 * part.error.sem() + 0.02 * expected)

@@ -1,0 +1,446 @@
+"""Checks run, run_many and Stream: what data they take, what they refuse and how, and how states are saved."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from astonish import (
+    Bayes,
+    Delta,
+    Dirichlet,
+    Exponential,
+    Gaussian,
+    GaussianVector,
+    Leaky,
+    NormalGamma,
+    PerContext,
+    Poisson,
+    Regression,
+    Smile,
+    Stream,
+    load_state,
+    run,
+    run_many,
+    save_state,
+)
+from families import CONTEXTS, LEARNER, NUMBERS, PAIRS, VECTORS, LearnerCase
+
+Case = LearnerCase
+of_each_shape = pytest.mark.parametrize(
+    "case",
+    [LEARNER[name] for name in ("smile_gaussian", "leaky_dirichlet", "bayes_regression", "delta", "per_context")],
+)
+GAUSSIAN, OUTCOME, CONTEXT = Smile(Gaussian()), Smile(Dirichlet(4)), PerContext(Smile(Dirichlet(4)), 3)
+VECTOR, PAIR = Smile(GaussianVector(np.eye(2))), Bayes(Regression(2))
+
+
+def _same(a: Any, b: Any) -> None:
+    np.testing.assert_array_equal(a.estimate, b.estimate)
+    np.testing.assert_array_equal(a.surprise, b.surprise)
+    np.testing.assert_array_equal(a.learning_rate, b.learning_rate)
+
+
+def _frame(pairs: list[tuple[Any, Any]]) -> pd.DataFrame:
+    return pd.DataFrame(pairs, columns=["context", "outcome"])
+
+
+NUMBER_SERIES = {
+    "tuple": tuple(NUMBERS),
+    "numpy": np.array(NUMBERS),
+    "jax": lambda: jnp.array(NUMBERS),
+    "pandas": pd.Series(NUMBERS, index=range(5, 17)),
+    "nullable": pd.Series(NUMBERS, dtype="Float64"),
+    "object": np.array(NUMBERS, object),
+    "column": pd.DataFrame({"x": NUMBERS})["x"],
+}
+PAIR_SERIES = {
+    "list of lists": [list(pair) for pair in CONTEXTS],
+    "numpy rows": np.array(CONTEXTS),
+    "tuple of lists": ([c for c, _ in CONTEXTS], [x for _, x in CONTEXTS]),
+    "tuple of arrays": tuple(np.array(CONTEXTS).T),
+    "tuple of pandas": (_frame(CONTEXTS)["context"], _frame(CONTEXTS)["outcome"]),
+    "frame": _frame(CONTEXTS),
+    "nullable frame": _frame(CONTEXTS).astype("Int64"),
+}
+
+
+@pytest.mark.parametrize("name", NUMBER_SERIES)
+def test_run_takes_a_series_of_numbers_as(name: str) -> None:
+    xs = NUMBER_SERIES[name]
+    _same(run(GAUSSIAN, xs() if callable(xs) else xs), run(GAUSSIAN, NUMBERS))
+
+
+@pytest.mark.parametrize("name", PAIR_SERIES)
+def test_run_takes_a_series_of_pairs_as(name: str) -> None:
+    _same(run(CONTEXT, PAIR_SERIES[name]), run(CONTEXT, CONTEXTS))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.float32, bool])
+def test_run_takes_outcomes_in_any_type_of_number(dtype: Any) -> None:
+    outcomes = [0, 1, 1, 0, 1]
+    _same(run(OUTCOME, np.array(outcomes, dtype)), run(OUTCOME, outcomes))
+
+
+def test_run_takes_vectors_as_rows_arrays_and_frames() -> None:
+    expected = run(VECTOR, VECTORS)
+    _same(run(VECTOR, np.array(VECTORS)), expected)
+    _same(run(VECTOR, [v.tolist() for v in VECTORS]), expected)
+    _same(run(VECTOR, pd.DataFrame(np.array(VECTORS), columns=["a", "b"])), expected)
+
+
+def test_run_takes_features_and_responses_as_columns_and_rows() -> None:
+    features, y = np.array([f for f, _ in PAIRS]), np.array([y for _, y in PAIRS])
+    expected = run(PAIR, PAIRS)
+    _same(run(PAIR, (features, y)), expected)
+    _same(run(PAIR, (pd.DataFrame(features), pd.Series(y))), expected)
+    _same(run(PAIR, [(f.tolist(), float(y)) for f, y in PAIRS]), expected)
+
+
+GAPPY = {
+    "None": [0, None, 2, 1],
+    "nan": [0, np.nan, 2, 1],
+    "numpy": np.array([0, np.nan, 2, 1]),
+    "nullable": pd.Series([0, None, 2, 1], dtype="Int64"),
+    "pd.NA": [0, pd.NA, 2, 1],
+    "frame column": pd.DataFrame({"x": [0, None, 2, 1]})["x"],
+}
+
+
+@pytest.mark.parametrize("name", GAPPY)
+def test_missing_is(name: str) -> None:
+    history = run(OUTCOME, GAPPY[name])
+    assert history.observed.tolist() == [True, False, True, True]
+    assert np.isnan(history.surprise[1])
+    np.testing.assert_allclose(history.estimate[-1], run(OUTCOME, [0, 2, 1]).estimate[-1], rtol=1e-9)
+
+
+def test_missing_in_frames_and_vectors() -> None:
+    gappy = pd.DataFrame({"context": [0, 1, None, 2], "outcome": [3, None, 1, 0]}, dtype="Int64")
+    assert run(CONTEXT, gappy).observed.tolist() == [True, False, False, True]
+    assert run(VECTOR, [[1.0, 2.0], None, [np.nan, 1.0]]).observed.tolist() == [True, False, False]
+    assert run(PAIR, [([1.0, 2.0], 1.0), None, ([1.0, 2.0], None)]).observed.tolist() == [True, False, False]
+
+
+def test_a_series_of_nothing_but_gaps_teaches_nothing() -> None:
+    history = run(GAUSSIAN, [None, np.nan])
+    assert history.estimate.tolist() == [0.0, 0.0]
+    assert history.learning_rate.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("x", [2, 2.0, np.int64(2), np.float32(2), np.array(2), True + True])
+def test_stream_takes_a_sample_as(x: Any) -> None:
+    assert Stream(OUTCOME).update(x).surprise == Stream(OUTCOME).update(2).surprise
+
+
+@pytest.mark.parametrize("x", [None, np.nan, pd.NA, float("nan"), np.float32("nan")])
+def test_stream_takes_a_missing_sample_as(x: Any) -> None:
+    assert np.isnan(Stream(GAUSSIAN).update(x).surprise)
+
+
+def test_stream_takes_vectors_and_pairs() -> None:
+    as_list, as_array = Stream(VECTOR).update([1.0, 2.0]), Stream(VECTOR).update(np.array([1.0, 2.0]))
+    assert as_list.estimate.tolist() == as_array.estimate.tolist()
+    expected = Stream(CONTEXT).update((1, 2)).surprise
+    for pair in ([1, 2], np.array([1, 2]), (np.int64(1), 2.0)):
+        assert Stream(CONTEXT).update(pair).surprise == expected
+    assert Stream(PAIR).update((np.array([1.0, 2.0]), 0.5)).learning_rate == 1.0
+
+
+def test_stream_answers_in_plain_numbers() -> None:
+    step = Stream(GAUSSIAN).update(0.5)
+    assert [type(v) for v in step] == [float, float, float, float]
+    assert np.isnan(step.change_probability)
+    assert isinstance(Stream(OUTCOME).update(1).estimate, np.ndarray)
+
+
+@of_each_shape
+def test_run_many_equals_single_runs_of_unequal_lengths(case: Case) -> None:
+    many = run_many(case.learner, [case.samples, case.samples[3:8]])
+    for together, xs in zip(many, [case.samples, case.samples[3:8]], strict=True):
+        alone = run(case.learner, xs)
+        assert len(together) == len(xs)
+        np.testing.assert_allclose(together.estimate, alone.estimate, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(together.surprise, alone.surprise, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(together.learning_rate, alone.learning_rate, rtol=1e-9, atol=1e-12)
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12), together.state, alone.state)
+
+
+def test_run_many_takes_gaps_and_refuses_nothing_at_all() -> None:
+    first, second = run_many(GAUSSIAN, [[1.0, None, 2.0], pd.Series([3.0])])
+    assert first.observed.tolist() == [True, False, True]
+    assert len(second) == 1
+    with pytest.raises(ValueError, match="no series"):
+        run_many(GAUSSIAN, [])
+
+
+@pytest.mark.single
+def test_series_and_streams_compute_in_double_precision_and_leave_the_rest_of_the_program_alone(tmp_path: Path) -> None:
+    history = run(GAUSSIAN, [0.1, 0.2])
+    stream = Stream(GAUSSIAN)
+    stream.update(0.1)
+    stream.save(tmp_path / "state")
+    Stream.load(tmp_path / "state", GAUSSIAN)
+    run_many(GAUSSIAN, [[0.1], [0.2]])
+    assert jnp.ones(1).dtype == jnp.float32
+    for leaf in (
+        history.estimate,
+        history.surprise,
+        history.learning_rate,
+        *jax.tree.leaves((history.state, stream.state)),
+    ):
+        assert isinstance(leaf, (np.ndarray, np.float64))
+        assert leaf.dtype == np.float64
+
+
+@pytest.mark.single
+@pytest.mark.parametrize(
+    "name", ["smile_gaussian", "smile_gaussian_vector", "smile_regression", "smile_grid", "smile_finite", "per_context"]
+)
+def test_series_and_streams_give_the_same_answers_when_the_program_is_in_single_precision(name: str) -> None:
+    learner, samples = LEARNER[name].learner, LEARNER[name].samples
+    outside = run(learner, samples)
+    with jax.enable_x64(True):
+        inside = run(learner, samples)
+    np.testing.assert_allclose(outside.estimate, inside.estimate, rtol=1e-12)
+    stream = Stream(learner)
+    steps = [stream.update(x) for x in samples]
+    np.testing.assert_allclose([s.learning_rate for s in steps], inside.learning_rate, rtol=1e-9)
+
+
+@pytest.mark.single
+def test_priors_made_in_single_precision_programs_lose_no_digits() -> None:
+    for family, prior in [
+        (Gaussian(0.1), Gaussian(0.1).prior(0.1, 0.3)),
+        (Dirichlet(3), Dirichlet(3).prior(0.1)),
+        (Regression(2), Regression(2).prior(0.1, 0.3)),
+        (GaussianVector(np.eye(2) / 3), GaussianVector(np.eye(2) / 3).prior(0.1)),
+    ]:
+        start = Stream(Smile(family, prior=prior, reference=prior)).state
+        exact = {"mean": 0.1, "alpha": 1.1}
+        name = "alpha" if isinstance(family, Dirichlet) else "mean"
+        np.testing.assert_allclose(getattr(start, name), exact[name], rtol=1e-15)
+
+
+def test_history_becomes_a_table() -> None:
+    frame = run(GAUSSIAN, [0.5, None]).to_frame()
+    assert list(frame) == ["sample", "observed", "estimate", "surprise", "learning_rate"]
+    assert frame["observed"].tolist() == [True, False]
+    assert np.isnan(frame["sample"][1])
+    wide = run(CONTEXT, CONTEXTS).to_frame()
+    estimates = [f"estimate_{k}" for k in range(4)]
+    assert list(wide) == ["sample_0", "sample_1", "observed", *estimates, "surprise", "learning_rate"]
+    assert wide["sample_0"].tolist() == [c for c, _ in CONTEXTS]
+    np.testing.assert_allclose(wide[estimates].sum(axis=1), 1)
+
+
+@of_each_shape
+def test_history_becomes_a_figure_and_a_table(case: Case) -> None:
+    history = run(case.learner, case.samples)
+    figure = history.plot()
+    assert isinstance(figure, Figure)
+    assert len(figure.axes) == 3
+    figure.canvas.draw()
+    plt.close(figure)
+    assert len(history.to_frame()) == len(history) == len(case.samples)
+
+
+@of_each_shape
+def test_a_saved_stream_goes_on_exactly(case: Case, tmp_path: Path) -> None:
+    stream = Stream(case.learner)
+    for x in case.samples[:7]:
+        stream.update(x)
+    stream.save(tmp_path / "state.npz")
+    again = Stream.load(tmp_path / "state.npz", case.learner)
+    jax.tree.map(np.testing.assert_array_equal, again.state, stream.state)
+    for x in case.samples[7:]:
+        one, other = stream.update(x), again.update(x)
+        assert (one.surprise, one.learning_rate) == (other.surprise, other.learning_rate)
+        np.testing.assert_array_equal(one.estimate, other.estimate)
+    assert [path.name for path in tmp_path.iterdir()] == ["state.npz"]
+
+
+def test_states_are_saved_under_any_name_and_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "no suffix"
+    save_state(path, run(GAUSSIAN, [1.0]).state)
+    save_state(str(path), run(GAUSSIAN, [1.0, 2.0]).state)
+    assert load_state(path, GAUSSIAN).mean == run(GAUSSIAN, [1.0, 2.0]).state.mean
+    assert [p.name for p in tmp_path.iterdir()] == ["no suffix"]
+
+
+def test_a_save_that_fails_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    save_state(path, {"a": np.ones(2)})
+    before = path.read_bytes()
+    with pytest.raises(RuntimeError, match="interrupted"):
+        save_state(path, {"a": _Unwritable()})
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["state"]
+
+
+class _Unwritable:
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError("interrupted")
+
+
+@pytest.mark.parametrize(
+    ("saved", "other", "sentence"),
+    [
+        (GAUSSIAN, OUTCOME, "give the kind of learner that was saved"),
+        (Smile(Dirichlet(3)), OUTCOME, r"shape \(3,\), the learner needs \(4,\); give the same sizes"),
+        (GAUSSIAN, Bayes(Gaussian()), "give the kind of learner that was saved"),
+        (Bayes(Gaussian()), GAUSSIAN, "give the kind of learner that was saved"),
+        (CONTEXT, PerContext(Smile(Dirichlet(4)), 5), "give the same sizes"),
+        (NormalGamma, GAUSSIAN, "give the kind of learner that was saved"),
+    ],
+)
+def test_a_state_of_another_learner_is_refused(saved: Any, other: Any, sentence: str, tmp_path: Path) -> None:
+    learner = Bayes(NormalGamma()) if saved is NormalGamma else saved
+    Stream(learner).save(tmp_path / "state")
+    with pytest.raises(ValueError, match=sentence):
+        Stream.load(tmp_path / "state", other)
+
+
+def _write_garbage(path: Path, kind: str) -> None:
+    if kind == "text":
+        path.write_text("not a state\n")
+    elif kind == "empty":
+        path.write_bytes(b"")
+    elif kind == "cut":
+        save_state(path, run(GAUSSIAN, [1.0]).state)
+        path.write_bytes(path.read_bytes()[:200])
+    elif kind == "array":
+        with path.open("wb") as file:
+            np.save(file, np.ones(3))
+    else:
+        with path.open("wb") as file:
+            np.savez(file, other=np.ones(3))
+
+
+@pytest.mark.parametrize("kind", ["text", "empty", "cut", "array", "archive"])
+def test_a_file_that_is_no_state_is_refused(kind: str, tmp_path: Path) -> None:
+    _write_garbage(tmp_path / "garbage", kind)
+    with pytest.raises(ValueError, match="garbage is not a saved state; give a file written by save"):
+        Stream.load(tmp_path / "garbage", GAUSSIAN)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        Stream.load(tmp_path / "nowhere", GAUSSIAN)
+
+
+REFUSED = [  # a learner, a sample it does not take, how the sentence quotes it, and what it says would work
+    (OUTCOME, 4, "4", "a whole number from 0 to 3"),
+    (OUTCOME, -1, "-1", "a whole number from 0 to 3"),
+    (OUTCOME, 1.5, "1.5", "a whole number from 0 to 3"),
+    (OUTCOME, np.inf, "inf", "a whole number from 0 to 3"),
+    (OUTCOME, 2**40, "1.09951e+12", "a whole number from 0 to 3"),
+    (Bayes(Poisson()), -1, "-1", "a whole number of at least 0"),
+    (Bayes(Poisson()), 0.5, "0.5", "a whole number of at least 0"),
+    (Bayes(Exponential()), 0.0, "0", "a finite number above 0"),
+    (Bayes(Exponential()), -2.0, "-2", "a finite number above 0"),
+    (GAUSSIAN, np.inf, "inf", "a finite number"),
+    (GAUSSIAN, -np.inf, "-inf", "a finite number"),
+    (GAUSSIAN, "seven", "'seven'", "give numbers"),
+    (Delta(), "", "''", "give numbers"),
+    (GAUSSIAN, 1j, "1j", "give numbers"),
+    (GAUSSIAN, [1.0, 2.0], "(2,)", "give samples of shape ()"),
+    (VECTOR, [1.0, 2.0, 3.0], "(3,)", "give samples of shape (2,)"),
+    (VECTOR, [1.0, np.inf], "inf", "a finite number"),
+    (CONTEXT, (3, 0), "3", "a whole number from 0 to 2"),
+    (CONTEXT, (0, 4), "4", "a whole number from 0 to 3"),
+    (CONTEXT, (0, 1, 2), "(0, 1, 2)", "2 parts"),
+    (CONTEXT, 1, "1", "2 parts"),
+    (PAIR, ([1.0, 2.0, 3.0], 0.0), "(3,)", "give samples of shape (2,)"),
+    (PAIR, ([1.0, 1e9], 0.0), "1e+09", "from -1e+08 to 1e+08"),
+]
+
+
+@pytest.mark.parametrize(("learner", "x", "quoted", "works"), REFUSED)
+def test_a_sample_that_is_not_allowed_is_refused_and_changes_nothing(
+    learner: Any, x: Any, quoted: str, works: str
+) -> None:
+    stream = Stream(learner)
+    before = stream.state
+    with pytest.raises(ValueError, match=f"{re.escape(quoted)}.*{re.escape(works)}"):
+        stream.update(x)
+    jax.tree.map(np.testing.assert_array_equal, stream.state, before)
+
+
+@pytest.mark.parametrize(("learner", "x", "quoted", "works"), REFUSED)
+def test_a_series_with_a_sample_that_is_not_allowed_is_refused(learner: Any, x: Any, quoted: str, works: str) -> None:
+    for runs in (run, lambda learner, xs: run_many(learner, [xs])):
+        with pytest.raises(ValueError, match=f"{re.escape(quoted)}.*{re.escape(works)}"):
+            runs(learner, [x, x])
+
+
+def test_the_place_of_a_bad_sample_is_named() -> None:
+    with pytest.raises(ValueError, match=re.escape("sample 2 (counted from 0) is 9")):
+        run(OUTCOME, [0, None, 9, 1])
+
+
+@pytest.mark.parametrize(
+    ("learner", "xs", "sentence"),
+    [
+        (GAUSSIAN, [], "the series is empty; give at least one sample"),
+        (GAUSSIAN, np.array([]), "the series is empty; give at least one sample"),
+        (CONTEXT, [], "the series is empty; give at least one sample"),
+        (VECTOR, [], "the series is empty; give at least one sample"),
+        (CONTEXT, ([], []), "the series is empty; give at least one sample"),
+        (GAUSSIAN, 3.0, "got 3.0; give a series of samples"),
+        (GAUSSIAN, None, "got None; give a series of samples"),
+        (GAUSSIAN, "text", "got 'text'; give a series of samples"),
+        (GAUSSIAN, [1.0, "two"], "holds 'two', which is not a number"),
+        (GAUSSIAN, [1.0, "2"], "holds '2', which is not a number"),
+        (GAUSSIAN, pd.Series(["a", "b"]), "holds 'a', which is not a number"),
+        (GAUSSIAN, np.ones((3, 2)), r"a sample has shape \(2,\); give samples of shape \(\)"),
+        (GAUSSIAN, [[1.0], [1.0, 2.0]], "samples of different shapes; give all of them the same"),
+        (VECTOR, np.ones((3, 3)), r"a sample has shape \(3,\); give samples of shape \(2,\)"),
+        (VECTOR, [[1.0, 2.0], [1.0]], "samples of different shapes; give all of them the same"),
+        (CONTEXT, ([0, 1], [0, 1, 2]), r"the columns have \[2, 3\] rows; give columns of one length"),
+        (CONTEXT, ([0, 1], [0, 1], [0, 1]), "got 3 columns; these samples have 2 parts"),
+        (CONTEXT, 5, "5.*give"),
+    ],
+)
+def test_a_series_that_makes_no_sense_is_refused(learner: Any, xs: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        run(learner, xs)
+
+
+@pytest.mark.parametrize(
+    ("learner", "sentence"),
+    [
+        (Smile(Gaussian(), m=-0.5), "m = -0.5 is not allowed; give a finite number of at least 0"),
+        (Smile(Gaussian(), m=np.nan), "m = nan is not allowed; give a finite number of at least 0"),
+        (Smile(Gaussian(), m=np.inf), "m = inf is not allowed; give a finite number of at least 0"),
+        (Smile(Gaussian(), m="much"), "'much'.*not a number"),
+        (Smile(Gaussian(noise=0.0)), "noise = 0 is not allowed; give a finite number above 0"),
+        (Smile(Gaussian(noise=-1.0)), "noise = -1 is not allowed; give a finite number above 0"),
+        (Bayes(Regression(2, noise=-1.0)), "noise = -1 is not allowed; give a finite number above 0"),
+        (Delta(learning_rate=1.5), "learning_rate = 1.5 is not allowed; give a finite number from 0 to 1"),
+        (Delta(learning_rate=-0.1), "learning_rate = -0.1 is not allowed; give a finite number from 0 to 1"),
+        (Delta(start=np.inf), "start = inf is not allowed; give a finite number"),
+        (Leaky(Poisson(), keep=1.1), "keep = 1.1 is not allowed; give a finite number from 0 to 1"),
+        (Smile(Dirichlet(1)), "size = 1 is not allowed; give a whole number of at least 2"),
+        (PerContext(Smile(Dirichlet(1)), 2), "size = 1 is not allowed; give a whole number of at least 2"),
+        (PerContext(Smile(Dirichlet(3)), 0), "contexts = 0 is not allowed; give a whole number of at least 1"),
+    ],
+)
+def test_a_parameter_that_is_not_allowed_is_refused(learner: Any, sentence: str) -> None:
+    for runs in (Stream, lambda learner: run(learner, [0, 1]), lambda learner: run_many(learner, [[0, 1]])):
+        with pytest.raises(ValueError, match=sentence):
+            runs(learner)
+
+
+@pytest.mark.parametrize("family", [NormalGamma(), Regression(2)])
+def test_smile_without_the_reference_it_needs_is_refused(family: Any) -> None:
+    xs = [0.5] if isinstance(family, NormalGamma) else [([1.0, 2.0], 0.5)]
+    with pytest.raises(ValueError, match="reference="):
+        run(Smile(family), xs)

@@ -1,0 +1,1 @@
+"""Comparisons with published data that is not shipped with the library."""
