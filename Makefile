@@ -1,13 +1,21 @@
 # The commands people type. Each sets up what it needs in .venv; PYTHON may name another interpreter (3.11 or later).
 PYTHON ?= python3
 BIN := .venv/bin
+# Compiles in half the time what is slower to run; for programs that run once.
+QUICK = JAX_DISABLE_MOST_OPTIMIZATIONS=1 XLA_FLAGS=--xla_cpu_use_fusion_emitters=false
+INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
-.PHONY: reproduce test check unit programs bench docs clean
+.DEFAULT_GOAL := help
+.PHONY: help reproduce test check unit programs bench docs package validate clean
 
-reproduce: .venv/ready  ## draw all figures of the paper, and check every claim, into figures/
+help:  ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+reproduce: .venv/user  ## draw all figures of the paper, and check every claim, into figures/
 	$(BIN)/astonish reproduce --out figures
 
-test: check unit docs  ## everything that must hold
+test: .venv/ready  ## everything that must hold: check, unit and docs, two at a time
+	$(MAKE) --no-print-directory --jobs 2 check unit docs
 
 check: .venv/ready  ## lint, format, types, and who may import whom
 	$(BIN)/ruff check
@@ -26,14 +34,28 @@ bench: .venv/ready  ## speed, as ratios against named rivals measured in the sam
 
 docs: .venv/ready  ## the site, into docs/_build/html: every example is run, and every link within it checked
 	rm -rf docs/_build
-	$(BIN)/sphinx-build -W --keep-going -q -j auto docs docs/_build/html
+	$(QUICK) $(BIN)/sphinx-build -W --keep-going -q -j auto docs docs/_build/html
 
-clean:
-	rm -rf .venv figures docs/_build
+package: .venv/ready  ## the wheel and the source, into dist/
+	rm -rf dist
+	$(BIN)/python -m build --quiet
 
-.venv/ready: pyproject.toml constraints.txt
+validate: .venv/ready  ## compare with published errors that are not shipped, in the folder DATA
+	$(BIN)/python -m validation.liakoni2021 --data $(DATA)
+
+clean:  ## remove what these commands made
+	rm -rf .venv figures dist docs/_build
+
+.venv/made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "astonish needs Python 3.11 or later; set PYTHON=")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[all]" --group dev
 	touch $@
+
+.venv/user: .venv/made pyproject.toml constraints.txt
+	$(INSTALL) ".[cli,frames,plots]"
+	touch $@
+
+.venv/ready: .venv/made pyproject.toml constraints.txt
+	$(INSTALL) ".[all]" --group dev
+	touch .venv/user $@
