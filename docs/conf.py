@@ -15,7 +15,7 @@ copyright = f"2026, {author}"
 release = version = astonish.__version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
-extensions += ["docstrings", "links", "mathml", "notebooks"]  # ours, in extensions/
+extensions += ["catalogue", "docstrings", "links", "mathml", "notebooks", "rooms"]  # ours, in extensions/
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "extensions"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
