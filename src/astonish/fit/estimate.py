@@ -29,7 +29,7 @@ from astonish.trials import Trials
 
 _TOGETHER = 32  # participants who are finished, and kept in a file, together
 _WHAT = "checkpoint of a fit"
-_SPREAD = 1.5  # of the starts of searches, where nothing is known about usual values
+_SPREAD = 1.5  # of the starts of searches about the first
 _SAME, _TOLERANCE = 0.01, 1e-9  # differences in log-likelihood: one that does not matter, and one that ends a search
 
 Progress = Callable[[float], Any]
@@ -66,7 +66,7 @@ def fit(
     priors: to maximise the posterior instead: for some of these, mean and standard deviation of a normal prior on the
     unconstrained scale, on which values with one bound are logarithms and values with two are log-odds.
     start_values: where the first search of each participant starts, a row each; the model's own when left out.
-    starts: how many searches for each participant; the others start at random where values usually lie.
+    starts: searches for each participant; the others start at random, about the first or where values usually lie.
     checkpoint: a folder for what is finished; the same fit, begun again after an interruption, goes on from there.
     progress: is called now and then with the share of the participants that are done.
     """
@@ -147,11 +147,11 @@ def _search(losses: Losses, begin: Numbers, limit: Numbers, who: NDArray[np.intp
 
 
 def _starts(first: Numbers, usual: tuple[Numbers, Numbers], starts: int, seed: list[int]) -> Numbers:
-    """The first start, and others: uniform where values usually lie, or about the first where that is not known."""
+    """The first start, and others: in turn where values usually lie, if that is known, and about the first."""
     (low, high), rng = usual, np.random.default_rng(seed)
     about = first + _SPREAD * rng.standard_normal((starts, len(first)))
     within = low + (high - low) * rng.random((starts, len(first)))
-    begin: Numbers = np.where(np.isnan(within), about, within)
+    begin: Numbers = np.where(np.isnan(within) | (np.arange(starts)[:, None] % 2 == 0), about, within)
     begin[0] = first
     return begin
 
