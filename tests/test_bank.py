@@ -1,6 +1,8 @@
 """Does a bank do for every key what a stream of its own would have done?"""
 
+import copy
 import io
+import pickle
 from collections import OrderedDict, defaultdict
 from itertools import groupby
 from pathlib import Path
@@ -29,7 +31,7 @@ from astonish import (
 from astonish.bank import Bank, schedule
 from astonish.bank.keys import UNKNOWN, Names, WholeNumbers
 from astonish.bank.schedule import LOOPS, TILES, Schedule
-from astonish.io.archive import write
+from astonish.io.archive import read, write
 
 LEARNER = Smile(Gaussian(noise=1.0))
 RNG = np.random.default_rng(1)
@@ -144,22 +146,23 @@ WHOLE = st.integers(-(2**63), 2**63 - 1) | st.integers(0, 30)
 @given(st.lists(st.tuples(st.sampled_from(["enter", "leave"]), st.lists(WHOLE, max_size=12)), max_size=25))
 @settings(deadline=None, max_examples=100)
 def test_keys_are_found_where_they_were_put(script: list[tuple[str, list[int]]]) -> None:
-    for kind in (WholeNumbers, Names):
+    for kind, sort in ((WholeNumbers, np.int64), (Names, str)):
         memory, known, free = kind(400), {}, list(range(400))
-        for word, given_keys in script:
-            keys = memory.read(np.array(given_keys, np.int64))
+        for word, whole in script:
+            given_keys = np.array(whole, np.int64).astype(sort).tolist()
+            keys = memory.read(np.array(given_keys, sort))
             if word == "enter":
                 new = [key for key in dict.fromkeys(given_keys) if key not in known]
                 assert list(memory.unique(keys)) == list(dict.fromkeys(given_keys))
                 slots = [free.pop() for _ in new]
-                memory.enter(memory.read(np.array(new, np.int64)), np.array(slots, np.int64))
+                memory.enter(memory.read(np.array(new, sort)), np.array(slots, np.int64))
                 known |= dict(zip(new, slots, strict=True))
             else:
                 gone = [known.pop(key) for key in dict.fromkeys(given_keys) if key in known]
                 memory.leave(np.array(gone, np.int64))
                 free += gone
             asked = [*known, *given_keys]
-            assert memory.find(memory.read(np.array(asked, np.int64))).tolist() == [
+            assert memory.find(memory.read(np.array(asked, sort))).tolist() == [
                 known.get(key, UNKNOWN) for key in asked
             ]
         assert memory.at(np.array(list(known.values()), np.int64)).tolist() == list(known)
@@ -179,7 +182,7 @@ def test_keys_that_collide_and_leave_do_not_fill_the_table() -> None:
 def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys are found for a few samples at a time, or for all."""
     if request.param:
-        monkeypatch.setattr("astonish.bank.bank._PART", request.param)
+        monkeypatch.setattr("astonish.bank.placement._PART", request.param)
 
 
 @pytest.mark.usefixtures("parts")
@@ -277,8 +280,10 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
         else:
             np.testing.assert_array_equal(found.estimate([1, 2]), bank.estimate([1, 2]))
     assert refused > 30
-    with pytest.raises(ValueError, match=r"not \.alpha; give the kind of learner"):
+    with pytest.raises(ValueError, match=r"family = Gaussian\(.*\), and this one has family = Dirichlet"):
         Bank.load(io.BytesIO(good), Smile(Dirichlet(3)))
+    with pytest.raises(ValueError, match=r"not \.alpha; give the kind of learner"):
+        Bank.load(io.BytesIO(good), Smile(Dirichlet(3)), other_learner=True)
     with pytest.raises(ValueError, match="2 keys were saved and there is room for 1"):
         Bank.load(io.BytesIO(good), LEARNER, capacity=1)
     Stream(LEARNER).save(tmp_path / "state")
@@ -291,11 +296,70 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("astonish.io.archive._VERSION", 2)
+    monkeypatch.setattr("astonish.io.archive._VERSION", 3)
     newer = Bank(LEARNER, 2).to_bytes()
     monkeypatch.undo()
-    with pytest.raises(ValueError, match="format version 2; this library reads up to 1"):
+    with pytest.raises(ValueError, match="format version 3; this library reads up to 2"):
         Bank.load(io.BytesIO(newer), LEARNER)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        (["a", 3], "key 3 is not a string"),
+        ([3, "a"], "key 3 is not a key like the others"),
+        (["a", ("b", 1)], r"key \('b', 1\) is not a string"),
+        ([2**70, 5], "key 1180591620717411303424 is not"),
+        (np.ma.masked_array([1, 2], [False, True]), "key 1 .* is masked"),
+    ],
+)
+def test_keys_of_several_sorts_are_refused(keys: Any, words: str) -> None:
+    bank = Bank(LEARNER, 4)
+    with pytest.raises(ValueError, match=words):
+        bank.update(keys, [0.0, 0.0])
+    assert len(bank) == 0
+
+
+def test_strings_are_kept_whole_and_one_long_one_costs_only_itself() -> None:
+    keys = ["a", "a\0", "a\0\0", "", "\ud800", "é" * 1000]
+    bank = Bank(LEARNER, 1000)
+    bank.update(keys, np.arange(6.0))
+    bank.update([str(number) for number in range(900)], np.zeros(900))
+    saved = bank.to_bytes()
+    assert len(saved) < 60_000
+    again = Bank.load(io.BytesIO(saved), LEARNER)
+    assert bank.keys().tolist() == again.keys().tolist()
+    np.testing.assert_array_equal(again.estimate(keys), bank.estimate(keys))
+    assert len(set(again.estimate(keys))) == 6
+
+
+def test_files_of_the_first_version_are_read() -> None:
+    bank, file = Bank(LEARNER, 4), io.BytesIO()
+    bank.update(["a", "bc"], [0.5, 0.1])
+    states = read(io.BytesIO(bank.to_bytes()), "bank")[0] | {"keys": np.array(["a", "bc"])}
+    del states["lengths"]
+    write(file, "bank", states, {"capacity": 4})
+    np.testing.assert_array_equal(Bank.load(file, LEARNER).estimate(["bc", "a"]), bank.estimate(["bc", "a"]))
+
+
+def test_a_copied_and_a_pickled_bank_go_on_by_themselves() -> None:
+    bank = Bank(LEARNER, 4)
+    bank.update([("a", 1), ("b", 2)], [0.5, 0.1])
+    copies = [copy.deepcopy(bank), pickle.loads(pickle.dumps(bank))]
+    wanted = bank.update([("b", 2), ("b", 2)], [2.0, 1.0])
+    for other in copies:
+        np.testing.assert_array_equal(other.update([("b", 2)], [2.0]).estimate, wanted.estimate[:1])
+        np.testing.assert_array_equal(other.update([("b", 2)], [1.0]).estimate, wanted.estimate[1:])
+
+
+def test_a_file_that_claims_more_than_it_holds_takes_no_memory() -> None:
+    bank, file = Bank(LEARNER, 4), io.BytesIO()
+    bank.update([1, 2], [0.5, 0.1])
+    arrays, about = read(io.BytesIO(bank.to_bytes()), "bank")
+    write(file, "bank", arrays, about | {"capacity": 2**31 - 1})
+    with pytest.raises(ValueError, match=r"claims room for 2147483647 keys \(32 GiB\) and holds 2; give the capacity"):
+        Bank.load(file, LEARNER)
+    assert len(Bank.load(file, LEARNER, capacity=2)) == 2
 
 
 def test_keys_that_no_file_can_hold_are_refused_when_saved() -> None:

@@ -1,5 +1,6 @@
 """Checks run, run_many and Stream: what data they take, what they refuse and how, and how states are saved."""
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from astonish import (
     Exponential,
     Gaussian,
     GaussianVector,
+    Grid,
     Leaky,
     NormalGamma,
     PerContext,
@@ -26,11 +28,13 @@ from astonish import (
     Regression,
     Smile,
     Stream,
+    VarSmile,
     load_state,
     run,
     run_many,
     save_state,
 )
+from astonish.domain import Domain
 from families import CONTEXTS, LEARNER, NUMBERS, PAIRS, VECTORS, LearnerCase
 
 Case = LearnerCase
@@ -305,7 +309,34 @@ def test_a_state_of_another_learner_is_refused(saved: Any, other: Any, sentence:
     learner = Bayes(NormalGamma()) if saved is NormalGamma else saved
     Stream(learner).save(tmp_path / "state")
     with pytest.raises(ValueError, match=sentence):
+        Stream.load(tmp_path / "state", other, other_learner=True)
+    with pytest.raises(ValueError, match=r"was saved by .*, and this one .*; give the same learner, or other_learner"):
         Stream.load(tmp_path / "state", other)
+
+
+def test_a_state_goes_to_a_learner_with_other_parameters_only_on_request(tmp_path: Path) -> None:
+    Stream(GAUSSIAN).save(tmp_path / "state")
+    other = dataclasses.replace(GAUSSIAN, m=0.7)
+    with pytest.raises(ValueError, match=r"a learner with m = 0.1, and this one has m = 0.7"):
+        Stream.load(tmp_path / "state", other)
+    with pytest.raises(ValueError, match=r"family\.noise = 1.0, and this one has family\.noise = 2.0"):
+        load_state(tmp_path / "state", Smile(Gaussian(noise=2.0)))
+    assert Stream.load(tmp_path / "state", other, other_learner=True).update(3.0).surprise > 0
+    with pytest.raises(ValueError, match=r"was saved by Smile\(.*\), and this one is VarSmile\("):
+        Stream.load(tmp_path / "state", VarSmile(Gaussian(noise=1.0)))
+
+
+def test_large_parameters_are_named_by_a_checksum(tmp_path: Path) -> None:
+    points = np.linspace(0, 1, 200)
+    grid = Grid(points, _bernoulli, domain=Domain(0, 1, whole=True))
+    Stream(Smile(grid)).save(tmp_path / "state")
+    assert Stream.load(tmp_path / "state", Smile(grid)).estimate == pytest.approx(0.5)
+    with pytest.raises(ValueError, match=r"family.points = .*, and this one has family.points"):
+        Stream.load(tmp_path / "state", Smile(dataclasses.replace(grid, points=points**2)))
+
+
+def _bernoulli(x: Any, points: Any) -> Any:
+    return jnp.log(jnp.where(x == 1, points, 1 - points) + 1e-9)
 
 
 def _write_garbage(path: Path, kind: str) -> None:

@@ -2,8 +2,10 @@
 
 import math
 import os
+from collections import deque
 from collections.abc import Callable
 from functools import cache
+from threading import Lock
 from typing import Any, NamedTuple
 
 import jax
@@ -35,7 +37,9 @@ class Step(NamedTuple):
 
 
 class Stream:
-    """A learner and its state: feed it samples as they come.
+    """A learner and its state: feed it samples as they come, from as many threads as you like.
+
+    An update that is interrupted, by Ctrl-C or any other exception, is made completely or not at all.
 
     >>> from astonish import Gaussian, Smile
     >>> stream = Stream(Smile(Gaussian(noise=1.0)))
@@ -57,8 +61,10 @@ class Stream:
             estimate = jnp.asarray(learner.estimate(start))
             self._shape = estimate.shape
             small, large = self._packing.pack(start)
-            self._small = jnp.concatenate([small, jnp.zeros(3), jnp.ravel(estimate)])  # laid out as `_stepper` does
-            self._large = [jnp.array(leaf, copy=True) for leaf in large]
+            small = jnp.concatenate([small, jnp.zeros(3), jnp.ravel(estimate)])  # laid out as `_stepper` does
+            self._kept = deque([(small, _copied(large))], maxlen=1)
+        self._compiled_for: set[Any] = set()  # types of samples
+        self._lock = Lock()
 
     def __repr__(self) -> str:
         return f"Stream({self.learner})"
@@ -69,36 +75,60 @@ class Stream:
     @property
     def state(self) -> State:
         """The learner's state, in NumPy's arrays."""
-        return self._packing.unpack(np.array(self._small), [np.array(leaf) for leaf in self._large])
+        with self._lock:  # since an update overwrites large arrays
+            small, large = self.packed
+            return self._packing.unpack(np.array(small), [np.array(leaf) for leaf in large])
 
     @property
     def estimate(self) -> Any:
         """The present estimate."""
-        return self._last_step().estimate
+        return self.last_step.estimate
+
+    @property
+    def last_step(self) -> Step:
+        """What the last sample that was not missing gave."""
+        numbers, at = np.asarray(self.packed[0]), self._packing.size  # behind the state in its vector
+        estimate = numbers[at + 3 :].reshape(self._shape) if self._shape else numbers.item(at + 3)
+        return Step(estimate, numbers.item(at), numbers.item(at + 1), numbers.item(at + 2))
+
+    @property
+    def packed(self) -> tuple[Array, list[Array]]:
+        """The state and the last step, as compiled code keeps them: another object after each update."""
+        return self._kept[0]
 
     def update(self, x: Any) -> Step:
         """Learn from one sample. One that is missing (None, NaN) changes nothing; one that is not allowed neither."""
         sample = read_one(self._samples, x)
         if sample is None:
-            return self._last_step()._replace(surprise=math.nan, learning_rate=0.0, change_probability=math.nan)
-        with double():
-            self._small, self._large = self._step(self._learner, self._small, self._large, sample)
-        return self._last_step()
+            return self.last_step._replace(surprise=math.nan, learning_rate=0.0, change_probability=math.nan)
+        with self._lock, double():
+            small, large = self.packed
+            if large:
+                self._compile(small, large, sample)
+            # One call of compiled code overwrites the old state and keeps the new one, so that no exception can come
+            # between the two.
+            self._kept.extend(map(self._step, (self._learner,), (small,), (large,), (sample,)))
+            return self.last_step
 
-    def _last_step(self) -> Step:
-        """What the last step gave: it follows the state in its vector."""
-        numbers, at = np.asarray(self._small), self._packing.size
-        estimate = numbers[at + 3 :].reshape(self._shape) if self._shape else numbers.item(at + 3)
-        return Step(estimate, numbers.item(at), numbers.item(at + 1), numbers.item(at + 2))
+    def _compile(self, small: Array, large: list[Array], sample: Any) -> None:
+        """Have the step compiled, by a step from a copy, before anything is overwritten by it."""
+        types = tuple(map(type, jax.tree.leaves(sample)))
+        if types not in self._compiled_for:
+            self._step(self._learner, small, _copied(large), sample)
+            self._compiled_for.add(types)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file; `Stream.load` goes on exactly where this left off."""
-        save_state(path, self.state)
+        save_state(path, self.state, self.learner)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], learner: Learner) -> "Stream":
-        """A stream that goes on from a saved state."""
-        return cls(learner, load_state(path, learner))
+    def load(cls, path: str | os.PathLike[str], learner: Learner, other_learner: bool = False) -> "Stream":
+        """A stream that goes on from a saved state. other_learner: even if it is the state of another learner."""
+        return cls(learner, load_state(path, learner, other_learner))
+
+
+def _copied(leaves: list[Array]) -> list[Array]:
+    return [jnp.array(leaf, copy=True) for leaf in leaves]
 
 
 @cache

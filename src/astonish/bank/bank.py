@@ -4,19 +4,22 @@ import io
 import os
 from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
+from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import jax
 import numpy as np
 
-from astonish.bank.keys import UNKNOWN, Slots, keys_like
-from astonish.bank.schedule import TILES, Block, Schedule
+from astonish.bank.journal import Journal
+from astonish.bank.keys import UNKNOWN, Slots, kept_keys, read_keys
+from astonish.bank.placement import Placement
+from astonish.bank.schedule import Block, Schedule
 from astonish.bank.states import States
 from astonish.deprecated import renamed_arguments, renamed_fields
 from astonish.domain import Domain, Mask, Numbers
-from astonish.io.archive import Source, read, write
+from astonish.io.archive import Source, name_of, read, write
 from astonish.io.files import atomic_write
-from astonish.io.state import matching, named_leaves
+from astonish.io.state import check_saved_by, described, matching, named_leaves, start_of
 from astonish.learner import Learner, State, Trace, check
 from astonish.samples import read_series
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from astonish.bank.tables import ColumnNames
 
 _CAPACITY = Domain(1, 2**31 - 1, whole=True)
-_PART = TILES[-1]  # samples whose keys are found before any of them is learned from
+_LARGE = 2**30  # bytes that are not set aside for keys to come, unless somebody asks for them
 
 
 @renamed_fields(rate="learning_rate", change="change_probability")
@@ -45,6 +48,7 @@ class Bank:
 
     capacity: how many keys there is room for. evict: whether the least recently used keys make room for new ones once
     it is full; else new keys are then refused.
+    It can be used from several threads. A batch is learned completely or not at all, whatever interrupts it.
 
     >>> from astonish import Gaussian, Smile
     >>> bank = Bank(Smile(Gaussian(noise=1.0)), capacity=1000)
@@ -60,27 +64,36 @@ class Bank:
         self.capacity = int(_CAPACITY.check("capacity", capacity))
         self._states = States(learner, self.capacity)
         self._schedule = Schedule(self.capacity, self._states.size)
-        self._keys: Any = None
-        self._last = np.zeros(self.capacity if evict else 0, np.int64)  # when each key last had a sample
-        self._seen, self._used = 0, 0
+        self._placement = Placement(self.capacity, evict)
+        self._journal: Journal | None = None
+        self._lock = Lock()
 
     def __repr__(self) -> str:
         return f"Bank({self.learner}, capacity={self.capacity}) with {len(self)} keys"
 
     def __len__(self) -> int:
-        return self._used
+        with self._lock:
+            self._undo_interrupted()
+            return self._placement.used
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        with self._lock:
+            self._undo_interrupted()
+            states = jax.tree.map(np.copy, self._states.at(slice(self._placement.used)))
+            keys, last = self._placement.all_keys(), np.copy(self._placement.last_used())
+            return Bank._filled, (self.learner, self.capacity, self.evict, keys, last, states)
 
     def __contains__(self, key: Any) -> bool:
-        try:
-            return bool(self._find([key])[0] != UNKNOWN)
-        except ValueError:  # of another sort than all keys here
-            return False
+        with self._lock:
+            try:
+                return bool(self._find([key])[0] != UNKNOWN)
+            except ValueError:  # of another sort than all keys here
+                return False
 
     @property
     def nbytes(self) -> int:
         """How much memory keys and states take, used or not; keys that are not whole numbers come on top."""
-        keys = 0 if self._keys is None else self._keys.nbytes
-        return keys + self._last.nbytes + self._schedule.nbytes + self._states.nbytes
+        return self._placement.nbytes + self._schedule.nbytes + self._states.nbytes
 
     def update(self, keys: Any, xs: Any) -> Steps:
         """Learn from a batch: a key and a sample in each row. Samples of one key are learned from in their order.
@@ -89,36 +102,37 @@ class Bank:
         not allowed is refused, and nothing is learned from it.
         """
         samples, observed = read_series(self.learner.samples, xs)
-        seen = None if observed.all() else observed
-        found: Any = None
-        for block, steps in self._learned(self._placed(keys, len(observed)), samples, seen, len(observed)):
-            if found is None:
-                found = jax.tree.map(lambda part: np.empty((len(observed), *part.shape[2:])), steps)
-            real: Any = np.s_[:, 0] if block.at.shape[1] == 1 else block.at >= 0  # the rest fills the block up
-            for out, part in zip(jax.tree.leaves(found), jax.tree.leaves(steps), strict=True):
-                out[block.at[real]] = part[: len(block.at)][real]
+        with self._lock:
+            self._undo_interrupted()
+            self._journal = journal = self._placement.journal()
+            found = self._learned(journal, keys, samples, observed)
+            self._journal = None  # from here on, all of it is learned
         return found
 
     def estimate(self, keys: Any) -> Numbers:
         """The present estimate for each of these keys; for unknown keys, the learner's estimate at its start."""
-        slots = self._find(keys)
-        known = slots != UNKNOWN
-        start = self._states.start_estimate
-        found = np.broadcast_to(start, (len(slots), *start.shape)).copy()
-        if known.any():
-            found[known] = self._states.estimates(slots[known])
-        return found
+        with self._lock:
+            slots = self._find(keys)
+            known = slots != UNKNOWN
+            start = self._states.start_estimate
+            found = np.broadcast_to(start, (len(slots), *start.shape)).copy()
+            if known.any():
+                found[known] = self._states.estimates(slots[known])
+            return found
 
     def state(self, key: Any) -> State:
         """The state of one key, from which `run` and `Stream` go on."""
-        slot = self._find([key])[0]
-        if slot == UNKNOWN:
-            raise KeyError(f"{key!r} is not among the {len(self)} keys of this bank")
-        return jax.tree.map(lambda leaf: leaf[0], self._states.at(np.array([slot])))
+        with self._lock:
+            slot = self._find([key])[0]
+            if slot == UNKNOWN:
+                raise KeyError(f"{key!r} is not among the {self._placement.used} keys of this bank")
+            return jax.tree.map(lambda leaf: leaf[0], self._states.at(np.array([slot])))
 
     def keys(self) -> Any:
         """All keys, as an array, in the order in which their slots were given to them."""
-        return np.array([]) if self._keys is None else self._keys.at(np.arange(len(self)))
+        with self._lock:
+            self._undo_interrupted()
+            return self._placement.all_keys()
 
     def update_table(self, table: Any, key: str, sample: "ColumnNames") -> Any:
         """Learn from the rows of a table (pandas, Arrow or Polars), and return the same table with more columns.
@@ -148,102 +162,100 @@ class Bank:
         return file.getvalue()
 
     def _write(self, file: BinaryIO) -> None:
-        keys = self.keys()
-        if keys.dtype.kind not in "iU" and len(keys):
-            odd = next(key for key in keys.tolist() if not isinstance(key, str))
-            raise ValueError(f"key {odd!r} cannot be kept in a file; give whole numbers or strings as keys")
-        used = slice(len(self))
-        last = self._last[used] if self.evict else np.arange(len(self))  # as they came
-        leaves = named_leaves(self._states.at(used))
-        write(file, "bank", {"keys": keys, "last": last, **leaves}, {"capacity": self.capacity})
+        with self._lock:
+            self._undo_interrupted()
+            keys = kept_keys(self._placement.all_keys()) | {"last": self._placement.last_used()}
+            states = named_leaves(self._states.at(slice(self._placement.used)))
+            write(file, "bank", keys | states, {"capacity": self.capacity, "learner": described(self.learner)})
 
     @classmethod
     @renamed_arguments(forgets="evict")
-    def load(cls, source: Source, learner: Learner, capacity: int | None = None, evict: bool = False) -> "Bank":
+    def load(
+        cls,
+        source: Source,
+        learner: Learner,
+        capacity: int | None = None,
+        evict: bool = False,
+        other_learner: bool = False,
+    ) -> "Bank":
         """A bank that goes on from a saved one. capacity: as before when left out.
 
         Which key was used least recently is known of a bank that evicts; else it is the one that came first.
+        other_learner: load it even if it was saved by another learner, or one with other parameters.
         """
         saved, about = read(source, "bank")
         try:
-            keys, last, before = saved.pop("keys"), saved.pop("last"), about["capacity"]
-        except (KeyError, TypeError) as missing:
+            keys, last, before = read_keys(saved), saved.pop("last"), about["capacity"]
+        except (KeyError, TypeError, ValueError) as missing:
             raise ValueError(f"the saved bank has no {missing}; give a file written by save") from None
-        bank = cls(learner, before if capacity is None else capacity, evict)
+        check_saved_by(source, about, learner, other_learner)
+        start = start_of(learner)
+        states = matching(source, saved, start, len(keys))
+        if capacity is None:
+            capacity = int(_CAPACITY.check("capacity", before))
+            size = capacity * sum(leaf.nbytes for leaf in jax.tree.leaves(start))
+            if size > _LARGE and capacity > 100 * len(keys):
+                claimed = f"{name_of(source)} claims room for {capacity} keys ({size / 2**30:.3g} GiB)"
+                raise ValueError(f"{claimed} and holds {len(keys)}; give the capacity that you want")
+        return cls._filled(learner, capacity, evict, keys, last, states)
+
+    @classmethod
+    def _filled(cls, learner: Learner, capacity: int, evict: bool, keys: Any, last: Slots, states: State) -> "Bank":
+        """A bank with these keys, when they last had a sample, and their states."""
+        bank = cls(learner, capacity, evict)
         if len(keys) > bank.capacity:
             raise ValueError(f"{len(keys)} keys were saved and there is room for {bank.capacity}; give more capacity")
         if len(keys):
-            bank._states.put(slice(len(keys)), matching(source, saved, bank._states.start, len(keys)))
-            bank._keys = keys_like(keys, bank.capacity)
-            bank._keys.enter(bank._keys.read(keys), np.arange(len(keys)))
-            bank._used, bank._seen = len(keys), int(last.max()) + 1
-            if evict:
-                bank._last[: len(keys)] = last
+            bank._states.put(slice(len(keys)), states)
+            bank._placement.fill(keys, last)
         return bank
 
+    def _undo_interrupted(self) -> None:
+        """Put everything back as it was before an update that was interrupted, if the last one was."""
+        journal = self._journal
+        if journal is not None:
+            for slots, rows in reversed(journal.rows):  # what was there first is put back last
+                self._states.put_rows(slots, rows)
+            self._placement.undo(journal)
+            self._journal = None
+
     def _find(self, keys: Any) -> Slots:
-        if self._keys is None:
-            return np.full(len(keys), UNKNOWN, np.int64)
-        return np.asarray(self._keys.find(self._keys.read(keys)))
+        self._undo_interrupted()
+        return self._placement.find(keys)
 
-    def _placed(self, keys: Any, samples: int) -> Iterator[Slots]:
-        """The slots of the samples' keys, part after part; new keys are given one."""
-        memory = keys_like(keys, self.capacity) if self._keys is None else self._keys
-        read = memory.read(keys)
-        if len(read) != samples:
-            raise ValueError(f"there are {len(read)} keys and {samples} samples; give a key for each sample")
-        parts: list[Slots] = []
-        for begin in range(0, samples, _PART):
-            part = read[begin : begin + _PART]
-            slots = memory.find(part)
-            if slots.min() == UNKNOWN:
-                self._enter(memory, read)
-                slots = memory.find(part)
-            parts.append(slots)
-            yield slots
-        if self.evict:
-            self._last[np.concatenate(parts)] = np.arange(self._seen, self._seen + samples)  # of equals, the last stays
-        self._seen += samples
+    def _learned(self, journal: Journal, keys: Any, samples: Any, observed: Mask) -> Steps:
+        """Learn from a batch, and answer for each sample. What is changed goes into the journal first."""
+        found: Any = None
+        placed = self._placement.place(keys, len(observed), self._states, journal)
+        for block, steps in self._steps(journal, placed, samples, observed):
+            if found is None:
+                found = jax.tree.map(lambda part: np.empty((len(observed), *part.shape[2:])), steps)
+            real: Any = np.s_[:, 0] if block.at.shape[1] == 1 else block.at >= 0  # the rest fills the block up
+            for out, part in zip(jax.tree.leaves(found), jax.tree.leaves(steps), strict=True):
+                out[block.at[real]] = part[: len(block.at)][real]
+        return found
 
-    def _enter(self, memory: Any, read: Any) -> None:
-        """Give slots to those of a batch's keys that are new: unused ones, and those of keys least recently used."""
-        known = memory.find(read)
-        new = np.flatnonzero(known == UNKNOWN)
-        keys = memory.unique([read[i] for i in new] if isinstance(read, list) else read[new])
-        short = max(len(keys) - (self.capacity - self._used), 0)
-        if short and not self.evict:
-            full = f"the bank has room for {self.capacity} keys and knows {self._used}"
-            raise ValueError(f"{full}, {len(keys)} more have come; give a larger capacity, or evict=True")
-        slots = np.arange(self._used, self._used + len(keys) - short)
-        if short:
-            age = self._last[: self._used].copy()
-            age[known[known != UNKNOWN]] = np.iinfo(np.int64).max
-            if short > np.count_nonzero(age < np.iinfo(np.int64).max):
-                advice = "give a larger capacity or smaller batches"
-                raise ValueError(f"one batch has more keys than the {self.capacity} there is room for; {advice}")
-            oldest = np.argpartition(age, short - 1)[:short]
-            memory.leave(oldest)
-            slots = np.concatenate([slots, oldest])
-        self._used += len(keys) - short
-        self._states.put(slots, self._states.start)
-        memory.enter(keys, slots)
-        self._keys = memory
-
-    def _learned(
-        self, placed: Iterable[Slots], samples: Any, seen: Mask | None, length: int
+    def _steps(
+        self, journal: Journal, placed: Iterable[Slots], samples: Any, observed: Mask
     ) -> Iterator[tuple[Block, Steps]]:
-        """Go through so many samples, from the states of their keys and back into them.
+        """Go through all samples, from the states of their keys and back into them.
 
         All blocks of a turn are begun before any is waited for: while they are computed, the keys of those to come are
         found, and what those before gave is put away. Nor is any state changed before all keys have found room.
         """
+        seen = None if observed.all() else observed
         begun: list[tuple[Block, Trace]] = []
         self._states.reset()
-        rounds = groupby(self._schedule.of(placed, length), key=lambda block: block.turn)
+        rounds = groupby(self._schedule.of(placed, len(observed)), key=lambda block: block.turn)
         for blocks in chain((blocks for _, blocks in rounds), [[]]):
             for block, trace in begun:
                 self._states.end(block, trace)
-            ended, begun = begun, [(block, self._states.begin(block, samples, seen)) for block in blocks]
+            ended, begun = begun, []
+            for block in blocks:
+                rows = self._states.rows(block.slots, block.keys)
+                if block.turn == 0:  # which has all keys of the batch, each once
+                    journal.rows.append((block.slots, rows))
+                begun.append((block, self._states.begin(block, samples, seen, rows)))
             for block, trace in ended:
                 parts: Any = (trace.estimate, trace.surprise, trace.learning_rate, trace.change_probability)
                 yield block, Steps(*jax.tree.map(np.asarray, parts))

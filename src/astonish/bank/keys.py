@@ -31,7 +31,7 @@ class WholeNumbers:
 
     def read(self, keys: Any) -> NDArray[np.int64]:
         """Keys as people give them, checked."""
-        array = np.asarray(keys)
+        array = _array(keys)
         array = array if array.size else array.astype(np.int64)
         if array.dtype.kind not in "iu" or array.ndim != 1:
             odd = next((key for key in _listed(keys) if not isinstance(key, int | np.integer)), keys)
@@ -70,6 +70,12 @@ class WholeNumbers:
             self._take(stay)
         self._take(slots)
 
+    def restore(self, keys: NDArray[np.int64], slots: Slots, used: int) -> None:
+        """Put keys back into their slots, and forget all that are not in one of the first `used`."""
+        self._keys[slots] = keys
+        self._clear()
+        self._take(np.arange(used))
+
     def leave(self, slots: Slots) -> None:
         """Forget the keys in these slots."""
         place, step = self._places(self._keys[slots]), 1
@@ -100,7 +106,7 @@ class WholeNumbers:
 
 
 class Names:
-    """Keys of any other sort, such as strings: a dictionary with the methods of `WholeNumbers`."""
+    """Keys of any other sort, above all strings: a dictionary with the methods of `WholeNumbers`."""
 
     def __init__(self, capacity: int) -> None:
         self._slots: dict[Hashable, int] = {}
@@ -115,6 +121,13 @@ class Names:
         odd = [key for key in listed if key is None or isinstance(key, float) or not isinstance(key, Hashable)]
         if odd:
             raise ValueError(f"{odd[0]!r} is not a key; give whole numbers or strings")
+        strings = isinstance(next(iter(self._slots or listed), ""), str)
+        odd = [key for key in listed if isinstance(key, str) != strings or isinstance(key, int | np.integer)]
+        if odd:
+            sort = "a string, as others are" if strings else "a key like the others"
+            raise ValueError(
+                f"key {odd[0]!r} is not {sort}; give keys of one sort: whole numbers below 2**63, or strings"
+            )
         return listed
 
     def find(self, keys: list[Hashable]) -> Slots:
@@ -127,20 +140,25 @@ class Names:
         for key, slot in zip(keys, slots.tolist(), strict=True):
             self._slots[key], self._keys[slot] = slot, key
 
+    def restore(self, keys: Any, slots: Slots, used: int) -> None:
+        for key, slot in zip(keys, slots.tolist(), strict=True):
+            self._keys[slot] = key
+        self._slots = {key: slot for slot, key in enumerate(self._keys[:used])}
+
     def leave(self, slots: Slots) -> None:
         for slot in slots.tolist():
             del self._slots[self._keys[slot]]
             self._keys[slot] = None
 
     def at(self, slots: Slots) -> Any:
-        keys = np.empty(len(slots), object)
+        keys = np.empty(len(slots), object)  # an array of strings would lose NULs at their ends
         keys[:] = [self._keys[slot] for slot in slots.tolist()]
-        return keys.astype(str) if all(isinstance(key, str) for key in keys) else keys
+        return keys
 
 
 def keys_like(keys: Any, capacity: int) -> Any:
     """An empty memory for keys of the sort of these."""
-    array = np.asarray(keys)
+    array = _array(keys)
     return (WholeNumbers if array.dtype.kind in "iu" and array.ndim == 1 else Names)(capacity)
 
 
@@ -148,3 +166,34 @@ def _listed(keys: Any) -> list[Any]:
     if isinstance(keys, str) or not isinstance(keys, Collection):
         raise ValueError(f"got {keys!r} as keys; give one for each sample, such as a list")
     return keys.tolist() if hasattr(keys, "tolist") else list(keys)
+
+
+def _array(keys: Any) -> Any:
+    """Keys as NumPy reads them; those of which it makes nothing as they are."""
+    if np.ma.is_masked(keys):
+        raise ValueError(f"key {int(np.argmax(np.ma.getmaskarray(keys)))} (counted from 0) is masked; give all of them")
+    try:
+        return np.asarray(keys)
+    except ValueError:  # they are of several sorts, for others to refuse
+        return np.array(_listed(keys), object)
+
+
+def kept_keys(keys: Any) -> dict[str, Any]:
+    """Keys as arrays for a file: whole numbers as they are, strings end to end in UTF-8, with the length of each."""
+    if keys.dtype.kind == "i" or not len(keys):
+        return {"keys": keys}
+    odd = next((key for key in keys if not isinstance(key, str)), None)
+    if odd is not None:
+        raise ValueError(f"key {odd!r} cannot be kept in a file; give whole numbers or strings as keys")
+    coded = [key.encode(errors="surrogatepass") for key in keys]
+    return {"keys": np.frombuffer(b"".join(coded), np.uint8), "lengths": np.array([len(key) for key in coded])}
+
+
+def read_keys(saved: dict[str, Any]) -> Any:
+    """Keys out of the arrays of a file."""
+    keys, lengths = saved.pop("keys"), saved.pop("lengths", None)
+    if lengths is None:
+        return keys
+    ends = np.cumsum(lengths)
+    parts = (keys[end - length : end] for end, length in zip(ends, lengths, strict=True))
+    return [part.tobytes().decode(errors="surrogatepass") for part in parts]

@@ -63,10 +63,21 @@ class States:
         """Blocks that were begun before, and perhaps never ended, are not waited for."""
         self._last: Any = np.zeros(())  # of the block that was begun last; there once all of it is
 
-    def begin(self, block: Block, samples: Any, seen: Mask | None) -> Trace:
-        """Set out to learn from a block. What it gives can be waited for; the states stay as they are until `end`."""
+    def rows(self, slots: Slots, length: int | None = None) -> list[Any]:
+        """Copies of the states in these slots, filled up to this length with copies of the first."""
+        return [_taken(part, slots, len(slots) if length is None else length) for part in self._rows]
+
+    def put_rows(self, slots: Slots, rows: list[Any]) -> None:
+        """Put such copies back; those that fill up are left out."""
+        for items, part in zip(self._items, rows, strict=True):
+            items[slots] = _items(np.asarray(part))[: len(slots)]
+
+    def begin(self, block: Block, samples: Any, seen: Mask | None, rows: list[Any]) -> Trace:
+        """Set out to learn from a block. What it gives can be waited for; the states stay as they are until `end`.
+
+        rows: the states before, as many as there are keys in the block's program.
+        """
         xs = jax.tree.map(lambda column: _taken(column, block.at, block.keys), samples)
-        rows = [_taken(part, block.slots, block.keys) for part in self._rows]
         mask = None
         if seen is not None or block.at.shape[1] > 1:
             mask = np.zeros((block.keys, block.at.shape[1]), bool)
@@ -77,8 +88,7 @@ class States:
 
     def end(self, block: Block, trace: Trace) -> None:
         """Wait for a block, and put the states that it led to where they belong."""
-        for items, new in zip(self._items, jax.tree.leaves(trace.state), strict=True):
-            items[block.slots] = _items(np.asarray(new))[: len(block.slots)]
+        self.put_rows(block.slots, jax.tree.leaves(trace.state))
 
 
 @cache
@@ -100,8 +110,9 @@ def _compiled_loop(packing: Packing) -> Callable[..., tuple[Trace, Array]]:
 
 def _items(rows: Any) -> Any:
     """Each row as one item, which NumPy puts in its place five times as fast."""
-    size = rows.dtype.itemsize * math.prod(rows.shape[1:])
-    return np.ascontiguousarray(rows).reshape(len(rows), -1).view(f"V{size}")[:, 0] if size else rows
+    flat = np.ascontiguousarray(rows).reshape(len(rows), math.prod(rows.shape[1:]))
+    size = flat.dtype.itemsize * flat.shape[1]
+    return flat.view(f"V{size}")[:, 0] if size else rows
 
 
 def _taken(column: Any, at: Any, length: int) -> Any:
@@ -111,5 +122,5 @@ def _taken(column: Any, at: Any, length: int) -> Any:
     begin = -room.__array_interface__["data"][0] % _ALIGNED
     taken = room[begin : begin + len(room) - _ALIGNED].view(column.dtype).reshape(shape)
     column.take(at, axis=0, out=taken[: len(at)], mode="clip")
-    taken[len(at) :] = taken[0]
+    taken[len(at) :] = taken[:1]
     return taken

@@ -2,6 +2,7 @@
 
 import math
 import os
+from threading import Lock
 from typing import Any
 
 import jax
@@ -15,7 +16,7 @@ from astonish.detect import alarms
 from astonish.domain import COUNT, REQUIRED, Domain, Mask, Numbers, parameter
 from astonish.io.archive import DamagedError, name_of, read, write
 from astonish.io.files import atomic_write
-from astonish.io.state import matching, named_leaves, start_of
+from astonish.io.state import check_saved_by, described, matching, named_leaves, start_of
 from astonish.learner import Info, Learner, State
 from astonish.precision import double
 from astonish.series import History, run, run_many
@@ -38,6 +39,7 @@ class Detector:
     take several samples to show, are noticed too; for learners that know since when: MessagePassing, ParticleFilter.
     cooldown: so many samples after an alarm there is no other. burn_in: nor is there at the start, for so many samples.
     Both are at least `within`, if that is above 1.
+    It can be fed from several threads, and an update that is interrupted is made completely or not at all.
 
     >>> from astonish import Gaussian, MessagePassing
     >>> learner = MessagePassing(Gaussian(noise=1.0), hazard=0.02)
@@ -65,7 +67,8 @@ class Detector:
         self._watched = _watched(learner, within)
         self._stream = Stream(self._watched)
         self.signal = signal_of(self._watched, signal)
-        self._wait, self._alarm = self.burn_in, False
+        self._after = (self._stream.packed, self.burn_in, False)  # a step, for how long there is no alarm, and whether
+        self._lock = Lock()
 
     @classmethod
     @renamed_arguments(rate="false_alarm_rate")
@@ -129,14 +132,30 @@ class Detector:
     @property
     def drift_detected(self) -> bool:
         """Whether the last sample gave an alarm."""
-        return self._alarm
+        with self._lock:
+            return self._alarm_and_wait()[0]
 
     def update(self, x: Any) -> bool:
         """Learn from one sample, and say whether it gives an alarm. One that is missing (None, NaN) gives none."""
-        value = getattr(self._stream.update(x), self.signal)
-        self._alarm = self._wait == 0 and value > self.threshold
-        self._wait = self.cooldown if self._alarm else max(self._wait - 1, 0)
-        return self._alarm
+        with self._lock:
+            _, wait = self._alarm_and_wait()
+            before = self._stream.packed
+            self._stream.update(x)
+            if self._stream.packed is before:  # the sample is missing
+                self._after = (before, max(wait - 1, 0), False)
+            return self._alarm_and_wait()[0]
+
+    def _alarm_and_wait(self) -> tuple[bool, int]:
+        """Whether the last sample gave an alarm, and for how many samples there is no other.
+
+        Computed from the last step whenever it is not known, as after an update that was interrupted.
+        """
+        last, wait, alarm = self._after
+        if self._stream.packed is not last:
+            alarm = wait == 0 and getattr(self._stream.last_step, self.signal) > self.threshold
+            wait = self.cooldown if alarm else max(wait - 1, 0)
+            self._after = (self._stream.packed, wait, alarm)
+        return alarm, wait
 
     def alarms(self, xs: Any) -> Mask:
         """Which samples of a whole series give an alarm, from the learner's start; what was fed before is left alone.
@@ -161,24 +180,38 @@ class Detector:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write threshold, settings and state to a file; `Detector.load` goes on exactly where this left off."""
         kept = {"threshold": self.threshold, "false_alarm_rate": self.false_alarm_rate, **self.settings}
-        about = kept | {"wait": self._wait, "alarm": self._alarm}
+        with self._lock:
+            alarm, wait = self._alarm_and_wait()
+            leaves = named_leaves(self._stream.state)
+        about = kept | {"wait": wait, "alarm": alarm, "learner": described(self.learner)}
         with atomic_write(path) as file:
-            write(file, "detector", named_leaves(self._stream.state), about)
+            write(file, "detector", leaves, about)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], learner: Learner) -> "Detector":
-        """A detector that goes on from a saved one of the same learner."""
+    def load(cls, path: str | os.PathLike[str], learner: Learner, other_learner: bool = False) -> "Detector":
+        """A detector that goes on from a saved one. other_learner: even if that was one of another learner."""
         saved, about = read(path, "detector")
+        check_saved_by(path, about, learner, other_learner)
         state = matching(path, saved, start_of(learner))
         try:
+            about.pop("learner", None)
             wait, alarm, rate = about.pop("wait"), about.pop("alarm"), about.pop("false_alarm_rate")
             detector = cls(learner, **about)
         except (AttributeError, KeyError, TypeError) as problem:
             wrong = f"{name_of(path)} is not a saved detector ({problem})"
             raise DamagedError(f"{wrong}; give a file written by save") from None
-        detector.false_alarm_rate, detector._wait, detector._alarm = rate, wait, alarm
-        detector._stream = Stream(detector._watched, state)
+        detector.false_alarm_rate, detector._stream = rate, Stream(detector._watched, state)
+        detector._after = (detector._stream.packed, wait, alarm)
         return detector
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            alarm, wait = self._alarm_and_wait()
+            return {**self.__dict__, "_after": (None, wait, alarm), "_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ = state
+        self._after, self._lock = (self._stream.packed, *self._after[1:]), Lock()
 
     def _signals(self, histories: list[History]) -> Numbers:
         return np.stack([getattr(history, self.signal) for history in histories])

@@ -1,10 +1,13 @@
 """How is a learner's state kept in a file?
 
 One array per leaf of the state, under its path in it. The learner itself is code and stays with its owner, who hands it
-in again to restore.
+in again to restore; the file names its class, family and parameters, so that another one is noticed.
 """
 
 import os
+from dataclasses import fields, is_dataclass
+from hashlib import sha256
+from textwrap import shorten
 from typing import Any
 
 import jax
@@ -18,15 +21,72 @@ from astonish.precision import as_double, double
 __all__ = ["load_state", "save_state"]
 
 
-def save_state(path: str | os.PathLike[str], state: State) -> None:
-    """Write a learner's state, completely or not at all."""
+_SHOWN = 100  # numbers of a parameter that are kept one by one; of more, a checksum
+
+
+def save_state(path: str | os.PathLike[str], state: State, learner: Learner | None = None) -> None:
+    """Write a learner's state, completely or not at all. learner: whose state it is, to be named in the file."""
     with atomic_write(path) as file:
-        write(file, "state", named_leaves(state))
+        write(file, "state", named_leaves(state), None if learner is None else {"learner": described(learner)})
 
 
-def load_state(path: str | os.PathLike[str], learner: Learner) -> State:
-    """Read back a state that `learner` (or one of the same kind and size) had when it was saved."""
-    return matching(path, read(path, "state")[0], start_of(learner))
+def load_state(path: str | os.PathLike[str], learner: Learner, other_learner: bool = False) -> State:
+    """Read back a state that `learner` had when it was saved. other_learner: even if it is that of another one."""
+    saved, about = read(path, "state")
+    check_saved_by(path, about, learner, other_learner)
+    return matching(path, saved, start_of(learner))
+
+
+def described(value: Any) -> Any:
+    """A learner with its family and parameters, in what JSON can hold.
+
+    >>> from astonish import Delta
+    >>> described(Delta(0.5))
+    {'is': 'Delta', 'learning_rate': 0.5, 'start': 0.0}
+    """
+    if is_dataclass(value) or hasattr(value, "_fields"):
+        names = [field.name for field in fields(value)] if is_dataclass(value) else value._fields
+        public = {name: described(getattr(value, name)) for name in names if not name.startswith("_")}
+        return {"is": type(value).__name__, **public}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if callable(value):
+        return getattr(value, "__qualname__", type(value).__name__)
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        return str(value)
+    checksum = sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+    return array.tolist() if array.size <= _SHOWN else f"{array.shape} numbers with checksum {checksum}"
+
+
+def check_saved_by(source: Source, about: Any, learner: Learner, other_learner: bool) -> None:
+    """Refuse what another learner has left behind, or one with other parameters. about: what goes with the arrays."""
+    before = about.get("learner") if isinstance(about, dict) else None
+    if before is None or other_learner:  # before version 2, files named no learner
+        return
+    difference = _difference(before, described(learner))
+    if difference is not None:
+        name, old, new = difference
+        theirs, ours = (f"{name} = {_text(each)}" if name else _text(each) for each in (old, new))
+        by, has = ("a learner with ", "has") if name else ("", "is")
+        found = f"{name_of(source)} was saved by {by}{theirs}, and this one {has} {ours}"
+        raise ValueError(f"{found}; give the same learner, or other_learner=True")
+
+
+def _difference(old: Any, new: Any, name: str = "") -> tuple[str, Any, Any] | None:
+    """The first parameter that differs, with both values. What was not known then may be anything."""
+    if not isinstance(old, dict) or not isinstance(new, dict) or old.get("is") != new.get("is"):
+        return None if old == new else (name, old, new)
+    every = (_difference(old[word], new[word], f"{name}.{word}".lstrip(".")) for word in new if word in old)
+    return next((each for each in every if each is not None), None)
+
+
+def _text(value: Any) -> str:
+    """A description as Python would print what it describes; long arrays are shortened."""
+    if not isinstance(value, dict):
+        return shorten(repr(value), 80)
+    inside = (f"{word}={_text(value[word])}" for word in value if word != "is" and value[word] is not None)
+    return f"{value.get('is')}({', '.join(inside)})"
 
 
 def start_of(learner: Learner) -> State:
