@@ -473,7 +473,7 @@ def test_a_saved_crowd_goes_on_with_the_same_luck(tmp_path: Path) -> None:
     stream = Stream(_crowd(4))
     steps = [stream.update(x) for x in NUMBERS[:5]]
     stream.save(tmp_path / "stream")
-    steps += [Stream.load(tmp_path / "stream", _crowd(9)).update(NUMBERS[5])]
+    steps += [Stream.load(tmp_path / "stream", _crowd(9), other_learner=True).update(NUMBERS[5])]
     _near([step.estimate for step in steps], whole.estimate[:6])
     _near([step.change_probability for step in steps], whole.change_probability[:6])
 

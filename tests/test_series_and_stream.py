@@ -22,6 +22,7 @@ from astonish import (
     GaussianVector,
     Grid,
     Leaky,
+    MessagePassing,
     NormalGamma,
     PerContext,
     Poisson,
@@ -29,12 +30,18 @@ from astonish import (
     Smile,
     Stream,
     VarSmile,
+    change_points,
     load_state,
+    measures,
     run,
+    run_lengths,
     run_many,
     save_state,
+    series,
 )
+from astonish.detect import changepoints
 from astonish.domain import Domain
+from astonish.trials import Columns, read_trials, regressors
 from families import CONTEXTS, LEARNER, NUMBERS, PAIRS, VECTORS, LearnerCase
 
 Case = LearnerCase
@@ -333,6 +340,29 @@ def test_large_parameters_are_named_by_a_checksum(tmp_path: Path) -> None:
     assert Stream.load(tmp_path / "state", Smile(grid)).estimate == pytest.approx(0.5)
     with pytest.raises(ValueError, match=r"family.points = .*, and this one has family.points"):
         Stream.load(tmp_path / "state", Smile(dataclasses.replace(grid, points=points**2)))
+
+
+def test_series_of_many_lengths_share_a_program_and_begin_alike() -> None:
+    hazards, xs = MessagePassing(Gaussian(), hazard=0.1), np.random.default_rng(1).normal(size=64).cumsum()
+    table = pd.DataFrame({"x": xs, "who": np.repeat(["a", "b", "c", "d"], 16)})
+    entries = {
+        series._one: lambda n: run(GAUSSIAN, xs[:n]).to_frame(),
+        series._many: lambda n: run_many(GAUSSIAN, [xs[:n], -xs[:n]])[0].to_frame(),
+        measures._measured_series: lambda n: measures.measure(GAUSSIAN, xs[:n]),
+        changepoints._run_lengths: lambda n: pd.DataFrame(run_lengths(hazards, xs[:n], longest=5)),
+        changepoints._most_probable: lambda n: pd.DataFrame(change_points(hazards, xs[:n])),
+        regressors._record: lambda n: regressors.regressors(
+            GAUSSIAN, read_trials(table.groupby("who").head(n), Columns("x", "who"))
+        ),
+    }
+    for compiled, entry in entries.items():
+        whole = entry(64)
+        programs = compiled._cache_size()
+        for length in (13, 1, 40):
+            found = entry(length)
+            if compiled not in (regressors._record, changepoints._most_probable):
+                pd.testing.assert_frame_equal(found, whole.head(length), check_exact=True)
+        assert compiled._cache_size() == programs
 
 
 def _bernoulli(x: Any, points: Any) -> Any:

@@ -12,9 +12,10 @@ from jax import Array
 from astonish import surprise
 from astonish.domain import PROBABILITY
 from astonish.expfam import Belief, Family
-from astonish.learner import Learner, State, advance, check
+from astonish.learner import Learner, State, advance, check, scan_first
 from astonish.precision import Number, as_double, double
 from astonish.samples import read_series
+from astonish.series import to_common_length
 
 __all__ = ["measure"]
 
@@ -60,19 +61,22 @@ def measure(learner: Learner, xs: Any, hazard: float | None = None) -> "DataFram
         PROBABILITY.check("hazard", hazard)
     samples, observed = read_series(learner.samples, xs)
     with double():
-        mask = None if observed.all() else observed
-        table = jax.device_get(_measured_series(as_double(learner), samples, mask, hazard))
-    return DataFrame({name: np.where(observed, table[name], np.nan) for name in COLUMNS if name in table})
+        xs, seen = to_common_length(samples), None if observed.all() else to_common_length(observed)
+        table = jax.device_get(_measured_series(as_double(learner), xs, seen, len(observed), hazard))
+    cut = {name: table[name][: len(observed)] for name in COLUMNS if name in table}
+    return DataFrame({name: np.where(observed, values, np.nan) for name, values in cut.items()})
 
 
 @jax.jit
-def _measured_series(learner: Learner, xs: Any, observed: Array | None, hazard: Number | None) -> dict[str, Array]:
+def _measured_series(
+    learner: Learner, xs: Any, observed: Array | None, length: Number, hazard: Number | None
+) -> dict[str, Array]:
     def step(state: State, at: tuple[Any, Any]) -> tuple[State, dict[str, Array]]:
         x, seen = at
         new, _ = advance(learner, state, x, seen)
         return new, all_measures(moment(learner, state, new, x), hazard)
 
-    return jax.lax.scan(step, learner.init(), (xs, observed))[1]
+    return scan_first(length, step, learner.init(), (xs, observed))[1]
 
 
 def moment(learner: Any, state: State, new: State, x: Any) -> Moment:

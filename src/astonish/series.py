@@ -10,7 +10,7 @@ import numpy as np
 
 from astonish.deprecated import renamed_fields
 from astonish.domain import Mask, Numbers
-from astonish.learner import Learner, State, Trace, check, scan
+from astonish.learner import Learner, State, Trace, check, scan, scan_many
 from astonish.precision import as_double, double
 from astonish.samples import read_series
 
@@ -25,8 +25,7 @@ OPTIONS = {
     "xla_gpu_autotune_level": "0",  # what is fastest by a hair would be chosen again every time, with other last digits
 }
 _one = jax.jit(scan, compiler_options=OPTIONS)
-_STEPS_FIRST = Trace(1, 1, 1, 0, 1)  # type: ignore[arg-type] # as the loop leaves them: another order would be a copy
-_many = jax.jit(jax.vmap(scan, in_axes=(None, 0, None, 0), out_axes=_STEPS_FIRST), compiler_options=OPTIONS)
+_many = jax.jit(scan_many, compiler_options=OPTIONS)
 
 
 @renamed_fields(rate="learning_rate", change="change_probability")
@@ -85,10 +84,10 @@ def run(learner: Learner, xs: Any, state: State | None = None) -> History:
     check(learner)
     samples, observed = read_series(learner.samples, xs)
     with double():
-        mask = None if observed.all() else observed
         start = None if state is None else as_double(state)
-        trace = jax.device_get(_one(as_double(learner), samples, start, mask))
-    return _history(learner, samples, observed, trace)
+        xs, seen = to_common_length(samples), None if observed.all() else to_common_length(observed)
+        trace = jax.device_get(_one(as_double(learner), xs, start, seen, length=len(observed)))
+    return _history(learner, samples, observed, _cut(trace, len(observed)))
 
 
 def run_many(learner: Learner, many: Sequence[Any]) -> list[History]:
@@ -103,20 +102,43 @@ def run_many(learner: Learner, many: Sequence[Any]) -> list[History]:
     if not read:
         raise ValueError("there are no series; give at least one")
     length = max(len(observed) for _, observed in read)
-    samples = jax.tree.map(lambda *parts: np.stack([_padded(part, length) for part in parts]), *(s for s, _ in read))
-    observed = np.stack([_padded(observed, length) for _, observed in read])
+    size = _common_length(length)
+    samples = jax.tree.map(lambda *parts: np.stack([_padded(part, size) for part in parts], 1), *(s for s, _ in read))
+    observed = np.stack([_padded(observed, size) for _, observed in read], 1)
     with double():
-        mask = None if observed.all() else observed
-        trace = jax.device_get(_many(as_double(learner), samples, None, mask))
-    return [_cut(learner, read[i], trace, i) for i in range(len(read))]
+        mask = None if observed[:length].all() else observed
+        trace = jax.device_get(_many(as_double(learner), samples, mask, length))
+    return [_history(learner, *read[i], _cut(trace, len(read[i][1]), i)) for i in range(len(read))]
 
 
-def _cut(learner: Learner, read: tuple[Any, Mask], trace: Trace, i: int) -> History:
-    """What the learner did in one of many series."""
-    samples, observed = read
-    state = jax.tree.map(lambda leaf: leaf[i], trace.state)
-    columns = jax.tree.map(lambda part: part[: len(observed), i], trace._replace(state=None))
-    return _history(learner, samples, observed, columns._replace(state=state))
+def to_common_length(parts: Any, axis: int = 0, least: int = 64) -> Any:
+    """Arrays with their last row repeated up to one of a few lengths, since every length has to be compiled.
+
+    least: the shortest of these lengths, which are powers of 2. Whoever reads them needs the length too, as `scan`.
+
+    >>> to_common_length(np.arange(100)).shape
+    (128,)
+    """
+
+    def longer(part: Any) -> Any:
+        more = np.zeros((part.ndim, 2), int)
+        more[axis, 1] = _common_length(part.shape[axis], least) - part.shape[axis]
+        return np.pad(part, more, "edge" if part.shape[axis] else "constant")
+
+    return jax.tree.map(longer, parts)
+
+
+def _common_length(length: int, least: int = 64) -> int:
+    return max(least, 1 << (length - 1).bit_length())
+
+
+def _cut(trace: Trace, length: int, series: int | None = None) -> Trace:
+    """What the learner did up to this length, in one of many series where it went through several."""
+    columns = trace._replace(state=None)
+    if series is None:
+        return jax.tree.map(lambda part: part[:length], columns)._replace(state=trace.state)
+    state = jax.tree.map(lambda leaf: leaf[series], trace.state)
+    return jax.tree.map(lambda part: part[:length, series], columns)._replace(state=state)
 
 
 def _padded(part: Any, length: int) -> Any:

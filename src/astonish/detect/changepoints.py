@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from astonish.domain import COUNT, Mask, Numbers
 from astonish.learner import Learner, check, scan
-from astonish.precision import as_double, double
+from astonish.precision import Number, as_double, double
 from astonish.samples import read_series
+from astonish.series import to_common_length
 
 
 def change_points(learner: Learner, xs: Any) -> NDArray[np.intp]:
@@ -32,8 +33,9 @@ def change_points(learner: Learner, xs: Any) -> NDArray[np.intp]:
     """
     samples, observed = _read(learner, xs)
     with double():
-        ages = np.asarray(_most_probable(as_double(learner), jax.tree.map(lambda part: part[observed], samples)))
-    starts, now = [], len(ages)
+        xs = to_common_length(jax.tree.map(lambda part: part[observed], samples))
+        ages = np.asarray(_most_probable(as_double(learner), xs, int(observed.sum())))
+    starts, now = [], int(observed.sum())
     while now > 0:  # from the last change back to the first
         now -= int(ages[now - 1])
         starts.append(now)
@@ -53,7 +55,8 @@ def run_lengths(learner: Learner, xs: Any, longest: int) -> Numbers:
     COUNT.check("longest", longest)
     samples, observed = _read(learner, xs)
     with double():
-        return np.asarray(_run_lengths(as_double(learner), samples, observed, int(longest)))
+        xs, seen = to_common_length((samples, observed))
+        return np.asarray(_run_lengths(as_double(learner), xs, seen, len(observed), int(longest)))[: len(observed)]
 
 
 def _read(learner: Learner, xs: Any) -> tuple[Any, Mask]:
@@ -66,19 +69,19 @@ def _read(learner: Learner, xs: Any) -> tuple[Any, Mask]:
     return read_series(learner.samples, xs)
 
 
-@partial(jax.jit, static_argnums=3)
-def _run_lengths(learner: Learner, samples: Any, observed: Array, longest: int) -> Any:
+@partial(jax.jit, static_argnums=4)
+def _run_lengths(learner: Learner, samples: Any, observed: Array, length: Number, longest: int) -> Any:
     def probabilities(state: Any) -> Any:
         last: Any = learner.last_change(state)
         return last.run_lengths(longest)
 
-    return scan(learner, samples, None, observed, probabilities).estimate
+    return scan(learner, samples, None, observed, probabilities, length).estimate
 
 
 @jax.jit
-def _most_probable(learner: Learner, samples: Any) -> Array:
+def _most_probable(learner: Learner, samples: Any, length: Number) -> Array:
     """For each sample: how long ago the last change was in the most probable history up to there."""
-    last = scan(learner, samples, read=learner.last_change).estimate
+    last = scan(learner, samples, read=learner.last_change, length=length).estimate
 
     def further(best: Array, at: tuple[Array, Array, Array]) -> tuple[Array, Array]:
         """best[k]: ln of the probability, among all histories of the first k samples, of the most probable one."""

@@ -15,8 +15,6 @@ from astonish.interop import weights
 from astonish.learner import State
 from astonish.series import run
 
-_FEWEST = 64  # rows in a compiled program; more come in doublings
-
 
 @renamed_fields(rate_="learning_rate_")
 class SurpriseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
@@ -70,9 +68,8 @@ class SurpriseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc] # 
 
     def _learn(self, features: Numbers, responses: Numbers, belief: State | None) -> Self:
         learner = weights(features.shape[1] + 1, self.rule, self.m, self.noise, self.std)
-        history = run(learner, (_padded(_with_ones(features)), _padded(np.asarray(responses, np.float64))), belief)
-        self.belief_ = history.state
-        self.surprise_, self.learning_rate_ = history.surprise[: len(features)], history.learning_rate[: len(features)]
+        history = run(learner, (_with_ones(features), np.asarray(responses, np.float64)), belief)
+        self.belief_, self.surprise_, self.learning_rate_ = history.state, history.surprise, history.learning_rate
         self.intercept_, self.coef_ = float(self.belief_.mean[0]), self.belief_.mean[1:]
         return self
 
@@ -80,9 +77,3 @@ class SurpriseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc] # 
 def _with_ones(features: Numbers) -> Numbers:
     """Rows behind the 1 that the intercept is the weight of."""
     return np.column_stack([np.ones(len(features)), features])
-
-
-def _padded(rows: Numbers) -> Numbers:
-    """Rows, and behind them missing ones, from which nothing is learned: each number of rows has to be compiled."""
-    count = max(_FEWEST, 1 << (len(rows) - 1).bit_length())
-    return np.concatenate([rows, np.full((count - len(rows), *rows.shape[1:]), np.nan)])

@@ -12,10 +12,11 @@ from pandas import DataFrame
 from astonish import surprise
 from astonish.domain import PROBABILITY, Numbers, resolve, with_parameters
 from astonish.kinds import NUMBERS
-from astonish.learner import Learner, State, advance, check
+from astonish.learner import Learner, State, advance, check, scan_first
 from astonish.measures import COLUMNS, all_measures, check_holds_a_belief, holds_a_belief, moment
-from astonish.precision import as_double, double
+from astonish.precision import Number, as_double, double
 from astonish.refusal import unknown
+from astonish.series import to_common_length
 from astonish.trials.trials import Trials
 
 OWN = "surprise"
@@ -60,8 +61,10 @@ def regressors(
         found = resolve(learner, name)
         given[found.path] = found.known.domain.check(f"{trials.columns.given[name]}, which gives {name},", values)
     with double():
-        arrays = samples, trials.observed, trials.starts, given
-        recorded = jax.device_get(_record(as_double(learner), *arrays, hazard, wanted))
+        people, length = trials.observed.shape
+        arrays = to_common_length(to_common_length((samples, trials.observed, trials.starts, given), axis=1), least=1)
+        recorded = jax.device_get(_record(as_double(learner), *arrays, length, hazard, wanted))
+    recorded = {name: values[:people, :length] for name, values in recorded.items() if values is not None}
     new = {prefix + name: trials.to_rows(values, trials.observed) for name, values in _columns(trials, recorded)}
     taken = next((name for name in new if name in trials.frame), None)
     if taken is not None:
@@ -135,7 +138,14 @@ def _samples(learner: Learner, trials: Trials) -> Any:
 
 @partial(jax.jit, static_argnames="wanted")
 def _record(
-    learner: Learner, samples: Any, observed: Any, starts: Any, given: Any, hazard: Any, wanted: tuple[str, ...]
+    learner: Learner,
+    samples: Any,
+    observed: Any,
+    starts: Any,
+    given: Any,
+    length: Number,
+    hazard: Any,
+    wanted: tuple[str, ...],
 ) -> dict[str, Any]:
     """What the learner makes of each trial, from its own start in each block, a row for each participant."""
 
@@ -157,7 +167,7 @@ def _record(
 
     def one(*series: Any) -> dict[str, Any]:
         first = with_parameters(learner, {path: values[0] for path, values in series[-1].items()}).init()
-        return jax.lax.scan(step, jax.tree.map(jnp.asarray, first), series)[1]
+        return scan_first(length, step, first, series)[1]
 
     return jax.vmap(one)(samples, observed, starts, given)
 
