@@ -1,11 +1,16 @@
-"""Does a file appear whole or not at all?"""
+"""Does a file appear whole or not at all, and is a folder used by one program at a time?"""
 
 import errno
+import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from astonish.io.files import atomic_write
+from astonish.io.files import atomic_write, is_intact, locked
 
 
 def test_a_file_and_the_folders_above_it_appear(tmp_path: Path) -> None:
@@ -53,3 +58,80 @@ def test_two_writers_do_not_mix(tmp_path: Path) -> None:
         two.write(b"2")
         one.write(b"1")
     assert ((tmp_path / "one").read_bytes(), (tmp_path / "two").read_bytes()) == (b"11", b"2")
+
+
+def test_a_file_is_on_the_disk_before_it_gets_its_name_and_then_its_name_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[Any] = []
+    fsync, replace, kinds = os.fsync, os.replace, {tmp_path.stat().st_ino: "folder"}
+
+    def synced(descriptor: int) -> None:
+        about = os.fstat(descriptor)
+        done.append(("sync", kinds.get(about.st_ino, about.st_size)))
+        fsync(descriptor)
+
+    def replaced(source: Path, target: Path) -> None:
+        done.append(("rename", target.name))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    with atomic_write(tmp_path / "file") as file:
+        file.write(b"all of it")
+    assert done == [("sync", 9), ("rename", "file"), ("sync", "folder")]
+
+
+@pytest.mark.parametrize("problem", [OSError(errno.EIO, "broken disk"), KeyboardInterrupt()])
+def test_what_cannot_be_synced_does_not_get_its_name(
+    problem: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: int) -> None:
+        raise problem
+
+    (tmp_path / "file").write_bytes(b"old")
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(type(problem)), atomic_write(tmp_path / "file") as file:
+        file.write(b"new")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"file": b"old"}
+
+
+def test_a_folder_that_cannot_be_synced_is_no_obstacle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any) -> int:
+        raise PermissionError(errno.EACCES, "folders cannot be opened here")  # as on Windows
+
+    with monkeypatch.context() as patch, atomic_write(tmp_path / "file") as file:
+        patch.setattr(os, "open", refused)
+        file.write(b"all of it")
+    assert (tmp_path / "file").read_bytes() == b"all of it"
+
+
+def test_every_flipped_bit_of_an_archive_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "archive.npz"
+    np.savez(path, long=np.arange(5000.0))
+    sound = path.read_bytes()
+    assert is_intact(path)
+    header = sound.index(b"\x93NUMPY")
+    for bit in range(8 * header, 8 * (header + 200)):  # what the array is, and its first numbers
+        spoiled = bytearray(sound)
+        spoiled[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(spoiled)
+        assert not is_intact(path)
+    for spoiled in (b"", sound[:-50], b"no archive"):
+        path.write_bytes(spoiled)
+        assert not is_intact(path)
+
+
+def test_a_folder_is_locked_for_other_programs_until_it_is_left(tmp_path: Path) -> None:
+    program = f"""
+from pathlib import Path
+from astonish.io.files import locked
+with locked(Path({str(tmp_path)!r})):
+    print("got it")
+"""
+    command = [sys.executable, "-c", program]
+    with locked(tmp_path):
+        other = subprocess.run(command, capture_output=True, text=True, check=False)
+    sentence = f"ValueError: {tmp_path} is in use by another program; wait for its end, or give another folder"
+    assert other.stderr.splitlines()[-1] == sentence
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "got it\n"

@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
+from zipfile import ZipExtFile
 
 import jax
 import jax.numpy as jnp
@@ -273,6 +274,13 @@ def test_an_interrupted_fit_goes_on_where_it_was(tmp_path: Path, monkeypatch: py
     np.testing.assert_array_equal(again.unconstrained, whole.unconstrained)
     assert [file.stat().st_mtime_ns for file in finished] == times
     finished[0].write_bytes(finished[0].read_bytes()[:100])  # damaged: it is found anew
+    np.testing.assert_array_equal(
+        fit(model, trials, free, starts=2, checkpoint=tmp_path).unconstrained, whole.unconstrained
+    )
+    monkeypatch.setattr(ZipExtFile, "MIN_READ_SIZE", 16)  # as if the file were longer than what is read at once
+    sound = finished[0].read_bytes()
+    finished[0].write_bytes(sound.replace(b"'shape': (1, 2)", b"'shape': (0, 2)"))  # a bit of how many there are
+    assert finished[0].read_bytes() != sound
     np.testing.assert_array_equal(
         fit(model, trials, free, starts=2, checkpoint=tmp_path).unconstrained, whole.unconstrained
     )

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from astonish.catalogue import FAMILIES, LEARNERS, RESPONSES
 from astonish.cli.app import app, main
+from astonish.io.files import locked
 
 RATES = {"ann": 0.3, "bob": 0.6, "cid": 0.9}
 PEOPLE = ("--outcome", "x", "--response", "b", "--responded", "after", "--subject", "id", "--block", "run")
@@ -82,7 +83,7 @@ def test_fit_finds_the_rates_and_leaves_tables_pictures_and_a_page(file: Path, t
     assert len(trials) == 180
     assert trials.log_likelihood.sum() == pytest.approx(people.log_likelihood.sum())
     assert {path.name for path in out.iterdir()} == {
-        "participants.csv", "parameters.csv", "trials.csv", "fit.png", "fit.pdf", "report.html",
+        ".lock", "participants.csv", "parameters.csv", "trials.csv", "fit.png", "fit.pdf", "report.html",
     }  # fmt: skip
     text = _page(out)
     assert "delta fitted to 3 participants" in text
@@ -233,6 +234,37 @@ def test_a_killed_fit_goes_on(file: Path, tmp_path: Path, monkeypatch: pytest.Mo
     assert again.exit_code == 0, again.output
     assert len(calls) == 4
     assert len(pd.read_csv(out / "participants.csv")) == 3
+
+
+@pytest.mark.parametrize("command", ["fit", "compare", "recover"])
+def test_a_folder_in_use_is_left_alone(command: str, file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (out / "unfinished").mkdir(parents=True)
+    (out / "unfinished" / "of-another.npz").write_bytes(b"hours of work")
+    with locked(out):
+        result = _run(command, file, *PEOPLE, "--set", "noise=5", "--out", out)
+    assert result.exit_code == 2
+    line = f"astonish: {out} is in use by another program; wait for its end, or give another folder"
+    assert result.stderr.splitlines()[-1] == line
+    assert result.stdout == ""
+    assert sorted(path.name for path in out.rglob("*")) == [".lock", "of-another.npz", "unfinished"]
+
+
+def test_a_second_fit_in_the_same_folder_takes_nothing_from_the_first(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from astonish.fit import estimate
+
+    words = ("fit", file, *PEOPLE, "--learner", "delta", "--set", "start=0", "--starts", "2", "--out", tmp_path / "out")
+    searched, codes = estimate._search, []
+
+    def meanwhile(*args: Any) -> Any:
+        codes.append(_run(*words).exit_code)
+        return searched(*args)
+
+    monkeypatch.setattr(estimate, "_search", meanwhile)
+    assert _run(*words).exit_code == 0
+    assert codes == [2]
 
 
 # Classes of one's own

@@ -472,9 +472,20 @@ def test_somebody_elses_folder_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
 
 
+def test_a_damaged_description_does_not_lose_the_results(tmp_path: Path) -> None:
+    before = run_study(seeds(2), tmp_path).results
+    manifest = tmp_path / "manifest.json"
+    manifest.write_bytes(manifest.read_bytes()[:-30])
+    said: list[str] = []
+    np.testing.assert_equal(dict(run_study(seeds(2), tmp_path, say=said.append).results), dict(before))
+    assert said == [f"{manifest} is damaged; results are used without it, since it only describes them"]
+    run_study(seeds(3), tmp_path, say=said.append)  # which has something to compute
+    assert len(json.loads(manifest.read_text())["settings"]) == 3
+
+
 def test_two_commands_on_one_folder_are_one_too_many(tmp_path: Path) -> None:
     def meanwhile(setting: Any) -> dict[str, Any]:
-        with pytest.raises(ValueError, match="another study is being computed in"):
+        with pytest.raises(ValueError, match="is in use by another program; wait for its end"):
             run_study(seeds(2), tmp_path)
         return draw(setting)
 

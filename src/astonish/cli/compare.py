@@ -9,6 +9,7 @@ from typer import Option
 from astonish.cli import options as o
 from astonish.cli.console import guarded
 from astonish.cli.outputs import drawn, file_name, finish, left_out, shown, write_table
+from astonish.io.files import locked
 from astonish.report.page import paragraph, section
 
 if TYPE_CHECKING:
@@ -72,22 +73,23 @@ def compare(
             listed = " --learner ".join(names)
             raise ValueError(f"--learner {listed} names {len(set(names))} models; name two or more, each once")
         models = candidates(names, options)
-        fits = {model.name: model.fit(starts, seed, out) for model in models}
-        found = compare_fits(fits)
-        for name, each in fits.items():
-            write_table(each.table(), out / f"{file_name(name)}.csv")
-        sections = _sections(found, out)
-        print(found)
-        if held_out:
-            sections.insert(2, _held_out(models, starts, seed, out))
-        best = str(found.table["bic"].idxmin())
-        row = found.table.loc[best]
-        lead = (
-            f"{best} has the least BIC over {found.people['participant'].nunique()} participants, and is the best for "
-            f"{row['best']:.0f} of them; protected probability that no other is used by more people: "
-            f"{row['protected']:.2f}"
-        )
-        finish(out, "Which learner explains people best?", lead, sections, excluded=found.excluded)
+        with locked(out):
+            fits = {model.name: model.fit(starts, seed, out) for model in models}
+            found = compare_fits(fits)
+            for name, each in fits.items():
+                write_table(each.table(), out / f"{file_name(name)}.csv")
+            sections = _sections(found, out)
+            print(found)
+            if held_out:
+                sections.insert(2, _held_out(models, starts, seed, out))
+            best = str(found.table["bic"].idxmin())
+            row = found.table.loc[best]
+            lead = (
+                f"{best} has the least BIC over {found.people['participant'].nunique()} participants, and is the best "
+                f"for {row['best']:.0f} of them; protected probability that no other is used by more people: "
+                f"{row['protected']:.2f}"
+            )
+            finish(out, "Which learner explains people best?", lead, sections, excluded=found.excluded)
 
 
 def _sections(found: "Selection", out: Path) -> list[str]:

@@ -9,6 +9,7 @@ from typer import Option
 from astonish.cli import options as o
 from astonish.cli.console import guarded, say
 from astonish.cli.outputs import drawn, finish, left_out, shown, write_table
+from astonish.io.files import locked
 from astonish.report.page import paragraph, section
 
 if TYPE_CHECKING:
@@ -75,14 +76,15 @@ def fit(
 
         (model,) = candidates([learner], options)
         say(f"can such a design tell {', '.join(model.free)} at all? astonish recover, with the same options, says")
-        found = model.fit(starts, seed, out, shared or ())
-        sections = _sections(found, out)
-        if posterior:
-            sections[2:2] = _posterior(model, shared or (), seed, posterior, out)
-        print(found)
-        medians = ", ".join(f"median {name} {found.people()[name].median():.3g}" for name in found.names)
-        lead = f"{model.name} fitted to {len(found.values)} participants; {medians}"
-        finish(out, "A fit to people's responses", lead, sections, str(found.model), found.excluded)
+        with locked(out):
+            found = model.fit(starts, seed, out, shared or ())
+            sections = _sections(found, out)
+            if posterior:
+                sections[2:2] = _posterior(model, shared or (), seed, posterior, out)
+            print(found)
+            medians = ", ".join(f"median {name} {found.people()[name].median():.3g}" for name in found.names)
+            lead = f"{model.name} fitted to {len(found.values)} participants; {medians}"
+            finish(out, "A fit to people's responses", lead, sections, str(found.model), found.excluded)
 
 
 def _sections(found: "Fit", out: Path) -> list[str]:

@@ -9,6 +9,7 @@ from typer import Option
 from astonish.cli import options as o
 from astonish.cli.console import guarded, progress, say
 from astonish.cli.outputs import drawn, file_name, finish, shown, write_table
+from astonish.io.files import locked
 from astonish.report.page import paragraph, section
 
 if TYPE_CHECKING:
@@ -70,15 +71,16 @@ def recover(
         if participants < 3:
             raise ValueError(f"--participants {participants} is too few to tell anything; give at least 3")
         models = candidates(learner or ["smile"], options)
-        truth = {model.name: _likely(model, seed, out) for model in models}
-        how = {"participants": participants, "seed": seed}
-        sections = [_parameters(model, out, truth=truth[model.name], **how) for model in models]
-        if trials:
-            sections += [_needed(model, trials, out, truth=truth[model.name], **how) for model in models]
-        if len(models) > 1:
-            sections.append(_models(models, out, truth, **how))
-        lead = f"{participants} simulated participants with each of {', '.join(model.name for model in models)}"
-        finish(out, "Would we find what is there?", lead, sections)
+        with locked(out):
+            truth = {model.name: _likely(model, seed, out) for model in models}
+            how = {"participants": participants, "seed": seed}
+            sections = [_parameters(model, out, truth=truth[model.name], **how) for model in models]
+            if trials:
+                sections += [_needed(model, trials, out, truth=truth[model.name], **how) for model in models]
+            if len(models) > 1:
+                sections.append(_models(models, out, truth, **how))
+            lead = f"{participants} simulated participants with each of {', '.join(model.name for model in models)}"
+            finish(out, "Would we find what is there?", lead, sections)
 
 
 def _likely(model: "Candidate", seed: int, out: Path) -> "Fit | None":

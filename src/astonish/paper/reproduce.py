@@ -96,9 +96,7 @@ def reproduce(
             sentences.add(sentence)
             say(sentence)
 
-    with locked(out / "numbers") as free:
-        if not free:
-            raise ValueError(f"{out} is in use by another reproduction; wait for its end, or give another folder")
+    with locked(out):
         for leftover in folder.glob(".*.csv.*"):  # what a killed run left
             leftover.unlink()
         for figure in figures:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from astonish.io.archive import DamagedError, read, write
-from astonish.io.files import atomic_write, locked, write_text
+from astonish.io.files import atomic_write, is_intact, locked, write_text
 from astonish.study.jobs import JobResult
 from astonish.study.provenance import described, device, fingerprint, versions
 from astonish.study.study import Result, Study
@@ -36,12 +36,8 @@ class Store:
         recompute: results of other settings, or of other code, are computed again; else they are refused. say: is
         called with sentences about what cannot be used.
         """
-        self._check_manifest()
-        with locked(self.path) as free:
-            if not free:
-                raise ValueError(
-                    f"another study is being computed in {self.path}; wait for its end, or give another folder"
-                )
+        self._check_manifest(say)
+        with locked(self.path):
             yield self._finished(recompute, say)
 
     def _finished(self, recompute: bool, say: Callable[[str], Any]) -> dict[str, Result]:
@@ -69,7 +65,7 @@ class Store:
         results, stale = {}, []
         for name, path in files.items():
             try:
-                arrays, about = read(path, "result")
+                arrays, about = read(path, "result") if is_intact(path) else ({}, {})
             except DamagedError:
                 arrays, about = {}, {}
             if about.get("name") != name:
@@ -148,7 +144,7 @@ class Store:
                     return f"{word} was {old.get(word)}, is {new.get(word)}"
         return ""
 
-    def _check_manifest(self) -> None:
+    def _check_manifest(self, say: Callable[[str], Any]) -> None:
         path = self.path / "manifest.json"
         try:
             about = json.loads(path.read_text())
@@ -157,7 +153,9 @@ class Store:
             return
         except (ValueError, KeyError, TypeError):
             kind, version = None, 0
-        if kind != _FORMAT:
+        if kind != _FORMAT and any(self._result_file(name).is_file() for name in self.study.settings):
+            say(f"{path} is damaged; results are used without it, since it only describes them")
+        elif kind != _FORMAT:
             raise ValueError(f"{path} is not of a study; give another folder")
         if version > _VERSION:
             raise ValueError(f"{path} has format version {version}; this library reads up to {_VERSION}")
