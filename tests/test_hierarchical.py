@@ -1,5 +1,8 @@
 """Checks posteriors against grids and closed forms, their calibration by simulation, and what is told about them."""
 
+import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import arviz_stats
@@ -125,6 +128,24 @@ def test_a_file_holds_all_that_leaving_one_out_needs(group: Posterior, tmp_path:
     assert 3 < left_out.p < 11
     assert np.isclose(left_out.elpd, -np.log(np.exp(-everything).mean((0, 1))).sum(), rtol=0.01)
     assert group.to_arviz(every=10)["posterior"]["offset"].shape == (4, 50, 10)
+
+
+@pytest.mark.parametrize(
+    ("module", "ask", "needs"),
+    [
+        ("arviz_stats.base.array", lambda group, _: group.table(), "posteriors need"),
+        ("arviz_base", lambda group, _: group.to_arviz(), "posteriors need"),
+        ("h5netcdf", lambda group, path: group.save(path), "netCDF files need"),
+    ],
+)
+def test_what_is_not_installed_is_said(
+    module: str, ask: Any, needs: str, group: Posterior, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    sentence = rf"{needs} {module.partition('.')[0]}, which is not installed; pip install 'astonish\[posteriors\]'"
+    with pytest.raises(ModuleNotFoundError, match=sentence):
+        ask(replace(group), tmp_path / "draws.nc")  # a copy, which has not computed anything yet
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_shared_value_is_what_all_responses_say() -> None:

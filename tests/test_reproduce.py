@@ -27,6 +27,7 @@ from pandas import DataFrame
 from PIL import Image
 from typer.testing import CliRunner
 
+from astonish import __version__
 from astonish.cli.app import app, main
 from astonish.io.files import locked
 from astonish.paper import reproduce
@@ -576,7 +577,7 @@ def _until_closed(terminal: int) -> bytes:
 def test_help_comes_without_the_library() -> None:
     program = """
 import sys, astonish.cli.app
-for words in (["--help"], ["reproduce", "--help"]):
+for words in (["--help"], ["reproduce", "--help"], ["--version"]):
     try:
         astonish.cli.app.app(words)
     except SystemExit as end:
@@ -586,16 +587,16 @@ print(sorted({"jax", "numpy", "matplotlib", "pandas", "scipy"} & set(sys.modules
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "reproduce" in done.stdout
     assert "--seed" in done.stdout
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert done.stdout.splitlines()[-2:] == [f"astonish {__version__}", "[]"]
 
 
 @pytest.mark.parametrize(
     ("package", "sentence"),
     [
-        ("typer", "astonish: the command needs typer and rich, which are not installed; pip install 'astonish[cli]'\n"),
-        ("rich", "astonish: the command needs typer and rich, which are not installed; pip install 'astonish[cli]'\n"),
-        ("pandas", "astonish: figures need pandas, which is not installed; pip install 'astonish[all]'\n"),
-        ("matplotlib", "astonish: figures need matplotlib, which is not installed; pip install 'astonish[all]'\n"),
+        ("typer", "astonish: the command needs typer, which is not installed; pip install 'astonish[cli]'\n"),
+        ("rich", "astonish: the command needs rich, which is not installed; pip install 'astonish[cli]'\n"),
+        ("pandas", "astonish: figures need pandas, which is not installed; pip install 'astonish[frames]'\n"),
+        ("matplotlib", "astonish: figures need matplotlib, which is not installed; pip install 'astonish[plots]'\n"),
     ],
 )
 def test_a_package_that_is_missing(package: str, sentence: str, tmp_path: Path) -> None:

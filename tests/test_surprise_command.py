@@ -79,7 +79,7 @@ def test_parquet_without_pyarrow_is_explained(file: Path, tmp_path: Path, monkey
     result = _run(file, *PEOPLE, *DELTA, "--out", out)
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1] == (
-        f"astonish: {out} needs pyarrow, which is not installed; pip install pyarrow, or give a .csv"
+        f"astonish: {out} needs pyarrow, which is not installed; pip install 'astonish[parquet]', or give a .csv"
     )
     assert list(out.parent.iterdir()) == []
 
@@ -339,5 +339,5 @@ def test_a_package_that_is_missing(file: Path, tmp_path: Path) -> None:
     program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from astonish.cli.app import main; main()"
     command = [sys.executable, "-c", program, "surprise", file, "--outcome", "x"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    sentence = "astonish: tables need pandas, which is not installed; pip install 'astonish[all]'\n"
+    sentence = "astonish: tables need pandas, which is not installed; pip install 'astonish[frames]'\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", sentence)

@@ -116,7 +116,8 @@ def test_parquet_without_pyarrow_is_explained(tmp_path: Path, monkeypatch: pytes
         raise ImportError("pyarrow")
 
     monkeypatch.setattr(pd, "read_parquet", missing)
-    with pytest.raises(ValueError, match="needs pyarrow, which is not installed; pip install pyarrow"):
+    sentence = r"needs pyarrow, which is not installed; pip install 'astonish\[parquet\]', or give a .csv"
+    with pytest.raises(ValueError, match=sentence):
         read_trials(_file(tmp_path, "", "trials.parquet"), ALL, responds_before=True)
 
 

@@ -14,6 +14,7 @@ from astonish.domain import PROBABILITY
 from astonish.expfam import Belief, Family
 from astonish.learner import Learner, State, advance, check, scan_first
 from astonish.precision import Number, as_double, double
+from astonish.refusal import naming_extra
 from astonish.samples import read_series
 from astonish.series import to_common_length
 
@@ -41,6 +42,7 @@ class Moment(NamedTuple):
     x: Any
 
 
+@naming_extra("measures need")
 def measure(learner: Learner, xs: Any, hazard: float | None = None) -> "DataFrame":
     """Run a learner over a series and measure each sample's surprise: a row per sample, a column per measure.
 

@@ -12,6 +12,7 @@ from astonish.deprecated import renamed_fields
 from astonish.domain import Mask, Numbers
 from astonish.learner import Learner, State, Trace, check, scan, scan_many
 from astonish.precision import as_double, double
+from astonish.refusal import naming_extra
 from astonish.samples import read_series
 
 __all__ = ["History", "run", "run_many"]
@@ -51,6 +52,7 @@ class History:
     def __len__(self) -> int:
         return len(self.surprise)
 
+    @naming_extra("a table needs")
     def to_frame(self) -> "DataFrame":
         """One row per sample."""
         from pandas import DataFrame

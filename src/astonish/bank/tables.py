@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from astonish.bank.bank import Bank
 from astonish.domain import Domain
+from astonish.refusal import naming_extra
 from astonish.series import wide
+
+with naming_extra("tables need"):
+    import narwhals as nw
 
 KINDS = ("pandas", "pyarrow", "polars")
 ColumnNames = str | Sequence["ColumnNames"]  # one column, or as many as a sample has parts, each one or several
@@ -56,6 +59,7 @@ def _samples(samples: Any, frame: Any, names: ColumnNames) -> Any:
     return tuple(_samples(part, frame, name) for part, name in zip(samples, names, strict=True))
 
 
+@naming_extra("this table needs")
 def to_frame(bank: Bank, kind: Any) -> Any:
     """All keys and their estimates."""
     if kind not in KINDS:

@@ -2,10 +2,15 @@
 
 import sys
 import warnings
-from importlib.util import find_spec
+from typing import Annotated
 
-if find_spec("typer") is None or find_spec("rich") is None:
-    sys.exit("astonish: the command needs typer and rich, which are not installed; pip install 'astonish[cli]'")
+from astonish import __version__
+from astonish.refusal import NotInstalledError, check_installed
+
+try:
+    check_installed("the command needs", "typer", "rich")
+except NotInstalledError as problem:
+    sys.exit(f"astonish: {problem}")
 
 import typer
 
@@ -22,8 +27,18 @@ _OLD_OPTIONS = {  # they still work for one release
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"astonish {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def astonish() -> None:
+def astonish(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version, and end.")
+    ] = False,
+) -> None:
     """Surprise-driven learning: how surprising is each trial, which learner is like people, and the paper behind it."""
 
 

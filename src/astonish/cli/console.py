@@ -8,6 +8,8 @@ from pathlib import Path
 
 from typer import Exit
 
+from astonish.refusal import NotInstalledError, naming_extra
+
 
 def say(sentence: str) -> None:
     """A line about what is going on; results are printed to the standard output instead."""
@@ -40,15 +42,14 @@ def guarded(
     interruption.
     """
     try:
-        yield
+        with naming_extra(needs):
+            yield
     except ValueError as problem:
         raise refuse(str(problem), 2) from None
     except KeyboardInterrupt:
         raise refuse(f"stopped; {stopped}", 130) from None
-    except ModuleNotFoundError as missing:
-        if (missing.name or "astonish").startswith("astonish"):
-            raise
-        raise refuse(f"{needs} {missing.name}, which is not installed; pip install 'astonish[all]'", 1) from None
+    except NotInstalledError as missing:
+        raise refuse(str(missing), 1) from None
     except BrokenPipeError:  # nobody reads any more
         raise
     except OSError as problem:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from astonish.io.files import atomic_write, write_text
+from astonish.refusal import not_installed
 from astonish.report.page import html_table, page, paragraph, picture, row
 
 if TYPE_CHECKING:
@@ -26,8 +27,7 @@ def write_table(frame: "DataFrame", path: Path) -> None:
         try:
             frame.to_parquet(file, engine="pyarrow", index=False)
         except ImportError:
-            advice = "pip install pyarrow, or give a .csv"
-            raise ValueError(f"{path} needs pyarrow, which is not installed; {advice}") from None
+            raise ValueError(f"{not_installed(f'{path} needs', 'pyarrow')}, or give a .csv") from None
 
 
 def finish(

@@ -3,12 +3,15 @@
 from functools import partial
 
 from astonish.deprecated import old_name
-from astonish.fit.comparison import HeldOut, Selection, compare_elpd, compare_fits, held_out, psis_loo, select
-from astonish.fit.estimate import fit
-from astonish.fit.likelihood import Model
-from astonish.fit.recovery import plan_trials, recover_models, recover_parameters, simulate_responses, trials_needed
-from astonish.fit.result import Fit
+from astonish.refusal import naming_extra
 from astonish.responses import Estimate, Readout, Softmax, StickyEstimate
+
+with naming_extra("fits need"):
+    from astonish.fit.comparison import HeldOut, Selection, compare_elpd, compare_fits, held_out, psis_loo, select
+    from astonish.fit.estimate import fit
+    from astonish.fit.likelihood import Model
+    from astonish.fit.recovery import plan_trials, recover_models, recover_parameters, simulate_responses, trials_needed
+    from astonish.fit.result import Fit
 
 __all__ = [
     "Estimate", "Fit", "HeldOut", "Model", "Readout", "Selection", "Softmax", "StickyEstimate", "compare_elpd",

@@ -2,15 +2,18 @@
 
 from typing import Any
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 from pandas import Series
 
 from astonish.domain import Numbers
 from astonish.fit.result import Fit
+from astonish.refusal import naming_extra
 from astonish.report.style import BLUE, GREEN, STYLE, VERMILLION
+
+with naming_extra("a plot needs"):
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
 _BINS = 12
 

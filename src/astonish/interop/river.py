@@ -9,7 +9,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from river import base
 
 from astonish.deprecated import old_name
 from astonish.detect import Detector
@@ -17,7 +16,11 @@ from astonish.domain import Numbers, as_numbers
 from astonish.interop import weights
 from astonish.learner import Learner
 from astonish.learners import Delta
+from astonish.refusal import naming_extra
 from astonish.stream import Stream
+
+with naming_extra("this module needs"):
+    from river import base
 
 Features = dict[Hashable, Any]
 __getattr__ = partial(old_name, __name__)

@@ -6,14 +6,17 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from astonish.deprecated import renamed_fields
 from astonish.domain import Numbers
 from astonish.interop import weights
 from astonish.learner import State
+from astonish.refusal import naming_extra
 from astonish.series import run
+
+with naming_extra("this module needs"):
+    from sklearn.base import BaseEstimator, RegressorMixin
+    from sklearn.utils.validation import check_is_fitted, validate_data
 
 
 @renamed_fields(rate_="learning_rate_")

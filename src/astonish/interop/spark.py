@@ -10,15 +10,17 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pandas import DataFrame as Rows, concat
-
 from astonish.bank import Bank
 from astonish.bank.tables import ColumnNames, check_columns, listed
 from astonish.deprecated import renamed_arguments
 from astonish.detect.detector import signal_of
 from astonish.domain import Domain
 from astonish.learner import Learner, check
+from astonish.refusal import naming_extra
 from astonish.series import wide
+
+with naming_extra("this module needs"):
+    from pandas import DataFrame as Rows, concat
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -27,6 +29,7 @@ _SHARD = "shard"
 _COUNT = Domain(1, 2**31 - 1, whole=True)
 
 
+@naming_extra("a stream needs")
 @renamed_arguments(forgets="evict")
 def surprise_stream(
     frame: "DataFrame",

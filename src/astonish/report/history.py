@@ -3,12 +3,15 @@
 from typing import TYPE_CHECKING
 
 import jax
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
+from astonish.refusal import naming_extra
 from astonish.report.style import GREEN, PURPLE, STYLE
+
+with naming_extra("a plot needs"):
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
     from astonish.series import History

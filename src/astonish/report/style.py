@@ -4,12 +4,14 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
-from cycler import cycler
-from matplotlib.figure import Figure
-
 from astonish.io.files import atomic_write
+from astonish.refusal import naming_extra
+
+with naming_extra("a plot needs"):
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+    from cycler import cycler
+    from matplotlib.figure import Figure
 
 # Okabe & Ito's colours, told apart by colour-blind people too
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE = (

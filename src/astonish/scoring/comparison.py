@@ -12,6 +12,7 @@ from astonish.deprecated import renamed_arguments
 from astonish.detect import alarms
 from astonish.domain import COUNT, POSITIVE, Mask, Numbers, as_numbers
 from astonish.learner import Learner
+from astonish.refusal import naming_extra
 from astonish.series import History, run_many
 from astonish.tasks.gaussian_jumps import Episode
 
@@ -51,6 +52,7 @@ class Comparison:
 
 
 @renamed_arguments(rate="false_alarm_rate")
+@naming_extra("a comparison needs")
 def compare(
     learners: Mapping[str, Learner],
     samples: Any,

@@ -3,13 +3,16 @@
 from itertools import cycle
 from typing import Any
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
+from astonish.refusal import naming_extra
 from astonish.report.style import STYLE
 from astonish.scoring.comparison import Comparison
+
+with naming_extra("a plot needs"):
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
 _MARKERS = "osD^vP*X"  # so that learners differ in print without colours too
 

@@ -3,9 +3,12 @@
 from functools import partial
 
 from astonish.deprecated import old_name
-from astonish.study.executors import local_cluster, scheduler, threads
-from astonish.study.run import StudyResult, run_study
-from astonish.study.study import Batching, Result, Setting, Study
+from astonish.refusal import naming_extra
+
+with naming_extra("studies need"):
+    from astonish.study.executors import local_cluster, scheduler, threads
+    from astonish.study.run import StudyResult, run_study
+    from astonish.study.study import Batching, Result, Setting, Study
 
 __all__ = [
     "Batching", "Result", "Setting", "Study", "StudyResult", "local_cluster", "run_study", "scheduler", "threads",

@@ -11,6 +11,7 @@ from typing import Any
 import jax
 
 from astonish.domain import Domain
+from astonish.refusal import naming_extra
 
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://.")
 _TIMEOUT = 10  # seconds, for a scheduler to answer
@@ -32,8 +33,9 @@ def scheduler(address: str, say: Callable[[str], Any] = print) -> Iterator[Execu
 
     say: is called if there are no workers yet; the study begins with the first of them.
     """
-    from distributed import Client
-    from distributed.utils import silence_logging_cmgr
+    with naming_extra("a cluster needs"):
+        from distributed import Client
+        from distributed.utils import silence_logging_cmgr
 
     if not _ADDRESS.match(address):
         raise ValueError(f"{address!r} is no address of a scheduler; give one such as tcp://10.0.0.1:8786")
@@ -53,7 +55,8 @@ def scheduler(address: str, say: Callable[[str], Any] = print) -> Iterator[Execu
 @contextmanager
 def local_cluster(workers: int) -> Iterator[Executor]:
     """A Dask cluster of so many processes on this machine, with a thread each."""
-    from distributed import Client, LocalCluster
+    with naming_extra("a cluster needs"):
+        from distributed import Client, LocalCluster
 
     Domain(1, whole=True).check("workers", workers)
     quiet = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "preload": [_IGNORE_INTERRUPT]}

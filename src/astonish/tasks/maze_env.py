@@ -9,12 +9,15 @@ Importing this module tells gymnasium of it, and so does its name in front of th
 
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium.spaces import Discrete
 
 from astonish.domain import Domain
+from astonish.refusal import naming_extra
 from astonish.tasks import maze as worlds
+
+with naming_extra("this environment needs"):
+    import gymnasium
+    from gymnasium.spaces import Discrete
 
 DRAWN = worlds.maze(worlds.A, worlds.B)
 StepInfo = dict[str, Any]

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from astonish.refusal import not_installed
+
 _FILES = "give a file that ends in .csv, .tsv, .txt or .parquet (text also with .gz), or a pandas DataFrame"
 _OLD = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)  # later pandas keep all digits without being asked
 _ALL_DIGITS: Any = {"float_precision": "round_trip"} if _OLD else {}
@@ -53,9 +55,7 @@ def _parquet(path: Path) -> pd.DataFrame:
     try:
         return pd.read_parquet(path, engine="pyarrow")
     except ImportError:
-        raise ValueError(
-            f"{str(path)!r} needs pyarrow, which is not installed; pip install pyarrow, or give a .csv"
-        ) from None
+        raise ValueError(f"{not_installed(f'{str(path)!r} needs', 'pyarrow')}, or give a .csv") from None
     except Exception as problem:  # pyarrow's own kinds of error
         raise ValueError(f"{str(path)!r} could not be read as Parquet ({problem}); {_FILES}") from None
 

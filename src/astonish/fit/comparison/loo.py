@@ -6,7 +6,6 @@ wrong with that too (Magnusson, Andersen, Jonasson & Vehtari 2019).
 """
 
 from functools import partial
-from importlib.util import find_spec
 from typing import Any
 
 import jax
@@ -22,6 +21,7 @@ from astonish.fit.likelihood import Model, ParticipantData, evaluate
 from astonish.fit.result import Fit
 from astonish.fit.space import Space
 from astonish.precision import as_double, double
+from astonish.refusal import check_installed
 from astonish.series import OPTIONS
 
 _TAIL = 5.0  # degrees of freedom: heavier tails than those of most posteriors, so that no weight is too large
@@ -35,10 +35,7 @@ def psis_loo(fit: Fit, *, draws: int = 1000, seed: int = 0, progress: Progress |
     Only one response is left out at a time, so parameters that differ from block to block go unnoticed: `held_out`
     leaves out blocks. A participant whose posterior has no peak is excluded.
     """
-    if find_spec("arviz_stats") is None:
-        raise ModuleNotFoundError(
-            "psis_loo needs arviz-stats, which is not installed; pip install 'astonish[posteriors]'", name="arviz_stats"
-        )
+    check_installed("psis_loo needs", "arviz_stats")
     Domain(100, whole=True).check("draws", draws)
     rng = np.random.default_rng(seed)
     kept = np.flatnonzero(~np.isnan(fit.unconstrained_error).any(1)).tolist()

@@ -4,16 +4,19 @@ from itertools import cycle, islice
 from textwrap import wrap
 from typing import Any
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from scipy.special import stdtrit
 
 from astonish.fit.comparison.criteria import Selection
+from astonish.refusal import naming_extra
 from astonish.report.style import STYLE
+
+with naming_extra("a plot needs"):
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
 _GOLDEN = 0.6180339887498949  # steps of this size spread dots evenly, however many there are
 _PROTECTED: Any = {"marker": "D", "ms": 5, "ls": "", "mfc": "white", "color": "black"}

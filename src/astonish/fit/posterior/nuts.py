@@ -9,7 +9,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from functools import lru_cache, partial
-from importlib.util import find_spec
 from threading import Event, Lock
 from typing import Any, NamedTuple
 
@@ -23,15 +22,12 @@ from astonish.fit.estimate import Progress
 from astonish.fit.posterior.density import Roles, Target, potential
 from astonish.fit.space import Space
 from astonish.precision import double
+from astonish.refusal import naming_extra
 from astonish.series import OPTIONS
 
-if find_spec("numpyro") is None:
-    raise ModuleNotFoundError(
-        "posteriors need NumPyro, which is not installed; pip install 'astonish[posteriors]'", name="numpyro"
-    )
-
-from numpyro.infer.hmc import hmc
-from numpyro.infer.util import ParamInfo
+with naming_extra("posteriors need"):
+    from numpyro.infer.hmc import hmc
+    from numpyro.infer.util import ParamInfo
 
 PIECE = 10  # draws between two checks whether to go on
 MANY = 100  # dimensions

@@ -20,6 +20,7 @@ from astonish.fit.posterior.nuts import Drawn
 from astonish.fit.space import Space, short_names
 from astonish.io.files import atomic_write
 from astonish.precision import as_double, double
+from astonish.refusal import check_installed, naming_extra
 from astonish.series import OPTIONS
 from astonish.trials import Trials
 
@@ -89,6 +90,7 @@ class Posterior:
         return found
 
     @cached_property
+    @naming_extra("posteriors need")
     def trust(self) -> dict[str, Numbers]:
         """How well each of these is known (Vehtari et al. 2021), in the same order; NaN if there are too few draws.
 
@@ -149,6 +151,7 @@ class Posterior:
             rows = [_log_likelihood(model, data, row, scored, self.space, self.trials.responds_before) for row in xs]
             return np.stack(jax.device_get(rows))
 
+    @naming_extra("posteriors need")
     def to_arviz(self, every: int | None = None) -> "DataTree":
         """Posterior, sample statistics, observed data and the log-likelihood of each response, as ArviZ has them.
 
@@ -192,6 +195,7 @@ class Posterior:
 
     def save(self, path: str | os.PathLike[str], every: int | None = None) -> None:
         """Write `to_arviz` into a netCDF file, which `xarray.open_datatree` reads; complete, or not at all."""
+        check_installed("netCDF files need", "h5netcdf", "h5py")
         tree = self.to_arviz(every)
         with atomic_write(path) as file:
             tree.to_netcdf(file.name, engine="h5netcdf")  # by name: HDF5 also reads what it writes

@@ -3,14 +3,17 @@
 from itertools import cycle
 from typing import Any
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 
 from astonish.fit.recovery.models import Confusion
 from astonish.fit.recovery.parameters import Recovery, TrialsNeeded
+from astonish.refusal import naming_extra
 from astonish.report.style import BLUE, STYLE
+
+with naming_extra("a plot needs"):
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
 _MARKERS = "osD^vP*X"
 _ACROSS = 3  # panels in a row
