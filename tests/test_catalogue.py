@@ -1,5 +1,7 @@
 """Does a name give the class that is meant, and the learner, with what the data suggest where nothing was set?"""
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -212,6 +214,72 @@ def test_the_code_of_a_learner_makes_it(kind: str) -> None:
 def test_a_place_without_a_learner_is_refused(name: str, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         LEARNERS.find(name)
+
+
+PLUGIN = """
+from typing import ClassVar
+
+from astonish import Delta
+from astonish.config import config
+
+@config
+class {0}(Delta):
+    name: ClassVar[str] = "{1}"
+    aliases: ClassVar[tuple[str, ...]] = ({2})
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "wrong"),
+    [
+        ("import no_such_package", "ModuleNotFoundError: No module named 'no_such_package'"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("Mine = 3", "ValueError: plugin:Mine is no learner; give a class derived from"),
+        (PLUGIN.format("Other", "other", ""), "AttributeError: module 'plugin' has no attribute 'Mine'"),
+        (PLUGIN.format("Mine", "smile", ""), "ValueError: the name 'smile' is taken by astonish.learners.smile.Smile"),
+        (PLUGIN.format("Mine", "reduced-bayes", ""), "ValueError: the name 'reduced-bayes' is taken by"),
+        (PLUGIN.format("Mine", "mine", "'delta',"), "ValueError: the name 'delta' is taken by"),
+    ],
+)
+def test_what_another_package_spoils_is_left_out_and_said_once(
+    source: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = LEARNERS.by_name()
+    _announce(tmp_path, monkeypatch, source, "spoiled = plugin:Mine")
+    with pytest.warns(UserWarning, match="the learner 'spoiled' of another package is left out: plugin:Mine") as caught:
+        assert LEARNERS.by_name() == before
+    (warning,) = caught
+    assert wrong in str(warning.message)
+    assert str(warning.message).endswith("; mend that package, or remove it")
+    assert LEARNERS.find("smile") is Smile  # which would raise, were it said again
+
+
+def test_what_another_package_announces_twice_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = LEARNERS.by_name()
+    _announce(tmp_path, monkeypatch, PLUGIN.format("Mine", "mine", "'ours',"), "a = plugin:Mine\nb = plugin:Mine")
+    assert [name for name in LEARNERS.by_name() if name not in before] == ["mine", "ours"]
+
+
+def _announce(folder: Path, monkeypatch: pytest.MonkeyPatch, source: str, lines: str) -> None:
+    """A package with this source, installed where Python looks first."""
+    (folder / "plugin.py").write_text(source)
+    about = folder / "plugin-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: plugin\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[astonish.learners]\n{lines}\n")
+    monkeypatch.delitem(sys.modules, "plugin", raising=False)
+    monkeypatch.syspath_prepend(folder)
+
+
+@pytest.mark.parametrize("source", ["1 / 0", "raise KeyError('x')", "def"])
+def test_a_module_that_fails_is_refused_in_a_sentence(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "failing.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    sentence = r"'failing' could not be imported \((ZeroDivision|Key|Syntax)Error: .*\); give file.py:Class"
+    with pytest.raises(ValueError, match=sentence):
+        LEARNERS.find("failing:Mine")
 
 
 def test_a_class_is_found_by_its_name_and_by_its_place() -> None:

@@ -404,7 +404,10 @@ CHOICES = ("--outcome", "up", "--response", "choice", "--responded", "after", "-
         (("--learner", "smile", "--set", "noise=1"), "there is no parameter 'noise' of smile; "),
         (("--learner", "leaky", "--set", "keep=2"), "Leaky's keep = 2 is not allowed; give a finite number "),
         (("--learner", "none.py:Mine"), "there is no file 'none.py'; give file.py:Class, or module:Class"),
-        (("--learner", "no.such:Mine"), "'no.such' could not be imported (No module named 'no'); give file.py:Class"),
+        (
+            ("--learner", "no.such:Mine"),
+            "'no.such' could not be imported (ModuleNotFoundError: No module named 'no'); give",
+        ),
         (("--learner", "{own}:Other"), "{own} has no 'Other'; give the name of a class in it, as in {own}:Mine"),
         (("--learner", "{own}:NOTHING"), "{own}:NOTHING is no learner; give a class derived from astonish.learner.Le"),
         (("--learner", "{own}:Report"), "{own}:Report is no learner; give a class derived from astonish.learner.Lear"),

@@ -11,9 +11,10 @@ from contextlib import suppress
 from dataclasses import is_dataclass
 from functools import cache, partial
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, NamedTuple
+from warnings import warn
 
 from astonish import beliefs, learners, responses
 from astonish.deprecated import old_name
@@ -38,18 +39,11 @@ class Catalogue(NamedTuple):
 
     def classes(self) -> dict[str, Any]:
         """Those that can be named, in the order of the exports, the library's own first."""
-        own = [getattr(self.exports, name) for name in self.exports.__all__]
-        found = {kind.name: kind for kind in own if isinstance(kind, type) and kind.name and kind.takes}  # type: ignore[attr-defined]
-        for announced in _announced(self.group, tuple(sys.path)):
-            kind = announced.load()
-            self._check(announced.value, kind)
-            found.setdefault(kind.name or announced.name, kind)
-        return found
+        return dict(_classes(self, tuple(sys.path)))
 
     def by_name(self) -> dict[str, Any]:
         """The classes by all their names, other names of the same class included."""
-        every = self.classes().items()
-        return {name: kind for known, kind in every for name in (known, *getattr(kind, "aliases", ()))}
+        return {name: kind for known, kind in self.classes().items() for name in _names(known, kind)}
 
     def names_for(self, kind: str) -> tuple[str, ...]:
         """The names of those that take outcomes, or responses, of this kind."""
@@ -73,11 +67,7 @@ class Catalogue(NamedTuple):
 
     def _load(self, name: str) -> Any:
         place, _, wanted = name.rpartition(":")
-        try:
-            module = _file(place) if place.endswith(".py") else import_module(place)
-        except ImportError as problem:
-            wrong = f"{place!r} could not be imported ({problem})"
-            raise ValueError(f"{wrong}; give file.py:Class, or module:Class") from None
+        module = _file(place) if place.endswith(".py") else _module(place)
         kind = getattr(module, wanted, None)
         if kind is None:
             raise ValueError(f"{place} has no {wanted!r}; give the name of a class in it, as in {place}:Mine")
@@ -158,9 +148,36 @@ def in_words(known: Parameter) -> dict[str, str]:
 
 
 @cache
-def _announced(group: str, _: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """What the packages on this path announce: read once, since it takes a hundredth of a second."""
-    return tuple(entry_points(group=group))
+def _classes(catalogue: Catalogue, _: tuple[str, ...]) -> dict[str, Any]:
+    """The classes that can be named on this path: found once, since it takes a hundredth of a second."""
+    own = [getattr(catalogue.exports, name) for name in catalogue.exports.__all__]
+    found = {kind.name: kind for kind in own if isinstance(kind, type) and kind.name and kind.takes}  # type: ignore[attr-defined]
+    for announced in entry_points(group=catalogue.group):
+        taken = {name: kind for known, kind in found.items() for name in _names(known, kind)}
+        try:
+            kind = announced.load()
+            catalogue._check(announced.value, kind)
+            for name in _names(kind.name or announced.name, kind):
+                if taken.get(name, kind) is not kind:
+                    raise ValueError(f"the name {name!r} is taken by {taken[name].__module__}.{taken[name].__name__}")
+        except Exception as problem:  # whatever another package does
+            wrong = f"{announced.value} ({type(problem).__name__}: {problem}); mend that package, or remove it"
+            warn(f"the {catalogue.what} {announced.name!r} of another package is left out: {wrong}", stacklevel=3)
+        else:
+            found[kind.name or announced.name] = kind
+    return found
+
+
+def _names(name: str, kind: Any) -> tuple[str, ...]:
+    return name, *getattr(kind, "aliases", ())
+
+
+def _module(place: str) -> Any:
+    try:
+        return import_module(place)
+    except Exception as problem:
+        wrong = f"{place!r} could not be imported ({type(problem).__name__}: {problem})"
+        raise ValueError(f"{wrong}; give file.py:Class, or module:Class") from problem
 
 
 def _file(place: str) -> Any:

@@ -46,9 +46,9 @@ def _from_tables(content: Mapping[str, Any]) -> Study:
     if kind not in KINDS:
         raise unknown("kind", str(kind), KINDS, of="[study]")
     learners = learners if isinstance(learners, list) else [learners]
-    for learner in learners:
-        if not isinstance(learner, dict) or not isinstance(learner.get("name"), str):
-            raise ValueError(f"{learner!r} names no learner; give {_EXAMPLE}")
+    for table in learners:
+        if not isinstance(table, dict) or not isinstance(table.get("name"), str):
+            raise ValueError(f"{table!r} names no learner; give {_EXAMPLE}")
     if not learners and kind != "figure8":
         raise ValueError(f"it names no learner; give {_EXAMPLE}")
     named = [{"learner": own["name"], **{word: own[word] for word in own if word != "name"}} for own in learners]
