@@ -48,19 +48,36 @@ def module_is(package: Path, name: str) -> bool:
     return type(found).__name__ == "module"
 
 
+FOLDERS = ("learners", "beliefs", "responses")
+IN_FOLDERS = [node for path in FILES if path.parent.name in FOLDERS for node in TREES[path].body]
 THEORY = {
-    *(name for package in (learners, beliefs, responses) for name in dir(package) if name[0].isupper()),
-    *("Learner", "FamilyLearner", "Family", "Response"),
+    *(node.name for node in IN_FOLDERS if isinstance(node, ast.ClassDef)),
+    *("Learner", "FamilyLearner", "Family"),
 }
 
 
 def classes_asked(node: ast.AST) -> set[str]:
     """The names of the classes that an expression is compared with by isinstance, or by a pattern."""
     if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass"):
-        return {part.id for part in ast.walk(node.args[1]) if isinstance(part, ast.Name)}
-    if isinstance(node, ast.MatchClass) and isinstance(node.cls, ast.Name):
-        return {node.cls.id}
-    return set()
+        return {_name(part) for part in ast.walk(node.args[1])}
+    return {_name(node.cls)} if isinstance(node, ast.MatchClass) else set()
+
+
+def _name(node: ast.AST) -> str:
+    """The name that an expression ends with; empty if it is no name."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("isinstance(x, GaussianBelief)", "GaussianBelief"),
+        ("isinstance(x, int | beliefs.gaussian.GaussianBelief)", "GaussianBelief"),
+        ("match x:\n    case Hypotheses(weights): pass", "Hypotheses"),
+    ],
+)
+def test_a_question_for_the_kind_of_a_belief_is_noticed(source: str, name: str) -> None:
+    assert name in THEORY & {asked for node in ast.walk(ast.parse(source)) for asked in classes_asked(node)}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
