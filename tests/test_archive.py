@@ -66,3 +66,18 @@ def test_an_archive_whose_parts_overlap_is_refused() -> None:
         archive.writestr("more.npy", b"")
     with pytest.raises(DamagedError, match="not a saved state"):
         read(file, "state")
+
+
+def test_every_flipped_bit_of_an_array_is_noticed() -> None:
+    file = io.BytesIO()
+    write(file, "state", {"long": np.arange(5000.0)})
+    sound = file.getvalue()
+    header = sound.rindex(b"\x93NUMPY")
+    for bit in range(8 * header, 8 * (header + 200)):  # what the array is, and its first numbers
+        spoiled = bytearray(sound)
+        spoiled[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(DamagedError, match="not a saved state"):
+            read(io.BytesIO(spoiled), "state")
+    for other in (b"", sound[:-50], b"no archive"):
+        with pytest.raises(DamagedError, match="not a saved state"):
+            read(io.BytesIO(other), "state")

@@ -24,7 +24,7 @@ from astonish.fit.objective import BATCH, Losses
 from astonish.fit.result import Fit
 from astonish.fit.space import Space
 from astonish.io.archive import DamagedError, read, write
-from astonish.io.files import atomic_write, is_intact
+from astonish.io.files import atomic_write
 from astonish.trials import Trials
 
 _TOGETHER = 32  # participants who are finished, and kept in a file, together
@@ -107,7 +107,7 @@ def _search_groups(
 
 def _keep(path: Path, search: Callable[[], Found]) -> Found:
     """What a search has found, read from a file if it is there and not damaged; else searched for, and kept there."""
-    if path.is_file() and is_intact(path):
+    if path.is_file():
         with suppress(DamagedError):
             return Found(**read(path, _WHAT)[0])
     found = search()

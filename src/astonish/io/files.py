@@ -6,7 +6,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
 from typing import BinaryIO
-from zipfile import ZipFile
 
 
 @contextmanager
@@ -36,19 +35,6 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write text as UTF-8, completely or not at all."""
     with atomic_write(path) as file:
         file.write(text.encode())
-
-
-def is_intact(archive: Path) -> bool:
-    """Whether every part of a zip archive, such as NumPy's, has the checksum that it was written with.
-
-    NumPy itself reads as many numbers as a part says that it has, and a checksum is compared only at the part's end: if
-    the damage makes it say fewer, nobody notices.
-    """
-    with archive.open("rb") as file:
-        try:
-            return ZipFile(file).testzip() is None
-        except Exception:  # whatever zipfile thinks of other bytes
-            return False
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from astonish.io.archive import DamagedError, read, write
-from astonish.io.files import atomic_write, is_intact, locked, write_text
+from astonish.io.files import atomic_write, locked, write_text
 from astonish.study.jobs import JobResult
 from astonish.study.provenance import described, device, fingerprint, versions
 from astonish.study.study import Result, Study
@@ -65,7 +65,7 @@ class Store:
         results, stale = {}, []
         for name, path in files.items():
             try:
-                arrays, about = read(path, "result") if is_intact(path) else ({}, {})
+                arrays, about = read(path, "result")
             except DamagedError:
                 arrays, about = {}, {}
             if about.get("name") != name:
