@@ -128,6 +128,11 @@ def listed(name: str, value: Any, most: int) -> list[Any]:
     return value
 
 
+def too_much(limit: str) -> str:
+    """How a sentence ends that refuses a table which is beyond a limit."""
+    return f"{limit}, which is the most that the page takes; use the command astonish surprise"
+
+
 def packed(values: Any) -> Json:
     """Numbers as the page reads them: bytes of float64, row by row, in which NaN may stand."""
     array = np.ascontiguousarray(values, "<f8")

@@ -3,6 +3,7 @@
 A file is looked at before it is read in full: a small one may unpack to more than a machine holds.
 """
 
+import csv
 import gzip
 import zlib
 from collections.abc import Iterator
@@ -10,6 +11,9 @@ from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from astonish.explorer.controls import too_much
+from astonish.trials.source import separator
 
 LARGEST = 20 * 2**20  # bytes, as sent and as unpacked
 MOST_ROWS, MOST_CELLS, LONGEST_LINE = 100_000, 2_000_000, 100_000
@@ -31,7 +35,7 @@ def as_file(name: str, content: bytes) -> Iterator[Path]:
         path = Path(folder) / f"trials{end}"
         path.write_bytes(content)
         try:
-            (_check_parquet if end == PARQUET else _check_text)(content)
+            (_check_parquet if end == PARQUET else _check_text)(path, content)
             yield path
         except ValueError as problem:  # of the file as people know it, and of what the page takes
             sentence, cut, _ = str(problem).replace(repr(str(path)), "the file").partition("; give a file that ends in")
@@ -46,18 +50,36 @@ def _unpacked(content: bytes) -> bytes:
     except (OSError, EOFError, zlib.error):
         raise ValueError("the file is not packed by gzip, though its name says so; give one that is") from None
     if len(found) > LARGEST:
-        raise ValueError(f"the file unpacks to more than {_too_much(f'{LARGEST / 2**20:g} MB')}")
+        raise ValueError(f"the file unpacks to more than {too_much(f'{LARGEST / 2**20:g} MB')}")
     return found
 
 
-def _check_text(content: bytes) -> None:
+def _check_text(path: Path, content: bytes) -> None:
+    """By how many lines there are, and how many cells in a row: a line of two bytes may fill a row of thousands."""
     if content.find(b"\n", 0, LONGEST_LINE) < 0 and len(content) > LONGEST_LINE:
         raise ValueError("the first line is very long; give a table whose first line names its columns")
-    if content.count(b"\n") > MOST_ROWS:
-        raise ValueError(f"the table has more than {_too_much(f'{MOST_ROWS} rows')}")
+    _check_cells(content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n"), _columns(path))
 
 
-def _check_parquet(content: bytes) -> None:
+def _columns(path: Path) -> int:
+    """The number of columns, which is that of names in the first row; all other rows are filled up to it."""
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        try:
+            rows = csv.reader(file, delimiter=separator(path), skipinitialspace=True)
+            names, cells = len(next(rows, ())), len(next(rows, ()))
+        except csv.Error as problem:
+            raise ValueError(f"the first two rows could not be read ({problem}); give shorter cells") from None
+    if cells > names:
+        raise ValueError(f"the second row has {cells} cells, but the first has {names} names; give each column a name")
+    return names
+
+
+def _check_cells(rows: int, columns: int) -> None:
+    if rows > MOST_ROWS or rows * columns > MOST_CELLS:
+        raise ValueError(f"the table has more than {too_much(f'{MOST_ROWS} rows or {MOST_CELLS} cells')}")
+
+
+def _check_parquet(_: Path, content: bytes) -> None:
     """By what the file says of itself, and by how much text it holds."""
     try:
         from pyarrow import ArrowException
@@ -66,11 +88,10 @@ def _check_parquet(content: bytes) -> None:
         raise ValueError("this needs pyarrow, which is not installed; pip install pyarrow, or give a .csv") from None
     try:
         about = ParquetFile(BytesIO(content)).metadata
-        if about.num_rows > MOST_ROWS or about.num_rows * about.num_columns > MOST_CELLS:
-            raise ValueError(f"the table has more than {_too_much(f'{MOST_ROWS} rows or {MOST_CELLS} cells')}")
+        _check_cells(about.num_rows, about.num_columns)
         stored = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
         if stored > LARGEST or _text_size(content, about.num_rows) > LARGEST:
-            raise ValueError(f"the file unpacks to more than {_too_much(f'{LARGEST / 2**20:g} MB')}")
+            raise ValueError(f"the file unpacks to more than {too_much(f'{LARGEST / 2**20:g} MB')}")
     except (ArrowException, OSError):
         raise ValueError("the file could not be read as Parquet; give a table with one row for each trial") from None
 
@@ -90,7 +111,3 @@ def _text_size(content: bytes, rows: int) -> int:
     parts = [part for column in words.columns if types.is_dictionary(column.type) for part in column.chunks]
     lengths = (compute.binary_length(part.dictionary).take(part.indices) for part in parts)
     return fixed + sum(compute.sum(each).as_py() or 0 for each in lengths)
-
-
-def _too_much(limit: str) -> str:
-    return f"{limit}, which is the most that the page takes; use the command astonish surprise"

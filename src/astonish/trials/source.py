@@ -43,12 +43,17 @@ def open_rows(source: Any, keep_zeros: str | None = None) -> Rows:
 
 
 def _opened(path: Path, keep_zeros: str | None) -> Rows:
-    kind = next((suffix.lower() for suffix in reversed(path.suffixes) if suffix.lower() != ".gz"), None)
+    kind = _kind(path)
     if kind == ".parquet":
         return open_rows(_parquet(path))
     if kind in (".csv", ".tsv", ".txt"):
-        return _numbered(_text(path, "\t" if kind == ".tsv" else None, keep_zeros))
+        return _numbered(_text(path, keep_zeros))
     raise ValueError(f"{str(path)!r} is of an unknown kind; {_FILES}")
+
+
+def _kind(path: Path) -> str | None:
+    """The ending of its name, but for .gz."""
+    return next((suffix.lower() for suffix in reversed(path.suffixes) if suffix.lower() != ".gz"), None)
 
 
 def _parquet(path: Path) -> pd.DataFrame:
@@ -60,11 +65,11 @@ def _parquet(path: Path) -> pd.DataFrame:
         raise ValueError(f"{str(path)!r} could not be read as Parquet ({problem}); {_FILES}") from None
 
 
-def _text(path: Path, separator: str | None, keep_zeros: str | None) -> pd.DataFrame:
+def _text(path: Path, keep_zeros: str | None) -> pd.DataFrame:
     try:
         frame = pd.read_csv(
             path,
-            sep=separator or _separator(path),
+            sep=separator(path),
             encoding="utf-8-sig",
             skipinitialspace=True,
             skip_blank_lines=False,  # so that rows can be counted
@@ -81,8 +86,10 @@ def _text(path: Path, separator: str | None, keep_zeros: str | None) -> pd.DataF
     return _with_plain_numbers(frame, keep_zeros)
 
 
-def _separator(path: Path) -> str:
-    """Comma, semicolon or tab: whichever the first line has most of."""
+def separator(path: Path) -> str:
+    """Tab in a .tsv, else comma, semicolon or tab: whichever the first line has most of."""
+    if _kind(path) == ".tsv":
+        return "\t"
     with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
         first = file.readline()
     return max((",", ";", "\t"), key=lambda mark: first.count(mark.encode()))
