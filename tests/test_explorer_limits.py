@@ -1,8 +1,11 @@
 """Is the page's server safe from tables, connections and people that would harm it?"""
 
+import csv
 import gzip
+import io
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 pytest.importorskip("starlette", reason="the page needs starlette")
@@ -55,3 +58,17 @@ def test_a_table_with_no_more_cells_than_allowed_is_read(columns: int, row: str,
 def test_commas_in_text_are_no_cells() -> None:
     content = 'said,x\n"' + "well, " * 500 + '",1\n' + "no,2\n" * 5000
     assert DataTab().preview({"name": "t.csv"}, content.encode())["trials"] == 5001
+
+
+def test_a_spreadsheet_runs_nothing_of_a_table_that_was_downloaded() -> None:
+    risky = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\tx", "\r=1", "\n=1"]
+    words = [*risky, "-1.5", "+2e3", "plain", "a=b", "a\r=1", "", "'quoted"]
+    frame = pd.DataFrame({"x": [-1.5, 2.0] * 7, "=word": words, "count": range(-7, 7)})
+    sent = frame.to_csv(index=False, quoting=csv.QUOTE_ALL).encode()
+    text = DataTab().table({"name": "t.csv", "outcome": "x", "learner": "delta"}, sent)
+    read = pd.read_csv(io.StringIO(text, newline=""), keep_default_na=False)
+    assert list(read)[:3] == ["x", "'=word", "count"]
+    assert read["'=word"].tolist() == [f"'{word}" if word in risky else word for word in words]
+    for name in ("x", "count"):
+        pd.testing.assert_series_equal(read[name], frame[name])
+    assert (read.prediction_error < 0).any()

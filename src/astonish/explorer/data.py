@@ -4,8 +4,10 @@ A table stays in a folder of its own for as long as it takes to answer, and is t
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from pandas import isna
+from pandas import DataFrame, isna
+from pandas.api.types import is_numeric_dtype
 
 from astonish.assemble import Assembly, arguments, choose, usual_settings
 from astonish.catalogue import LEARNERS
@@ -24,6 +26,7 @@ KINDS = (GUESSED, *OutcomeKind)
 COLUMNS = ("outcome", "to", "subject", "block")  # of the table, by their meaning
 DEFAULTS = {"name": "trials.csv", **dict.fromkeys(COLUMNS, ""), "kind": GUESSED, "learner": "smile", "who": ""}
 SET = "set."  # before the name of a parameter
+FORMULAS = tuple("=+-@\t\r\n")  # how text starts that a spreadsheet runs, unless it is a number
 LARGE = Domain(-1e12, 1e12)
 LIMITS = {"hypotheses": Domain(1, 100), "particles": Domain(1, 100), "seed": Domain(0, 2**31 - 1)}
 
@@ -73,7 +76,7 @@ class DataTab:
         """The whole table with what the learner computed for every trial, as CSV."""
         trials, chosen = self._read(*_apart(request), content)
         found = regressors(chosen.learner, trials, [ALL] if holds_a_belief(chosen.learner) else None)
-        return str(found.to_csv(index=False, lineterminator="\n"))
+        return str(_defused(found).to_csv(index=False, lineterminator="\r\n"))  # so that both are quoted in a cell
 
     def script(self, asked: Mapping[str, str], settings: Values, trials: Trials) -> str:
         """The same in Python."""
@@ -117,6 +120,22 @@ def _number(word: str, text: str) -> float:
     except ValueError:
         raise ValueError(f"{word[:60]} = {text[:60]!r} is not a number; give one") from None
     return one(word[:60], value, LIMITS.get(word, LARGE))
+
+
+def _defused(frame: DataFrame) -> DataFrame:
+    """The same table, where an apostrophe marks text as text that a spreadsheet would run as a formula."""
+    marked = frame.apply(lambda column: column if is_numeric_dtype(column) else column.map(_marked))
+    return marked.rename(columns=_marked)
+
+
+def _marked(cell: Any) -> Any:
+    if not isinstance(cell, str) or not cell.startswith(FORMULAS):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def _check_size(trials: Trials) -> None:
