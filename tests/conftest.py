@@ -17,11 +17,13 @@ import pytest
 
 mpl.use("Agg")
 HASTY = "XLA_FLAGS" not in os.environ
+FLAGS = "--xla_cpu_use_fusion_emitters=false"
+CACHE = str(Path(__file__).parent.parent / ".pytest_cache" / "jax")
 if HASTY:
-    os.environ["XLA_FLAGS"] = "--xla_cpu_use_fusion_emitters=false"
+    os.environ["XLA_FLAGS"] = FLAGS
     jax.devices()  # reads them
     del os.environ["XLA_FLAGS"]
-jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".pytest_cache" / "jax"))
+jax.config.update("jax_compilation_cache_dir", CACHE)
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 MANY = 40_000  # pieces of memory that compiled programs take up; Linux gives a process 65530
@@ -37,6 +39,18 @@ def room(request: pytest.FixtureRequest) -> Iterator[None]:
     if not pieces.exists() or pieces.read_text().count("\n") > MANY:
         jax.clear_caches()
         gc.collect()
+
+
+@pytest.fixture(scope="module")
+def compiled_alike() -> Iterator[None]:
+    """Processes that the module starts compile as the tests do, so that their numbers agree to the last bit."""
+    names = ("COMPILATION_CACHE_DIR", "PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES")
+    settings = dict(zip((f"JAX_{name}" for name in names), (CACHE, "0", "-1"), strict=True))
+    hasty = {"XLA_FLAGS": FLAGS, "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"} if HASTY else {}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (settings | hasty).items():
+            patch.setenv(name, value)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -47,7 +47,7 @@ TABLE = "who,run,x,here,there\n" + "".join(
 
 
 @pytest.fixture(scope="module")
-def home() -> Iterator[str]:
+def home(compiled_alike: None) -> Iterator[str]:
     """The address of a page that is served as the command serves it."""
     from astonish.explorer.server import make_app
 

@@ -3,7 +3,12 @@
 import csv
 import gzip
 import io
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -11,9 +16,14 @@ import pytest
 pytest.importorskip("starlette", reason="the page needs starlette")
 pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
 
+import anyio
+from httpx2 import ASGITransport, AsyncClient
+from starlette.testclient import TestClient
 
+from astonish.explorer import server
 from astonish.explorer.data import DataTab
 from astonish.explorer.upload import as_file
+from astonish.explorer.worker import Worker
 
 HOME, AWAY = "http://127.0.0.1:8765", "http://192.168.0.7:8765"
 TOKEN, SECONDS = "a-secret", 2
@@ -72,3 +82,106 @@ def test_a_spreadsheet_runs_nothing_of_a_table_that_was_downloaded() -> None:
     for name in ("x", "count"):
         pd.testing.assert_series_equal(read[name], frame[name])
     assert (read.prediction_error < 0).any()
+
+
+# ---- the process that reads them
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    made = Worker(memory=2**28)
+    yield made
+    made.end()
+
+
+def test_questions_go_to_one_process_which_is_not_this_one(worker: Worker) -> None:
+    process = worker.ask(os.getpid)
+    assert process not in (os.getpid(), os.getppid())
+    assert worker.ask(os.getpid) == process
+    assert worker.ask(sorted, [3, 1, 2]) == [1, 2, 3]
+
+
+def test_what_is_refused_there_is_refused_here(worker: Worker) -> None:
+    process = worker.ask(os.getpid)
+    with pytest.raises(ValueError, match="invalid literal for int"):
+        worker.ask(int, "x")
+    with pytest.raises(RuntimeError, match="FileNotFoundError"):  # what should not happen, with where it happened
+        worker.ask(os.stat, "/nowhere")
+    assert worker.ask(os.getpid) == process
+
+
+@pytest.mark.parametrize(
+    ("code", "seconds"),
+    [
+        ("time.sleep(600)", 0.1),
+        pytest.param("bytearray(2**30)", 60.0, marks=LINUX),
+        pytest.param("jax.numpy.zeros(2**30)", 60.0, marks=LINUX),
+    ],
+)
+def test_what_takes_too_much_is_ended_and_leaves_nothing(
+    worker: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, seconds: float
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    process = worker.ask(os.getpid)
+    worker.seconds = seconds
+    with pytest.raises(ValueError, match=r"takes more than .* seconds or 0\.25 GB of memory, .* use the command"):
+        worker.ask(exec, f"import jax, tempfile, time; tempfile.mkstemp(); {code}")
+    worker.seconds = 60.0
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+    assert worker.ask(os.getpid) != process
+
+
+@LINUX
+def test_a_process_that_grows_is_replaced_before_it_is_full(worker: Worker) -> None:
+    process = worker.ask(os.getpid)
+    worker.ask(exec, "import sys; sys.kept = bytearray(150 * 2**20)")
+    assert worker.ask(os.getpid) != process
+
+
+def test_a_slow_table_is_refused_and_the_process_ends_with_the_page() -> None:
+    slow = Worker(seconds=0.0)
+    with TestClient(server.make_app(warm=False, worker=slow), base_url=HOME) as page:
+        answer = page.post("/api/preview?name=t.csv", content=b"x\n1\n")
+        assert answer.status_code == 400
+        assert "more than 0 seconds" in answer.json()["error"]
+        slow.seconds = 60.0
+        assert page.post("/api/preview?name=t.csv", content=b"x\n1\n").json()["trials"] == 1
+        process = slow.ask(os.getpid)
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+class StuckWorker(Worker):
+    """One that answers nobody before it is released."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.released = threading.Semaphore(0), threading.Event()
+
+    def ask(self, *_: Any) -> Any:
+        self.asked.release()
+        self.released.wait()
+        return {}
+
+
+def test_tables_that_are_computed_keep_nobody_else_waiting() -> None:
+    stuck = StuckWorker()
+    app = server.make_app(warm=False, worker=stuck)
+
+    async def ask_all() -> list[int]:
+        client = AsyncClient(transport=ASGITransport(app=app), base_url=HOME)
+        async with app.router.lifespan_context(app), client, anyio.create_task_group() as group:
+            try:
+                for _ in range(server.UPLOADS + 2):
+                    group.start_soon(lambda: client.post("/api/preview", content=b"x\n1\n"))
+                for _ in range(server.UPLOADS):
+                    await anyio.to_thread.run_sync(stuck.asked.acquire)
+                others = [await client.get(path) for path in ("/", "/api/lab")]
+                assert not stuck.asked.acquire(blocking=False)  # no more tables are held in memory
+            finally:
+                stuck.released.set()
+        return [answer.status_code for answer in others]
+
+    assert anyio.run(ask_all) == [200, 200]

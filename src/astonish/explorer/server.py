@@ -29,24 +29,33 @@ from astonish.explorer.guard import Guard, sentence
 from astonish.explorer.lab import LabTab
 from astonish.explorer.maze import MazeTab
 from astonish.explorer.upload import LARGEST
+from astonish.explorer.worker import Worker
 
 STATIC = Path(__file__).parent / "static"
 LARGEST_REQUEST = 64 * 1024
 AT_ONCE = 2  # answers computed side by side
+UPLOADS = 4  # tables held in memory; one is computed, the others wait for it
 
 
-def make_app(host: str = "127.0.0.1", warm: bool = True, learners: Sequence[str] = ()) -> Starlette:
+def make_app(
+    host: str = "127.0.0.1",
+    warm: bool = True,
+    learners: Sequence[str] = (),
+    worker: Worker | None = None,
+) -> Starlette:
     """The application.
 
     host: the address it listens on. warm: compile what the page shows first, in a thread. learners: names of learners
-    that are offered beside those of the catalogue.
+    that are offered beside those of the catalogue. worker: reads the tables that people
+    send, within its limits.
     """
-    data = DataTab(learners)
+    data, process = DataTab(learners), worker or Worker()
     tabs: dict[str, Tab] = {"gaussian": GaussianTab(learners), "maze": MazeTab(learners), "lab": LabTab()}
 
     @asynccontextmanager
     async def alive(app: Starlette) -> AsyncIterator[None]:
-        app.state.limiter = CapacityLimiter(AT_ONCE)
+        app.state.limiter, app.state.uploads = CapacityLimiter(AT_ONCE), CapacityLimiter(UPLOADS)
+        app.state.worker = process
         app.state.controls = {"data": data.controls, **{name: tab.controls for name, tab in tabs.items()}}
         app.state.answers = {name: tab.answer for name, tab in tabs.items()}
         app.state.tables = {"preview": data.preview, "data": data.answer, "table": data.table}
@@ -57,6 +66,7 @@ def make_app(host: str = "127.0.0.1", warm: bool = True, learners: Sequence[str]
         thread.start()
         yield
         stop.set()
+        process.end()
         thread.join()  # a compiler that is cut short takes Python down with it
 
     routes = [
@@ -81,8 +91,8 @@ def warm_up(stop: Event, tabs: dict[str, Tab]) -> None:
             tabs["lab"].answer({"family": family})
 
 
-async def _index(request: Request) -> Response:
-    return HTMLResponse(await _in_thread(request, index))
+async def _index(_: Request) -> Response:
+    return HTMLResponse(await to_thread.run_sync(index))  # whatever else is being computed
 
 
 @cache
@@ -115,8 +125,10 @@ async def _answer(request: Request) -> Response:
     if question in state.answers:
         asked = _parsed(await _body(request, LARGEST_REQUEST))
         return JSONResponse(await _in_thread(request, state.answers[question], asked))
-    function, body = _known(state.tables, question), await _body(request, LARGEST)
-    answer = await _in_thread(request, function, dict(request.query_params), body)
+    function = _known(state.tables, question)
+    async with state.uploads:
+        body = await _body(request, LARGEST)
+        answer = await to_thread.run_sync(state.worker.ask, function, dict(request.query_params), body)
     return Response(answer, media_type="text/csv") if isinstance(answer, str) else JSONResponse(answer)
 
 
