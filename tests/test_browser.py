@@ -21,7 +21,6 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="the browser is driven by playwright")
 pytest.importorskip("starlette", reason="the page needs starlette")
 
-import uvicorn
 from playwright import sync_api
 
 from astonish import Bayes, Dirichlet, PerContext, Smile, run
@@ -46,18 +45,25 @@ TABLE = "who,run,x,here,there\n" + "".join(
 )
 
 
-@pytest.fixture(scope="module")
-def home(compiled_alike: None) -> Iterator[str]:
+@contextlib.contextmanager
+def _served(**options: Any) -> Iterator[str]:
     """The address of a page that is served as the command serves it."""
+    from astonish.explorer.connections import make_server
     from astonish.explorer.server import make_app
 
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(make_app(warm=False), log_level="warning", ws="none"))
+    server = make_server(make_app(warm=False, **options))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
     server.should_exit = True
     thread.join(timeout=10)
+
+
+@pytest.fixture(scope="module")
+def home(compiled_alike: None) -> Iterator[str]:
+    with _served() as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,12 @@ import csv
 import gzip
 import io
 import os
+import socket
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +21,10 @@ pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
 
 import anyio
 from httpx2 import ASGITransport, AsyncClient
+from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
-from astonish.explorer import server
+from astonish.explorer import connections, server
 from astonish.explorer.data import DataTab
 from astonish.explorer.upload import as_file
 from astonish.explorer.worker import Worker
@@ -185,3 +189,86 @@ def test_tables_that_are_computed_keep_nobody_else_waiting() -> None:
         return [answer.status_code for answer in others]
 
     assert anyio.run(ask_all) == [200, 200]
+
+
+# ---- connections
+
+
+async def _echo(scope: Any, receive: Any, send: Any) -> None:
+    """Answers with the length of what was sent; at /slow, after more time than a client has; at /refused, unread."""
+    length, more = 0, scope["path"] != "/refused"
+    if scope["path"] == "/slow":
+        await anyio.sleep(1.5 * SECONDS)
+    while more:
+        message = await receive()
+        length, more = length + len(message.get("body", b"")), message.get("more_body", False)
+    await PlainTextResponse(f"{length} bytes")(scope, receive, send)
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """Where a server listens that waits for so many seconds."""
+    listening, made = socket.create_server(("127.0.0.1", 0)), connections.make_server(_echo, SECONDS)
+    made.config.lifespan = "off"
+    thread = threading.Thread(target=made.run, kwargs={"sockets": [listening]})
+    thread.start()
+    yield listening.getsockname()[1]
+    made.should_exit = True
+    thread.join()
+
+
+HEAD = b"POST %s HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: %d\r\n\r\n"
+HALF_A_HEAD = b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nx-half: "
+
+
+def test_connections_on_which_nothing_comes_are_closed(port: int) -> None:
+    answers = {
+        b"": b"",
+        HALF_A_HEAD: b"",
+        HEAD % (b"/", 20): b"",
+        HEAD % (b"/", 200_000) + b"x" * 150_000: b"",
+        HEAD % (b"/refused", 200_000) + b"x": b"0 bytes",
+        HEAD % (b"/", 3) + b"abc": b"3 bytes",
+        HEAD % (b"/", 3) + b"abc" + HALF_A_HEAD: b"3 bytes",
+        HEAD % (b"/", 200_000) + b"x" * 200_000: b"200000 bytes",
+        HEAD % (b"/slow", 3) + b"abc": b"3 bytes",  # it is not the client that is slow
+        HEAD % (b"/slow", 200_000) + b"x" * 200_000: b"200000 bytes",
+    }
+    with ExitStack() as stack:
+        clients = [stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60)) for _ in answers]
+        for client, sent in zip(clients, answers, strict=True):
+            client.sendall(sent)
+        for client, (sent, answer) in zip(clients, answers.items(), strict=True):
+            rest = _rest(client)
+            assert (rest.rpartition(b"\r\n\r\n")[2], bool(rest)) == (answer, bool(answer)), sent[:80]
+
+
+def test_connections_on_which_only_drops_come_are_closed(port: int) -> None:
+    with ExitStack() as stack:
+        clients = [stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60)) for _ in range(3)]
+        for client, sent in zip(clients, (HALF_A_HEAD, HEAD % (b"/", 9999), HEAD % (b"/refused", 9999)), strict=True):
+            client.sendall(sent)
+        for _ in range(200 * SECONDS):
+            time.sleep(0.05)
+            clients = [client for client in clients if _sent(client, b"x")]
+            if not clients:
+                return
+    pytest.fail(f"{len(clients)} connections are still open")
+
+
+def _sent(client: socket.socket, drop: bytes) -> bool:
+    try:
+        return client.send(drop) > 0
+    except ConnectionError:
+        return False
+
+
+def _rest(client: socket.socket) -> bytes:
+    """Everything that comes until the connection is closed."""
+    parts = []
+    try:
+        while part := client.recv(65536):
+            parts.append(part)
+    except ConnectionResetError:
+        pass
+    return b"".join(parts)

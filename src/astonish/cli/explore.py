@@ -4,7 +4,7 @@ import socket
 import webbrowser
 from contextlib import suppress
 from threading import Thread
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Option
 
@@ -12,7 +12,6 @@ from astonish.cli.console import guarded, refuse, say
 from astonish.cli.options import OWN
 
 PORT = 8765
-CONNECTIONS = 500  # of which a browser keeps six; more than a class needs, and fewer than the files a process may open
 
 
 def explore(
@@ -25,8 +24,7 @@ def explore(
 ) -> None:
     """Try learners, shape beliefs and look at your own data on a page in the browser; nothing leaves this machine."""
     with guarded(needs="the page needs"):
-        import uvicorn
-
+        from astonish.explorer.connections import make_server
         from astonish.explorer.guard import is_loopback
         from astonish.explorer.server import make_app, plotly_file
 
@@ -43,9 +41,8 @@ def explore(
         print(f"the page is at {address} (Ctrl-C ends it)", flush=True)
         if browser:
             Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-        bare: Any = {"log_level": "warning", "ws": "none", "server_header": False, "proxy_headers": False}
         with suppress(KeyboardInterrupt):  # which is how it is ended
-            uvicorn.Server(uvicorn.Config(app, limit_concurrency=CONNECTIONS, **bare)).run(sockets=[listening])
+            make_server(app).run(sockets=[listening])
         say("astonish: the page is closed")
 
 
