@@ -492,6 +492,17 @@ def test_plots_are_saved(visit: Any, kind: str) -> None:
     assert len(content) > 5000
 
 
+def test_a_secret_link_opens_the_page_and_leaves_its_address(browser: Any) -> None:
+    with _served(host="0.0.0.0", token="a-secret") as home, contextlib.closing(browser.new_context()) as context:
+        page = context.new_page()
+        assert page.goto(f"{home}#tab=data").status == 403
+        page.goto(f"{home}?token=a-secret#tab=data")
+        page.wait_for_selector("#data .drop")
+        page.wait_for_url(f"{home}#tab=data")
+        page.reload()
+        page.wait_for_selector("#data .drop")
+
+
 def test_tabs_go_by_keys_and_everything_has_a_name(visit: Any) -> None:
     page = visit("#gaussian.learners=smile+delta")
     _drawn(page, "gaussian")

@@ -475,6 +475,10 @@ def test_large_tables_are_refused_before_they_are_read(
         {"host": "192.168.0.7:8765"},
         {"origin": "http://evil.example"},
         {"origin": "null"},
+        {"origin": "http://[bad"},
+        {"origin": "http://[127.0.0.1]:8765"},
+        {"origin": "127.0.0.1:8765"},
+        {"origin": ""},
         {"origin": "http://127.0.0.1:9999"},
         {"sec-fetch-site": "cross-site"},
         {"sec-fetch-site": "same-site"},
@@ -492,9 +496,16 @@ def test_names_of_this_machine_are_answered(page: TestClient, host: str) -> None
     assert page.get("/api/data", headers={"host": host, "origin": f"http://{host}"}).status_code == 200
 
 
-def test_on_a_network_numbers_are_answered_and_names_are_not() -> None:
-    for host, good in (("192.168.0.7:8765", True), ("[fe80::1]:80", True), ("evil.example", False), ("me.local", True)):
-        assert (guard.refused(Headers({"host": host}), "/", "me.local") is None) == good
+def test_on_a_network_numbers_are_answered_and_other_names_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "gethostname", lambda: "Desk")
+    monkeypatch.setattr(guard, "getfqdn", lambda: "desk.lab.example")
+    ours = ("me.local", "DESK:8765", "desk.lab.example", "192.168.0.7:8765", "[fe80::1]:80", "localhost:8765")
+    others = ("evil.example", "desk.evil.example", "lab.example", "", "[bad")
+    for given, answered in (("me.local", True), ("127.0.0.1", False)):
+        asked = guard.Guard(server.make_app(warm=False), given)
+        assert all((asked.refused(Headers({"host": host}), "/") is None) == answered for host in ours[:-1])
+        assert asked.refused(Headers({"host": ours[-1]}), "/") is None
+        assert all(asked.refused(Headers({"host": host}), "/") for host in others)
     assert [guard.is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "me.local")] == [
         True, True, True, False, False
     ]  # fmt: skip

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import os
+import re
 import socket
 import tempfile
 import threading
@@ -23,7 +24,9 @@ import anyio
 from httpx2 import ASGITransport, AsyncClient
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
+from typer.testing import CliRunner
 
+from astonish.cli.app import app as command
 from astonish.explorer import connections, server
 from astonish.explorer.data import DataTab
 from astonish.explorer.upload import as_file
@@ -272,3 +275,72 @@ def _rest(client: socket.socket) -> bytes:
     except ConnectionResetError:
         pass
     return b"".join(parts)
+
+
+# ---- other machines
+
+
+@pytest.fixture
+def away() -> Iterator[TestClient]:
+    app = server.make_app("0.0.0.0", warm=False, token=TOKEN)
+    with TestClient(app, base_url=AWAY, raise_server_exceptions=False) as client:
+        yield client
+
+
+PATHS = ("/", "/static/app.js", "/plotly.min.js", "/api/lab", "/nowhere")
+
+
+def test_without_the_token_nothing_answers(away: TestClient) -> None:
+    for path in PATHS:
+        for shown in ("", "?token=", "?token=a-secre", "?token=A-SECRET", "?token=a-secret%00", "?token=%C3%A9"):
+            answer = away.get(path + shown)
+            assert answer.status_code == 403
+            assert "the one that astonish explore printed" in answer.json()["error"]
+            assert TOKEN not in answer.text + str(answer.headers)
+    for cookie in ("", "astonish-8765=", "astonish-8765=wrong", "astonish-80=a-secret", "é", "a-secret"):
+        assert away.get("/", headers={"cookie": cookie.encode()}).status_code == 403
+    assert away.post("/api/lab", json={}).status_code == 403
+
+
+def test_the_link_is_remembered_by_the_browser(away: TestClient) -> None:
+    first = away.get(f"/?token={TOKEN}")
+    assert first.status_code == 200
+    flags = first.headers["set-cookie"].split("; ")
+    assert flags[0] == f"astonish-8765={TOKEN}"
+    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(flags)
+    assert [away.get(path).status_code for path in PATHS] == [200, 200, 200, 200, 404]
+    assert "set-cookie" not in away.get("/").headers
+    assert away.post("/api/lab", json={}).status_code == 200
+    for headers in ({"host": "evil.example"}, {"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}):
+        assert away.post("/api/lab", json={}, headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize(("host", "secret"), [("0.0.0.0", True), ("127.0.0.1", False), ("localhost", False)])
+def test_the_command_prints_a_secret_link_where_others_can_reach_it(
+    monkeypatch: pytest.MonkeyPatch, host: str, secret: bool
+) -> None:
+    apps: list[Any] = []
+    opened: list[str] = []
+
+    class Served:
+        def __init__(self, app: Any) -> None:
+            apps.append(app)
+
+        def run(self, sockets: list[socket.socket]) -> None:
+            sockets[0].close()
+
+    monkeypatch.setattr(connections, "make_server", Served)
+    monkeypatch.setattr(server, "warm_up", lambda *_: None)
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    printed = CliRunner().invoke(command, ["explore", "--host", host, "--port", "0"])
+    assert printed.exit_code == 0, printed.output
+    links = re.findall(r"http://\S+", printed.stdout)
+    tokens = {link.partition("?token=")[2] for link in links}
+    assert (len(links), len(tokens)) == (1 + secret, 1)
+    token = tokens.pop()
+    assert len(token) == (43 if secret else 0)
+    assert ("whoever has the link" in printed.stderr) == secret
+    with TestClient(apps[0], base_url=HOME) as client:
+        codes = [client.get(path).status_code for path in ("/static/app.js", f"/?token={token}", "/static/app.js")]
+    assert codes == [403 if secret else 200, 200, 200]
+    assert not (secret and opened)

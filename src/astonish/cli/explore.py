@@ -3,6 +3,7 @@
 import socket
 import webbrowser
 from contextlib import suppress
+from secrets import token_urlsafe
 from threading import Thread
 from typing import Annotated
 
@@ -12,14 +13,15 @@ from astonish.cli.console import guarded, refuse, say
 from astonish.cli.options import OWN
 
 PORT = 8765
+LOCAL = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}  # for all addresses of this machine, one of its own
 
 
 def explore(
     host: Annotated[
-        str, Option(help="Address to listen on; others than this machine's own can be reached by others.")
+        str, Option(help="Address to listen on; others than this machine's own can be reached with a secret link.")
     ] = "127.0.0.1",
     port: Annotated[int | None, Option(min=0, max=65535, help="Port to listen on; else 8765, or any free one.")] = None,
-    browser: Annotated[bool, Option(help="Open the page in the browser.")] = True,
+    browser: Annotated[bool, Option(help="Open the page in the browser, unless its link is secret.")] = True,
     learner: Annotated[list[str] | None, Option(help=f"A learner to show beside the known ones. {OWN}")] = None,
 ) -> None:
     """Try learners, shape beliefs and look at your own data on a page in the browser; nothing leaves this machine."""
@@ -29,18 +31,19 @@ def explore(
         from astonish.explorer.server import make_app, plotly_file
 
         plotly_file()  # if it is missing, better now than on the page
-        app = make_app(host, learners=learner or ())
+        token = None if is_loopback(host) else token_urlsafe()
+        app = make_app(host, learners=learner or (), token=token)
         try:
             listening = _listen(host, port)
         except (OSError, OverflowError) as problem:
             sentence = f"{host} port {port or PORT} cannot be used ({problem}); give another --host or --port"
             raise refuse(sentence, 1) from None
-        address = _address(host, listening.getsockname()[1])
-        if not is_loopback(host):
-            say(f"astonish: warning: whoever can reach {host} can use this page; leave out --host if unsure")
-        print(f"the page is at {address} (Ctrl-C ends it)", flush=True)
-        if browser:
-            Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        links = [f"{each}?token={token}" if token else each for each in _addresses(host, listening.getsockname()[1])]
+        if token:
+            say("astonish: warning: whoever has the link can use the page, and what it sends is not encrypted")
+        print(f"the page is at {' or '.join(links)} (Ctrl-C ends it)", flush=True)
+        if browser and not token:  # everybody on this machine could read the link among its processes
+            Thread(target=webbrowser.open, args=(links[0],), daemon=True).start()
         with suppress(KeyboardInterrupt):  # which is how it is ended
             make_server(app).run(sockets=[listening])
         say("astonish: the page is closed")
@@ -56,6 +59,6 @@ def _listen(host: str, port: int | None) -> socket.socket:
         return socket.create_server((host, 0), family=family)
 
 
-def _address(host: str, port: int) -> str:
-    name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
-    return f"http://{name}:{port}/"
+def _addresses(host: str, port: int) -> list[str]:
+    names = (LOCAL[host], socket.gethostname()) if host in LOCAL else (host,)
+    return [f"http://{f'[{name}]' if ':' in name else name}:{port}/" for name in names]

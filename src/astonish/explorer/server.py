@@ -41,13 +41,14 @@ def make_app(
     host: str = "127.0.0.1",
     warm: bool = True,
     learners: Sequence[str] = (),
+    token: str | None = None,
     worker: Worker | None = None,
 ) -> Starlette:
     """The application.
 
     host: the address it listens on. warm: compile what the page shows first, in a thread. learners: names of learners
-    that are offered beside those of the catalogue. worker: reads the tables that people
-    send, within its limits.
+    that are offered beside those of the catalogue. token: a secret, without which nobody is answered. worker: reads the
+    tables that people send, within its limits.
     """
     data, process = DataTab(learners), worker or Worker()
     tabs: dict[str, Tab] = {"gaussian": GaussianTab(learners), "maze": MazeTab(learners), "lab": LabTab()}
@@ -77,7 +78,7 @@ def make_app(
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     handlers: Any = dict.fromkeys((HTTPException, ValueError, ClientDisconnect, Exception), _problem)
-    guard = [Middleware(Guard, host=host)]
+    guard = [Middleware(Guard, host=host, token=token)]
     return Starlette(routes=routes, middleware=guard, exception_handlers=handlers, lifespan=alive)
 
 

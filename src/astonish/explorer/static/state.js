@@ -19,7 +19,7 @@ export function forget(start) {
 export function write() {
   clearTimeout(waiting);
   waiting = null;
-  history.replaceState(null, "", `#${words}`);
+  history.replaceState(null, "", `${location.pathname}#${words}`); // without the token of the first visit
 }
 
 window.addEventListener("hashchange", () => location.reload()); // another link was opened here
