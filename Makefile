@@ -6,7 +6,7 @@ QUICK = JAX_DISABLE_MOST_OPTIMIZATIONS=1 XLA_FLAGS=--xla_cpu_use_fusion_emitters
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test check unit programs bench docs package validate clean
+.PHONY: help reproduce test check unit programs bench hostile docs package validate clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,9 @@ programs:  ## a browser and Java, which some tests need: installed where they ar
 
 bench: .venv/ready  ## speed, as ratios against named rivals measured in the same run
 	$(BIN)/python benchmarks/run.py
+
+hostile: .venv/ready  ## long attacks on all of it: steps, kills, flipped bits, requests, interruptions, threads
+	$(BIN)/python hostile/main.py
 
 docs: .venv/ready  ## the site, into docs/_build/html: every example is run, and every link within it checked
 	rm -rf docs/_build
