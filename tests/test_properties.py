@@ -29,6 +29,7 @@ from astonish import (
     ParticleFilter,
     PearceHall,
     Poisson,
+    Regression,
     Smile,
     Trace,
     VarSmile,
@@ -147,6 +148,14 @@ ON_OUTCOMES: dict[str, Make] = {
 }
 
 
+ON_PAIRS: dict[str, Make] = {
+    "smile": lambda m: Smile(Regression(2), m, reference=Regression(2).prior()),
+    "bayes": lambda _: Bayes(Regression(2)),
+    "varsmile": lambda m: VarSmile(Regression(2), m),
+}
+FEATURES = _numbers(1e8) | st.sampled_from([1e-8, 1e-110, 1e-150, 1e-300])
+
+
 def _check(make: Make, xs: Any, m: float, observed: Any = None) -> None:
     _sane(_scan(make(m), np.array(xs), None, observed))
 
@@ -156,6 +165,15 @@ def _check(make: Make, xs: Any, m: float, observed: Any = None) -> None:
 @thorough
 def test_any_numbers(name: str, xs: list[float], m: float) -> None:
     _check(ON_NUMBERS[name], xs, m)
+
+
+@pytest.mark.parametrize("name", ON_PAIRS)
+@given(features=_series(st.tuples(FEATURES, FEATURES)), ys=_series(_numbers(1e100)), m=READINESS)
+@example(features=[(0.0, 1e-110)] * LENGTH, ys=[1e94] * LENGTH, m=0.1)
+@example(features=[(1e-194, 1e-150)] * LENGTH, ys=[1e64] * LENGTH, m=0.1)
+@thorough
+def test_any_regression(name: str, features: list[tuple[float, float]], ys: list[float], m: float) -> None:
+    _sane(_scan(ON_PAIRS[name](m), (np.array(features), np.array(ys)), None, None))
 
 
 @pytest.mark.parametrize("name", ON_COUNTS)

@@ -134,14 +134,12 @@ class Regression(VectorFamily):
         return VectorBelief(jnp.zeros(self.size), jnp.zeros((self.size, self.size)))
 
     def likelihood(self, x: tuple[Number, Number]) -> VectorBelief:
-        features, y = jnp.asarray(x[0]) * 1.0, x[1]
-        length = features @ features
-        nearest = features * (y / jnp.where(length > 0, length, 1.0))  # one of the weights that fit exactly
+        features, square = _features(x)
+        nearest = features / jnp.where(square > 0, square, 1.0) * x[1]  # one of the weights that fit exactly
         return VectorBelief(nearest, jnp.outer(features, features) / jnp.square(self.noise))
 
     def log_base(self, x: tuple[Number, Number]) -> Array:
-        features = jnp.asarray(x[0])
-        left = jnp.where(features @ features > 0, 0.0, x[1] / jnp.asarray(self.noise))  # what no weights can explain
+        left = jnp.where(_features(x)[1] > 0, 0.0, x[1] / jnp.asarray(self.noise))  # what no weights can explain
         return -0.5 * (_LOG_TWO_PI + left * left) - log(self.noise)
 
     def error(self, belief: VectorBelief, x: tuple[Number, Number]) -> Array:
@@ -154,6 +152,14 @@ class Regression(VectorFamily):
             return jnp.square(self.noise) + features @ cho_solve((_factor(belief.precision), True), features)
 
         return predictive.normal(features @ (b.mean - a.mean), variance(a), variance(b))
+
+
+def _features(x: tuple[Number, Number]) -> tuple[Array, Array]:
+    """The features of a sample, and the square of their length: all zero where dividing by it would overflow."""
+    features = jnp.asarray(x[0]) * 1.0
+    square = features @ features
+    some = square > 1e8 * limits(square).tiny
+    return jnp.where(some, features, 0.0), jnp.where(some, square, 0.0)
 
 
 def _factor(precision: Array) -> Array:
