@@ -9,8 +9,9 @@ import pytest
 
 from astonish import Gaussian, MessagePassing, Smile
 from astonish.config import config
-from astonish.domain import Domain, NamedParameter, Parameter, as_numbers, declared, parameter, parameters, resolve
+from astonish.domain import Domain, NamedParameter, Parameter, declared, parameter, parameters, resolve
 from astonish.fit.space import LIMIT, Space
+from astonish.numbers import as_numbers
 from astonish.world_parameters import HAZARD, START, STD
 
 DOMAINS = {
@@ -87,9 +88,13 @@ def test_the_stand_in_is_allowed(words: str, domain: Domain) -> None:
 
 
 def test_a_domain_without_values_is_refused() -> None:
-    for empty in (Domain(0, 1, whole=True, open=True), Domain(3.0, 2.0)):
-        with pytest.raises(ValueError, match=r"there is no .* number .*; give a domain with values in it"):
-            _ = empty.stand_in
+    with pytest.raises(ValueError, match=r"there is no whole number .*; give a domain with values in it"):
+        _ = Domain(0, 1, whole=True, open=True).stand_in
+    for low, high in ((3.0, 2.0), (math.nan, 2.0), (0.0, math.nan)):
+        with pytest.raises(ValueError, match=f"no number from low = {low:g} to high = {high:g}; give low below high"):
+            Domain(low, high)
+    with pytest.raises(ValueError, match="inside = 0 is not allowed; give a finite number above 0"):
+        Domain(0, open=True, inside=0)
 
 
 def test_a_stand_in_of_its_own_is_heeded() -> None:

@@ -101,3 +101,14 @@ def test_its_settings_can_be_searched_in_a_pipeline() -> None:
 def test_settings_that_make_no_sense_are_refused(how: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         SurpriseRegressor(**how).fit(*_rows())
+
+
+def test_masked_numbers_are_missing_and_so_refused() -> None:
+    xs, ys = _rows()
+    hidden = np.ma.masked_greater(xs, 0.0)
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        SurpriseRegressor().fit(hidden, ys)
+    with pytest.raises(ValueError, match="contains NaN"):
+        SurpriseRegressor().partial_fit(xs, np.ma.masked_greater(ys, 0.0))
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        SurpriseRegressor().fit(xs, ys).predict(hidden)

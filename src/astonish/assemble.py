@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from astonish.catalogue import FAMILIES, LEARNERS, settable, title
+from astonish.checks import check_parameters
 from astonish.deprecated import by_new_names
-from astonish.domain import Domain, check_parameters, declared
+from astonish.domain import Domain, declared
 from astonish.kinds import OutcomeKind
 from astonish.learner import Learner
 from astonish.learners import PerContext

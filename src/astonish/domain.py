@@ -3,17 +3,14 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import numpy as np
-from numpy.typing import NDArray
 
 from astonish.deprecated import warn
+from astonish.numbers import Mask as Mask, Numbers as Numbers, as_numbers
 from astonish.refusal import unknown
-
-Numbers = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -36,6 +33,12 @@ class Domain:
     open: bool = False
     shape: tuple[int, ...] = ()
     inside: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.high:
+            raise ValueError(f"there is no number from low = {self.low:g} to high = {self.high:g}; give low below high")
+        if self.inside is not None and not self.allows(self.inside):
+            raise ValueError(f"inside = {self.inside:g} is not allowed; give {self._one}")
 
     def __str__(self) -> str:
         return f"an array of shape {self.shape}, each number {self._one}" if self.shape else self._one
@@ -79,6 +82,10 @@ class Domain:
             raise ValueError(f"there is no {self._one.removeprefix('a ')}; give a domain with values in it")
         return allowed
 
+    def any_sample(self) -> Any:
+        """An allowed sample, as learners are given it."""
+        return np.full(self.shape, self.stand_in, np.int32 if self.is_index else np.float64)
+
     def holds(self, values: Numbers) -> Mask:
         """Where `values` are allowed, element by element."""
         good = np.isfinite(values) & (values >= self.low) & (values <= self.high)
@@ -93,7 +100,14 @@ class Domain:
         return self.low < value < self.high if self.open else self.low <= value <= self.high
 
     def check(self, name: str, value: Any) -> Numbers:
-        """`value` as numbers, or a ValueError that quotes the first that is not allowed."""
+        """`value` as numbers, or a ValueError that quotes the first that is not allowed.
+
+        Under `jax.jit` and the like its value is not known yet, and it is left as it is.
+        """
+        if isinstance(value, jax.core.Tracer):
+            return cast(Numbers, value)
+        if isinstance(value, float) and self.allows(value):
+            return np.asarray(value, np.float64)
         numbers = as_numbers(name, value)
         bad = ~self.holds(numbers)
         if bad.any():
@@ -101,26 +115,13 @@ class Domain:
         return numbers
 
 
+FINITE = Domain()
 POSITIVE = Domain(0.0, open=True)
+NOT_NEGATIVE = Domain(0.0)
 PROBABILITY = Domain(0.0, 1.0)
 OPEN_PROBABILITY = Domain(0.0, 1.0, open=True)
+WHOLE = Domain(0, whole=True)
 COUNT = Domain(1, whole=True)
-
-
-def as_numbers(name: str, value: Any) -> Numbers:
-    """`value` as an array of float64, where None, NaN and pandas' NA become NaN; text is refused."""
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise ValueError(f"{name} holds samples of different shapes; give all of them the same") from None
-    if array.dtype.kind in "biuf":
-        return array.astype(np.float64)
-    array = np.asarray(value, dtype=object)  # as it was written: NumPy turns numbers beside text into text
-    filled = [math.nan if v is None or type(v).__name__ in ("NAType", "NaTType") else v for v in array.ravel().tolist()]
-    odd = next((v for v in filled if not isinstance(v, (bool, int, float, np.number, np.bool_))), None)
-    if odd is not None:
-        raise ValueError(f"{name} holds {odd!r}, which is not a number; give numbers, with None or NaN where missing")
-    return np.array(filled, np.float64).reshape(array.shape)
 
 
 _LOCATIONS = ("low", "high", "middle")  # facts that are places rather than distances
@@ -203,7 +204,7 @@ def declared(kind: type) -> dict[str, Parameter]:
 def parameters(thing: Any, path: str = "") -> Iterator[NamedParameter]:
     """Every parameter of a learner, of its family and of whatever else it is made of; without those left out (None)."""
     old_paths = {new: path + old for old, new in getattr(thing, "old_names", {}).items()}
-    for f in fields(thing) if is_dataclass(thing) else ():
+    for f in fields(thing) if is_dataclass(thing) and not isinstance(thing, type) else ():
         value = getattr(thing, f.name)
         if "parameter" in f.metadata and value is not None:
             yield NamedParameter(path + f.name, value, f.metadata["parameter"], old_paths.get(f.name, ""))
@@ -251,11 +252,3 @@ def matches(thing: Any, name: str) -> dict[str, NamedParameter]:
         if ending := {path: each for path, each in known.items() if path.endswith(f".{name}")}:
             return ending
     return {}
-
-
-def check_parameters(thing: Any) -> None:
-    """Refuse a learner any of whose parameters lies outside its domain."""
-    for each in parameters(thing):
-        each.known.domain.check(f"{type(thing).__name__}'s {each.path}", each.value)
-    for where, leaf in jax.tree.leaves_with_path(thing):
-        Domain().check(f"{type(thing).__name__}'s {jax.tree_util.keystr(where, simple=True, separator='.')}", leaf)

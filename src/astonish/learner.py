@@ -6,14 +6,17 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from numpy.random import Generator
 
+from astonish.checks import check_like, check_parameters
 from astonish.deprecated import old_name, renamed_fields
-from astonish.domain import Domain, check_parameters
+from astonish.domain import Domain
 from astonish.expfam import Belief, Family
 from astonish.kinds import OutcomeKind
-from astonish.precision import Number
+from astonish.numbers import as_float
+from astonish.precision import Number, double
 from astonish.refusal import cannot_continue, cannot_simulate
 
 __all__ = ["Info", "Trace", "scan"]
@@ -112,6 +115,12 @@ class Learner(Protocol):
         """When the world changed last; None for learners that keep no hypotheses about it."""
         return None
 
+    def check_parts(self) -> None:
+        """Refuse parts that do not go together, such as a prior of another family; parameters are checked already."""
+        for part in vars(self).values():
+            if Learner in type(part).__mro__:
+                check(part)
+
     def with_estimate(self, state: State, value: Any) -> State:
         """The state of the same learner with this estimate, as certain as before."""
         raise cannot_continue(type(self).__name__)
@@ -140,6 +149,22 @@ class FamilyLearner(Learner, Protocol):
     family: Family
     prior: Belief | None
     takes: ClassVar[tuple[str, ...]] = tuple(OutcomeKind)
+
+    def __post_init__(self) -> None:
+        if Family not in type(self.family).__mro__:
+            raise ValueError(f"{self.family!r} is no family of beliefs; give one, such as Gaussian()")
+        for name in ("prior", "reference"):
+            if (belief := getattr(self, name)) is not None:
+                floats = jax.tree.map(partial(as_float, name), belief, is_leaf=lambda part: isinstance(part, list))
+                object.__setattr__(self, name, floats)
+
+    def check_parts(self) -> None:
+        with double(), np.errstate(all="ignore"):  # what is too large, or too small, is refused below
+            first = self.first_belief
+            own = first if self.prior is None else self.family.flat()
+        for name, belief in (("prior", first), ("reference", self.reference)):
+            if belief is not None:
+                check_like(f"{type(self).__name__}'s {name}", belief, own, f"{self.family!r}.prior()")
 
     @property
     def samples(self) -> Any:
@@ -178,6 +203,7 @@ def check(learner: Any) -> None:
     if Learner not in type(learner).__mro__:
         raise ValueError(f"{learner!r} is no learner; give one that is derived from astonish.learner.Learner")
     check_parameters(learner)
+    learner.check_parts()
 
 
 @renamed_fields(rate="learning_rate", change="change_probability")

@@ -118,7 +118,8 @@ def all_measures(at: Moment, hazard: Number | None) -> dict[str, Array]:
 
 def holds_a_belief(learner: Learner) -> bool:
     """Whether there is a single belief of which all measures can be taken."""
-    return learner.belief(learner.init()) is not None
+    with double():
+        return learner.belief(learner.init()) is not None
 
 
 def check_holds_a_belief(learner: Learner) -> None:

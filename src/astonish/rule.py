@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
+from astonish.domain import NOT_NEGATIVE, PROBABILITY
 from astonish.expfam import Belief, Family, along, blend, bregman, divergence, target
 from astonish.precision import Number, limits
 from astonish.solver import gamma_at, spent_at
@@ -42,6 +43,7 @@ def smile(family: Family, belief: Belief, x: Any, m: Number, reference: Belief |
 
 def step(family: Family, belief: Belief, x: Any, gamma: Number, reference: Belief | None = None) -> Belief:
     """The SMiLe rule (eq. 6): the belief proportional to `likelihood^gamma belief^(1 - gamma)`."""
+    PROBABILITY.check("gamma", gamma)
     return blend(family, belief, 1 - gamma, target(family, x, reference), gamma)
 
 
@@ -51,6 +53,7 @@ def granted(surprise: Number, m: Number) -> Array:
     >>> float(granted(10.0, m=0.1))
     0.5
     """
+    NOT_NEGATIVE.check("m", m)
     surprise = jnp.asarray(surprise, jnp.result_type(float, surprise))
     product = jnp.minimum(m * surprise, limits(surprise).max ** 0.5)
     return product / (1 + product)
@@ -69,6 +72,7 @@ def bound(family: Family, belief: Belief, x: Any, m: Number, reference: Belief |
 
 def bound_from_gamma(family: Family, belief: Belief, x: Any, gamma: Number, reference: Belief | None = None) -> Array:
     """D[q_gamma || belief], the bound under which the SMiLe rule chooses this `gamma`."""
+    PROBABILITY.check("gamma", gamma)
     return spent_at(family, belief, target(family, x, reference), gamma)
 
 
@@ -88,6 +92,7 @@ def impact(family: Family, before: Belief, after: Belief, x: Any, reference: Bel
 
 def impact_of_change(family: Family, before: Belief, after: Belief, gamma: Number) -> Array:
     """The impact of a step of the SMiLe rule, from the change of belief alone (eq. 8); `gamma` above 0."""
+    PROBABILITY.check("gamma", gamma)
     forth, back = divergence(family, before, after), divergence(family, after, before)
     return forth / gamma + (1 / jnp.asarray(gamma) - 1) * back
 

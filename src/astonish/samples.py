@@ -1,20 +1,21 @@
 """How do people's data become samples? Lists, tables and gaps in; arrays and a mask of what was seen out."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sized
 from typing import Any
 
 import jax
 import numpy as np
 
-from astonish.domain import Domain, Mask, Numbers, as_numbers
+from astonish.domain import Domain
+from astonish.numbers import Mask, Numbers, as_numbers, is_missing
 
 
 def read_series(samples: Any, xs: Any) -> tuple[Any, Mask]:
     """A series as one array per part of a sample, gaps filled in, and a mask of what was observed.
 
-    A tuple holds columns, one per part of a sample; anything else holds rows. A sample in which any number is None or
-    NaN is missing.
+    A tuple holds columns, one per part of a sample; anything else holds rows. A sample in which any number is None,
+    NaN, NA or masked is missing.
 
     >>> read_series(Domain(), [1.0, None, 2.0])
     (array([1., 0., 2.]), array([ True, False,  True]))
@@ -33,7 +34,11 @@ def read_series(samples: Any, xs: Any) -> tuple[Any, Mask]:
 
 def read_one(samples: Any, x: Any) -> Any:
     """One sample, checked; None where it is missing."""
-    if (plain := _plain(samples, x)) is not None:
+    try:
+        plain = _plain(samples, x)
+    except OverflowError:  # a whole number too large for a floating-point one
+        plain = None
+    if plain is not None:
         return plain
     series, observed = read_series(samples, [x])
     return jax.tree.map(lambda column: column[0], series) if observed[0] else None
@@ -62,7 +67,7 @@ def _columns(samples: Any, xs: Any) -> list[Numbers]:
 
 
 def _transposed(parts: int, xs: Any) -> list[list[Any]]:
-    rows = [[None] * parts if row is None else row for row in (np.asarray(xs) if hasattr(xs, "columns") else xs)]
+    rows = [[None] * parts if is_missing(row) else row for row in (np.asarray(xs) if hasattr(xs, "columns") else xs)]
     odd = next((row for row in rows if not isinstance(row, Collection) or len(row) != parts), None)
     if odd is not None:
         raise ValueError(f"a sample is {odd!r}; these samples have {parts} parts, so give (part, part, ...) for each")
@@ -70,15 +75,16 @@ def _transposed(parts: int, xs: Any) -> list[list[Any]]:
 
 
 def _series(xs: Any) -> Any:
-    if isinstance(xs, str) or getattr(xs, "ndim", 1) == 0 or not isinstance(xs, Collection):
+    if isinstance(xs, str) or getattr(xs, "ndim", 1) == 0 or not isinstance(xs, Sized):
         raise ValueError(f"got {xs!r}; give a series of samples, such as a list")
     return xs
 
 
 def _numbers(domain: Domain, column: Any) -> Numbers:
     column = _series(column)
-    if domain.shape and not hasattr(column, "shape"):
-        column = [np.full(domain.shape, math.nan) if row is None else row for row in column]
+    if domain.shape and len(getattr(column, "shape", ())) < 2:  # then each row is a sample, or stands for one
+        rows = column.to_pylist() if type(column).__module__ == "pyarrow.lib" else column
+        column = [np.full(domain.shape, math.nan) if is_missing(row) else row for row in rows]
     numbers = as_numbers("the series", column) if len(column) else np.zeros((0, *domain.shape))
     if numbers.shape[1:] != domain.shape:
         raise ValueError(f"a sample has shape {numbers.shape[1:]}; give samples of shape {domain.shape}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from astonish.checks import read_state
 from astonish.deprecated import renamed_fields
 from astonish.domain import Mask, Numbers
 from astonish.learner import Learner, State, Trace, check, scan, scan_many
@@ -75,8 +76,8 @@ class History:
 def run(learner: Learner, xs: Any, state: State | None = None) -> History:
     """Run a learner over a series, in double precision.
 
-    xs: a list, array, or column of samples, None or NaN where one is missing. For samples of several parts (a context
-    and an outcome, features and a response) a tuple of columns, or rows.
+    xs: a list, array, or column of samples, None, NaN or masked where one is missing. For samples of several parts (a
+    context and an outcome, features and a response) a tuple of columns, or rows.
     state: where to go on from: the `state` of an earlier history or stream.
 
     >>> from astonish import Gaussian, Smile
@@ -86,7 +87,7 @@ def run(learner: Learner, xs: Any, state: State | None = None) -> History:
     check(learner)
     samples, observed = read_series(learner.samples, xs)
     with double():
-        start = None if state is None else as_double(state)
+        start = None if state is None else read_state(learner, state)
         xs, seen = to_common_length(samples), None if observed.all() else to_common_length(observed)
         trace = jax.device_get(_one(as_double(learner), xs, start, seen, length=len(observed)))
     return _history(learner, samples, observed, _cut(trace, len(observed)))

@@ -1,21 +1,20 @@
 """Dirichlet and beta beliefs: which of several outcomes comes next?"""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 from jax.scipy.special import xlog1py, xlogy
 from numpy.random import Generator
 
 from astonish import predictive
 from astonish.config import config
-from astonish.domain import OPEN_PROBABILITY, REQUIRED, Domain, Numbers, Parameter, parameter
+from astonish.domain import OPEN_PROBABILITY, POSITIVE, REQUIRED, Domain, Numbers, Parameter, parameter
 from astonish.expfam import Family, MeanFamily, dtype_of
 from astonish.kinds import OutcomeKind
-from astonish.precision import Number, limits, number
+from astonish.precision import Number, limits, number, vector
 from astonish.special import log, log_gamma
 
 _SEEN = Domain(-1.0, open=True)
@@ -25,7 +24,7 @@ _CERTAIN = 1e-3  # an answer closer to 0 or 1 than this is not the mean of a bel
 class DirichletBelief(NamedTuple):
     """`alpha[k] - 1` is how often outcome `k` has, in effect, been seen."""
 
-    alpha: Array
+    alpha: Annotated[Array, POSITIVE]
 
     @property
     def mean(self) -> Array:
@@ -64,7 +63,7 @@ class Dirichlet(Family):
 
     def prior(self, seen: Number = 0.0) -> DirichletBelief:
         """A belief worth `seen` observations (above -1) of each outcome: one number, or one per outcome."""
-        return DirichletBelief(number(seen, "seen", _SEEN) + np.ones(self.size))
+        return DirichletBelief(1 + vector(seen, self.size, "seen", _SEEN))
 
     def flat(self) -> DirichletBelief:
         return DirichletBelief(jnp.ones(self.size))
@@ -89,8 +88,8 @@ class Dirichlet(Family):
 class BetaBelief(NamedTuple):
     """`ones - 1` and `zeros - 1` are how often each outcome has, in effect, been seen."""
 
-    ones: Array
-    zeros: Array
+    ones: Annotated[Array, POSITIVE]
+    zeros: Annotated[Array, POSITIVE]
 
     @property
     def mean(self) -> Array:

@@ -1,7 +1,7 @@
 """Gamma beliefs: at what rate do things happen, judged by counts or by waiting times?"""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
 
 import jax.numpy as jnp
 from jax import Array
@@ -20,8 +20,8 @@ from astonish.special import log, log_gamma
 class GammaBelief(NamedTuple):
     """`shape - 1` events have, in effect, been seen in a time of `time`."""
 
-    shape: Array
-    time: Array
+    shape: Annotated[Array, POSITIVE]
+    time: Annotated[Array, POSITIVE]
 
     @property
     def mean(self) -> Array:

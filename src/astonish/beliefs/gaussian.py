@@ -6,7 +6,7 @@ nothing is lost when the mean is far from zero.
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
@@ -14,7 +14,7 @@ from numpy.random import Generator
 
 from astonish import predictive
 from astonish.config import config
-from astonish.domain import POSITIVE, Domain, Numbers, Parameter
+from astonish.domain import FINITE, POSITIVE, Domain, Numbers, Parameter
 from astonish.expfam import MeanFamily
 from astonish.kinds import OutcomeKind
 from astonish.precision import Number, limits, number
@@ -27,8 +27,8 @@ _LOG_TWO_PI = math.log(2 * math.pi)
 class GaussianBelief(NamedTuple):
     """A normal distribution over the unknown mean."""
 
-    mean: Array
-    precision: Array
+    mean: Annotated[Array, FINITE]
+    precision: Annotated[Array, POSITIVE]
 
     @property
     def std(self) -> Array:
@@ -60,13 +60,14 @@ class Gaussian(MeanFamily):
 
     def prior(self, mean: Number = 0.0, std: Number | None = None) -> GaussianBelief:
         """A belief with this mean, and as uncertain as one sample unless `std` says otherwise."""
-        return GaussianBelief(number(mean), 1 / number(self.noise if std is None else std, "std", POSITIVE) ** 2)
+        precision = 1 / number(self.noise if std is None else std, "std", POSITIVE) ** 2
+        return GaussianBelief(number(mean, "mean", FINITE), precision)
 
     def flat(self) -> GaussianBelief:
         return GaussianBelief(jnp.zeros(()), jnp.zeros(()))
 
     def likelihood(self, x: Number) -> GaussianBelief:
-        return self.prior(mean=x)
+        return self.prior()._replace(mean=number(x))
 
     def blend(self, a: GaussianBelief, u: Number, b: GaussianBelief, v: Number) -> tuple[GaussianBelief, Array]:
         unit = jnp.minimum(a.precision, b.precision)  # in which neither total nor its powers can vanish

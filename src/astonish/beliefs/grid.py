@@ -7,19 +7,20 @@ log-weight so low that its exponential vanishes: a divergence that is infinite c
 
 from collections.abc import Callable
 from dataclasses import field
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.core import Tracer
 from numpy.random import Generator
 
 from astonish import predictive
 from astonish.config import config
-from astonish.domain import POSITIVE, Domain
+from astonish.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain
 from astonish.expfam import Family, log_evidence
-from astonish.precision import Number, limits, namespace, number
+from astonish.precision import Number, double, limits, namespace, number, vector
 from astonish.refusal import cannot_simulate
 from astonish.special import log
 
@@ -27,9 +28,9 @@ from astonish.special import log
 class GridBelief(NamedTuple):
     """The log-density at each point, the points, and the log-width of the cell that each stands for."""
 
-    log_density: Array
-    points: Array
-    log_width: Array
+    log_density: Annotated[Array, FINITE]
+    points: Annotated[Array, FINITE]
+    log_width: Annotated[Array, FINITE]
 
     @property
     def weights(self) -> Array:
@@ -67,6 +68,40 @@ class Grid(Family):
     domain: Any = field(default=Domain(), metadata={"static": True})
     name: ClassVar[str] = "grid"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "points", number(self.points, "points", FINITE))
+        if np.ndim(self.points) == 0 or len(self.points) < 2:
+            raise ValueError(f"points = {self.points} are too few; give at least two")
+        if self.width is None and not isinstance(self.points, Tracer):
+            self._check_order()
+        self._check_likelihood()
+
+    def _check_order(self) -> None:
+        """Refuse points that are not on a line, or not in order."""
+        points = np.asarray(self.points)
+        if points.ndim > 1:
+            raise ValueError(f"points have shape {points.shape}; give numbers, or a width")
+        at = int(np.argmin(np.diff(points)))
+        if points[at] >= points[at + 1]:
+            wrong = f"points {points[at]:g} and {points[at + 1]:g} do not go up"
+            raise ValueError(f"{wrong}; give numbers from the smallest to the largest, or a width")
+
+    def _check_likelihood(self) -> None:
+        """Try the likelihood of a sample that may come; minus infinity, for what is impossible, is allowed."""
+        if not callable(self.log_likelihood):
+            raise ValueError(f"log_likelihood = {self.log_likelihood!r} is no function; give one of x and points")
+        if not all(isinstance(part, Domain) for part in jax.tree.leaves(self.domain)):
+            raise ValueError(f"domain = {self.domain!r} is not allowed; give a Domain, or a tuple of them")
+        with double(), jax.ensure_compile_time_eval():
+            x = jax.tree.map(Domain.any_sample, self.domain)
+            found = self.log_likelihood(x, jnp.asarray(self.points))
+        if np.shape(found) != (len(self.points),):
+            wrong = f"log_likelihood gives an array of shape {np.shape(found)}"
+            raise ValueError(f"{wrong}; give a number for each of the {len(self.points)} points")
+        if not isinstance(found, Tracer) and (odd := ~(np.asarray(found) < np.inf)).any():
+            wrong = f"log_likelihood gives {np.asarray(found)[odd][0]:g} for the sample {x}"
+            raise ValueError(f"{wrong}; give finite numbers, or minus infinity where it is impossible")
+
     @property
     def samples(self) -> Any:
         return self.domain
@@ -75,7 +110,12 @@ class Grid(Family):
         """A belief with these probabilities of the points, or with a flat density."""
         if weights is None:
             return self.flat()
-        return self._belief(_log_or_lowest(number(weights, "weights", Domain(0.0))) - self._log_width())
+        weights = number(weights, "weights", NOT_NEGATIVE)
+        if np.shape(weights)[-1:] != (len(self.points),):
+            raise ValueError(f"weights have shape {np.shape(weights)}; give one for each of {len(self.points)} points")
+        if not isinstance(weights, Tracer) and not np.asarray(weights).any(axis=-1).all():
+            raise ValueError(f"weights = {weights} are all 0; give at least one above 0")
+        return self._belief(_log_or_lowest(weights) - self._log_width())
 
     def flat(self) -> GridBelief:
         return self._belief(jnp.zeros(len(self.points)))
@@ -126,13 +166,14 @@ class Grid(Family):
 
     def _belief(self, log_density: Array) -> GridBelief:
         lowest = _lowest(log_density)
-        kept = namespace(log_density).where(log_density > lowest, log_density, lowest)
+        kept = namespace(log_density).where(log_density <= lowest, lowest, log_density)
         return GridBelief(kept, number(self.points), self._log_width())
 
     def _log_width(self) -> Array:
         points = number(self.points)
         if self.width is not None:
-            return namespace(self.width).log(number(self.width, "width", POSITIVE)) + np.zeros(len(points))
+            log_width = namespace(self.width).log(number(self.width, "width", POSITIVE))
+            return vector(log_width, len(points), "width")
         xp = namespace(points)
         half_gaps = xp.diff(points) / 2
         return xp.log(xp.append(half_gaps, 0) + xp.append(0, half_gaps))
@@ -144,7 +185,13 @@ def finite(models: Number) -> Grid:
     >>> finite([[0.9, 0.1], [0.5, 0.5]]).prior([1.0, 0.0]).weights.tolist()
     [1.0, 0.0]
     """
-    models = number(models)
+    models = number(models, "models", PROBABILITY)
+    if np.ndim(models) != 2:
+        raise ValueError(f"models have shape {np.shape(models)}; give a row of probabilities for each model")
+    sums = models.sum(axis=1)
+    if not isinstance(models, Tracer) and not np.allclose(sums, 1.0):
+        odd = int(np.argmax(np.abs(np.asarray(sums) - 1)))
+        raise ValueError(f"the probabilities of model {odd} sum to {sums[odd]:g}; give numbers that sum to 1")
     return Grid(models, _log_probability, width=1.0, domain=Domain(0, models.shape[1] - 1, whole=True))
 
 

@@ -6,7 +6,7 @@ The kernel is `tau^(shape - 1/2) exp(-tau (weight (mu - mean)^2 + 2 scale) / 2)`
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
@@ -14,7 +14,7 @@ from numpy.random import Generator
 
 from astonish import predictive
 from astonish.config import config
-from astonish.domain import POSITIVE, Domain, Numbers, Parameter
+from astonish.domain import FINITE, POSITIVE, Domain, Numbers, Parameter
 from astonish.expfam import Family
 from astonish.kinds import OutcomeKind
 from astonish.precision import Number, limits, number
@@ -25,10 +25,10 @@ from astonish.world_parameters import MEAN, NOISE
 class NormalGammaBelief(NamedTuple):
     """As if `weight` samples had been seen of the mean and `2 shape` of the variance."""
 
-    mean: Array
-    weight: Array
-    shape: Array
-    scale: Array
+    mean: Annotated[Array, FINITE]
+    weight: Annotated[Array, POSITIVE]
+    shape: Annotated[Array, POSITIVE]
+    scale: Annotated[Array, POSITIVE]
 
     @property
     def mode(self) -> Array:
@@ -72,7 +72,7 @@ class NormalGamma(Family):
         """A belief in this mean, worth `weight` samples, and in this noise, worth `2 shape` samples."""
         noise, weight = number(noise, "noise", POSITIVE), number(weight, "weight", POSITIVE)
         shape = number(shape, "shape", POSITIVE)
-        return NormalGammaBelief(number(mean), weight, shape, shape * noise**2)
+        return NormalGammaBelief(number(mean, "mean", FINITE), weight, shape, shape * noise**2)
 
     def flat(self) -> NormalGammaBelief:
         return NormalGammaBelief(*(jnp.full((), value) for value in (0.0, 0.0, 0.5, 0.0)))

@@ -5,29 +5,65 @@ The kernel is `exp(-(theta - mean)' precision (theta - mean) / 2)`, as in `gauss
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.core import Tracer
 from jax.scipy.linalg import cho_solve
 from numpy.random import Generator
 
 from astonish import predictive
 from astonish.config import config
-from astonish.domain import COUNT, POSITIVE, REQUIRED, Domain, Numbers, Parameter, parameter
+from astonish.domain import COUNT, FINITE, POSITIVE, REQUIRED, Domain, Numbers, Parameter, parameter
 from astonish.expfam import Family
-from astonish.precision import Number, limits, namespace, number
+from astonish.numbers import as_numbers
+from astonish.precision import Number, limits, namespace, number, vector
 from astonish.special import log
 
 _LOG_TWO_PI = math.log(2 * math.pi)
 
 
+@dataclass(frozen=True)
+class SymmetricMatrices:
+    """The symmetric matrices whose eigenvalues are above `least` once the diagonal is scaled to 1. about: in words."""
+
+    about: str
+    least: float
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse any other matrix; under `jax.jit` and the like its value is not known yet, and it is let through.
+
+        >>> COVARIANCE.check("noise", [[1.0, 2.0], [2.0, 1.0]])
+        Traceback (most recent call last):
+        ValueError: noise = [[1. 2.] [2. 1.]] is not allowed; give a symmetric positive definite matrix
+        """
+        if not isinstance(value, Tracer) and not self._allows(matrix := as_numbers(name, value)):
+            raise ValueError(f"{name} = {' '.join(str(matrix).split())} is not allowed; give {self.about}")
+
+    def _allows(self, matrix: Numbers) -> bool:
+        if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2] or not np.isfinite(matrix).all():
+            return False
+        variances = np.diagonal(matrix, axis1=-2, axis2=-1)
+        if not (variances > 0).all():
+            return False
+        sizes = np.sqrt(variances)
+        scaled = matrix / sizes[..., None] / sizes[..., None, :]
+        lopsided = np.abs(scaled - np.swapaxes(scaled, -1, -2)) > 1e-6
+        return not lopsided.any() and bool((np.linalg.eigvalsh(scaled) > self.least).all())
+
+
+COVARIANCE = SymmetricMatrices("a symmetric positive definite matrix", 1e-15)
+PRECISION = SymmetricMatrices("a symmetric matrix without negative eigenvalues", -1e-6)
+
+
 class VectorBelief(NamedTuple):
     """A multivariate normal distribution over the unknown vector."""
 
-    mean: Array
-    precision: Array
+    mean: Annotated[Array, FINITE]
+    precision: Annotated[Array, PRECISION]
 
     @property
     def mode(self) -> Array:
@@ -65,23 +101,34 @@ class GaussianVector(VectorFamily):
     noise: Array
     name: ClassVar[str] = "gaussian-vector"
 
+    def __post_init__(self) -> None:
+        COVARIANCE.check("noise", self.noise)
+        object.__setattr__(self, "noise", number(self.noise))
+
     @property
     def samples(self) -> Domain:
         return Domain(shape=(len(self.noise),))
 
     def prior(self, mean: Number = 0.0, covariance: Number | None = None) -> VectorBelief:
         """A belief with this mean, and as uncertain as one sample unless `covariance` says otherwise."""
-        covariance = number(self.noise if covariance is None else covariance)
-        xp = namespace(mean, covariance)
-        if xp is np and not (np.linalg.eigvalsh(covariance) > 0).all():
-            raise ValueError(f"{covariance.tolist()} is no covariance; give a symmetric positive definite matrix")
-        return VectorBelief(number(mean) + xp.zeros(len(covariance)), namespace(covariance).linalg.inv(covariance))
+        mean = vector(mean, len(self.noise), "mean", FINITE)
+        if covariance is None:
+            return VectorBelief(mean, self._precision())
+        COVARIANCE.check("covariance", covariance)
+        covariance = number(covariance)
+        if len(covariance) != len(self.noise):
+            raise ValueError(f"covariance has shape {covariance.shape}; give one of shape {np.shape(self.noise)}")
+        return VectorBelief(mean, namespace(covariance).linalg.inv(covariance))
 
     def flat(self) -> VectorBelief:
         return VectorBelief(jnp.zeros(len(self.noise)), jnp.zeros_like(self.noise))
 
     def likelihood(self, x: Number) -> VectorBelief:
-        return self.prior(mean=x)
+        return VectorBelief(vector(x, len(self.noise), "a sample"), self._precision())
+
+    def _precision(self) -> Array:
+        noise = number(self.noise)
+        return namespace(noise).linalg.inv(noise)
 
     def log_base(self, x: Number) -> Array:
         return -self.log_partition(self.prior())
@@ -128,7 +175,7 @@ class Regression(VectorFamily):
     def prior(self, mean: Number = 0.0, std: Number = 1.0) -> VectorBelief:
         """A belief in these weights, each with this uncertainty, independent of each other."""
         precision = number(np.eye(self.size)) / number(std, "std", POSITIVE) ** 2
-        return VectorBelief(number(mean) + np.zeros(self.size), precision)
+        return VectorBelief(vector(mean, self.size, "mean", FINITE), precision)
 
     def flat(self) -> VectorBelief:
         return VectorBelief(jnp.zeros(self.size), jnp.zeros((self.size, self.size)))

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from astonish.checks import check_parameters
 from astonish.deprecated import renamed_arguments
-from astonish.domain import Mask, Numbers, check_parameters
+from astonish.domain import Mask, Numbers
 from astonish.fit.bfgs import minimise
 from astonish.fit.likelihood import Model, ParticipantData, participant_data
 from astonish.fit.objective import BATCH, Losses
@@ -25,6 +26,7 @@ from astonish.fit.result import Fit
 from astonish.fit.space import Space
 from astonish.io.archive import DamagedError, read, write
 from astonish.io.files import atomic_write
+from astonish.learner import check
 from astonish.trials import Trials
 
 _TOGETHER = 32  # participants who are finished, and kept in a file, together
@@ -200,6 +202,7 @@ def _pooled_hessian(hessian: Numbers, shared: Mask) -> Numbers:
 def usable(model: Model, trials: Trials, free: Iterable[str]) -> tuple[Trials, dict[str, str]]:
     """The participants who can be fitted, and why the others cannot."""
     check_parameters(model)
+    check(model.learner)
     count = len(Space.of(model, free))
     data, excluded = participant_data(model, trials), dict(trials.excluded)
     for subject, own, scored in zip(trials.subjects, data.responses, data.scored, strict=True):

@@ -14,6 +14,7 @@ from astonish.config import config
 from astonish.domain import Mask, Numbers, matches, resolve, with_parameters
 from astonish.kinds import OutcomeKind, ResponseKind
 from astonish.learner import Learner, State, advance
+from astonish.precision import double
 from astonish.responses.response import Distribution, Response, ResponseInput
 from astonish.trials import Trials
 
@@ -175,7 +176,8 @@ def _explicable_responses(model: Model, trials: Trials) -> Numbers:
     if trials.responses is None:
         raise ValueError("there are no responses to explain; name their column, as in Columns(..., response='b')")
     learner, response = model.learner, model.response
-    shape = jax.eval_shape(lambda: learner.estimate(learner.init())).shape
+    with double():
+        shape = jax.eval_shape(lambda: learner.estimate(learner.init())).shape
     name = type(response).__name__
     if trials.response_kind not in response.takes:
         what = "choices" if trials.response_kind == ResponseKind.CHOICE else "numbers"
@@ -192,5 +194,6 @@ def _explicable_responses(model: Model, trials: Trials) -> Numbers:
     if response.kind == "readout" and trials.responds_before:
         raise ValueError(f"{name} follows the surprise at an outcome, so it comes after it; give responds_before=False")
     if response.anchored:
-        learner.with_estimate(learner.init(), np.zeros(()))
+        with double():
+            learner.with_estimate(learner.init(), np.zeros(()))
     return trials.responses

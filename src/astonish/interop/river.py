@@ -12,10 +12,10 @@ import numpy as np
 
 from astonish.deprecated import old_name
 from astonish.detect import Detector
-from astonish.domain import Numbers, as_numbers
 from astonish.interop import weights
 from astonish.learner import Learner
 from astonish.learners import Delta
+from astonish.numbers import Numbers, as_numbers
 from astonish.refusal import naming_extra
 from astonish.stream import Stream
 

@@ -11,6 +11,7 @@ from astonish.deprecated import renamed_fields
 from astonish.domain import Numbers
 from astonish.interop import weights
 from astonish.learner import State
+from astonish.numbers import unmasked
 from astonish.refusal import naming_extra
 from astonish.series import run
 
@@ -45,19 +46,20 @@ class SurpriseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc] # 
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 (so it is in scikit-learn)
         """Learn from rows and their responses, beginning with no opinion."""
-        features, responses = validate_data(self, X, y, y_numeric=True, dtype=np.float64)
+        features, responses = validate_data(self, unmasked(X), unmasked(y), y_numeric=True, dtype=np.float64)
         return self._learn(features, responses, None)
 
     def partial_fit(self, X: Any, y: Any) -> Self:  # noqa: N803
         """Learn from more rows, after all those before."""
         fresh = not hasattr(self, "belief_")
-        features, responses = validate_data(self, X, y, y_numeric=True, dtype=np.float64, reset=fresh)
+        given = unmasked(X), unmasked(y)
+        features, responses = validate_data(self, *given, y_numeric=True, dtype=np.float64, reset=fresh)
         return self._learn(features, responses, None if fresh else self.belief_)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:  # noqa: N803
         """The response to expect for each row, and if asked for how far off it may be, one standard deviation."""
         check_is_fitted(self)
-        features = _with_ones(validate_data(self, X, dtype=np.float64, reset=False))
+        features = _with_ones(validate_data(self, unmasked(X), dtype=np.float64, reset=False))
         mean = features @ self.belief_.mean
         if not return_std:
             return mean

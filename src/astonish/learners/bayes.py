@@ -4,13 +4,13 @@ Both report Shannon's surprise, and as learning rate the share of the newest sam
 counted.
 """
 
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
 
 import jax.numpy as jnp
 from jax import Array
 
 from astonish.config import config
-from astonish.domain import PROBABILITY, parameter
+from astonish.domain import NOT_NEGATIVE, PROBABILITY, parameter
 from astonish.expfam import Belief, Family, bayes, blend, dtype_of
 from astonish.learner import FamilyLearner, Info
 from astonish.precision import Number
@@ -21,7 +21,7 @@ class Evidence(NamedTuple):
     """A belief, and how many samples it still rests on."""
 
     belief: Belief
-    samples: Array
+    samples: Annotated[Array, NOT_NEGATIVE]
 
     @property
     def mean(self) -> Array:

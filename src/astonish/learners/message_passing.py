@@ -4,7 +4,7 @@ Adams & MacKay (2007), Fearnhead & Liu (2007); as MPN in Liakoni, Modirshanechi,
 says when the world changed last. With more of them than samples, nothing is left out.
 """
 
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ from jax import Array
 
 from astonish.config import config
 from astonish.deprecated import warn
-from astonish.domain import COUNT, parameter
+from astonish.domain import COUNT, FINITE, NOT_NEGATIVE, WHOLE, parameter
 from astonish.expfam import Belief, Family
 from astonish.learner import FamilyLearner, Info, LastChange, repeated
 from astonish.precision import Number
@@ -29,10 +29,10 @@ class Hypotheses(NamedTuple):
     """
 
     beliefs: Belief
-    log_partitions: Array
-    weights: Array
+    log_partitions: Annotated[Array, FINITE]
+    weights: Annotated[Array, NOT_NEGATIVE]
     log_weights: Array
-    ages: Array
+    ages: Annotated[Array, WHOLE]
 
 
 class MixtureLearner(FamilyLearner, Protocol):

@@ -5,17 +5,19 @@ Nassar, Wilson, Heasly & Gold (2010), and the reduced Bayesian model of Nassar, 
 """
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.core import Tracer
 from numpy.random import Generator
 
 from astonish.config import config
 from astonish.deprecated import renamed_arguments
-from astonish.domain import OPEN_PROBABILITY, Domain, Numbers, Parameter, parameter
+from astonish.domain import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, Numbers, Parameter, parameter
 from astonish.learner import Info, NumberLearner
+from astonish.numbers import as_numbers
 from astonish.precision import Number, limits
 from astonish.world_parameters import HAZARD, HIGH, LOW, NOISE, START
 
@@ -25,15 +27,15 @@ _EVIDENCE_WEIGHT = Parameter(Domain(0.0), (0.1, 2.0), "weight of the evidence fo
 class RunLength(NamedTuple):
     """An estimate, and how many samples it is thought to rest on."""
 
-    mean: Array
-    length: Array
+    mean: Annotated[Array, FINITE]
+    length: Annotated[Array, POSITIVE]
 
 
 class RelativeVariance(NamedTuple):
     """An estimate, and its variance as a multiple of that of the noise: one over a run length, but free to grow."""
 
-    mean: Array
-    variance: Array
+    mean: Annotated[Array, FINITE]
+    variance: Annotated[Array, NOT_NEGATIVE]
 
     @property
     def relative_uncertainty(self) -> Array:
@@ -52,9 +54,12 @@ class UniformJumps(NumberLearner):
     free: ClassVar[tuple[str, ...]] = ("hazard",)
 
     def __post_init__(self) -> None:
-        low, high = self.low, self.high
-        if isinstance(low, float | int) and isinstance(high, float | int) and low >= high:
-            raise ValueError(f"low = {low:g} and high = {high:g} leave no room for the mean; give low below high")
+        if isinstance(self.low, Tracer) or isinstance(self.high, Tracer):
+            return
+        low, high = as_numbers("low", self.low), as_numbers("high", self.high)
+        if not (low < high).all():
+            ends = f"low = {low.max():g} and high = {high.min():g}"
+            raise ValueError(f"{ends} leave no room for the mean; give low below high")
 
     def simulate(self, rng: Generator, steps: int) -> Numbers:
         return rng.normal(rng.uniform(self.low, self.high), self.noise, steps)

@@ -5,7 +5,7 @@ learns these chances, those of a switch, and where it is. The statistics phi of 
 the environment before (for the rooms) or over the rooms (for the switches), so only these two sums are kept.
 """
 
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,9 +13,9 @@ from jax import Array
 
 from astonish.config import config
 from astonish.deprecated import renamed_arguments
-from astonish.domain import OPEN_PROBABILITY, PROBABILITY, REQUIRED, Domain, parameter
+from astonish.domain import NOT_NEGATIVE, OPEN_PROBABILITY, PROBABILITY, REQUIRED, WHOLE, Domain, parameter
 from astonish.learner import Info, Learner
-from astonish.precision import Number, limits
+from astonish.precision import RANDOM_BITS, Number, limits
 
 
 class Environments(NamedTuple):
@@ -26,12 +26,12 @@ class Environments(NamedTuple):
     first: the chances of moves with which it started, `[environment, room, next room]`.
     """
 
-    where: Array
-    room: Array
-    steps: Array
-    switches: Array
-    moves: Array
-    first: Array
+    where: Annotated[Array, NOT_NEGATIVE]
+    room: Annotated[Array, WHOLE]
+    steps: Annotated[Array, WHOLE]
+    switches: Annotated[Array, NOT_NEGATIVE]
+    moves: Annotated[Array, NOT_NEGATIVE]
+    first: Annotated[Array, NOT_NEGATIVE]
 
 
 _SEVERAL = Domain(2, whole=True)
@@ -46,8 +46,8 @@ class OnlineEM(Learner):
     environments: int = parameter(2, _SEVERAL, (2, 4), "how many environments there are", static=True)
     learning_rate: Number = parameter(0.001, PROBABILITY, (0.0001, 0.01), "weight of the newest sample (eta)")
     switch: Number = parameter(0.1, OPEN_PROBABILITY, (0.001, 0.2), "chance of a switch that it starts from")
-    frozen: Number = parameter(2000, Domain(0, whole=True), (0, 5000), "samples that only fill the statistics")
-    seed: Number = parameter(0, Domain(0, whole=True), (0, 1000), "seed of the random first chances of moves")
+    frozen: Number = parameter(2000, WHOLE, (0, 5000), "samples that only fill the statistics")
+    seed: Number = parameter(0, WHOLE, (0, 1000), "seed of the random first chances of moves")
     name: ClassVar[str] = "online-em"
 
     @property
@@ -57,7 +57,7 @@ class OnlineEM(Learner):
 
     def init(self) -> Environments:
         some, rooms = self.environments, self.rooms
-        key = jax.random.key(jnp.asarray(self.seed).astype(jnp.result_type(int)))
+        key = jax.random.key(jnp.asarray(self.seed).astype(jnp.result_type(int)), impl=RANDOM_BITS)
         first = jax.random.dirichlet(key, jnp.ones(rooms), (some, rooms), dtype=jnp.result_type(float))
         where, zero = jnp.full(some, 1 / some), jnp.zeros((), jnp.int32)
         switches, moves = jnp.zeros((some, some, some)), jnp.zeros((some, some, rooms, rooms))
@@ -67,7 +67,7 @@ class OnlineEM(Learner):
         here, there = (jnp.asarray(part).astype(jnp.int32) for part in x)
         likelihood = self.moves_from(state, here)[:, there]
         least = limits(likelihood).eps ** 2  # what was never seen is not impossible
-        joint = self.switches(state) * jnp.maximum(likelihood, least)  # P(to, there | from)
+        joint = self.switches(state) * jnp.maximum(likelihood, least)[None]  # P(to, there | from)
         evidence = state.where @ joint.sum(-1)
         pull = joint / evidence  # equation 36, [from, to]
         rate = jnp.asarray(self.learning_rate, likelihood.dtype)

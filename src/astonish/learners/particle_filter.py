@@ -4,18 +4,18 @@ Particle filtering with the rate of forgetting set by Bayes-factor surprise: eve
 follows from one history of changes, and draws at random whether there was a change just now.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from astonish.config import config
-from astonish.domain import COUNT, Domain, parameter
+from astonish.domain import COUNT, NOT_NEGATIVE, WHOLE, parameter
 from astonish.expfam import Belief, Family, bayes, log_evidence
 from astonish.learner import Info, LastChange, repeated
 from astonish.learners.message_passing import MixtureLearner
-from astonish.precision import Number, limits
+from astonish.precision import RANDOM_BITS, Number, limits
 from astonish.special import log
 from astonish.world_parameters import HAZARD
 
@@ -24,8 +24,8 @@ class Particles(NamedTuple):
     """Beliefs (stacked), their weights, how many samples each rests on, and the key of the random numbers to come."""
 
     beliefs: Belief
-    weights: Array
-    ages: Array
+    weights: Annotated[Array, NOT_NEGATIVE]
+    ages: Annotated[Array, WHOLE]
     key: Array
 
 
@@ -42,18 +42,19 @@ class ParticleFilter(MixtureLearner):
     hazard: Number = HAZARD.field()
     prior: Belief | None = None
     particles: int = parameter(20, COUNT, (5, 100), "how many particles there are", static=True)
-    seed: Number = parameter(0, Domain(0, whole=True), (0, 1000), "seed of the particles' random numbers")
+    seed: Number = parameter(0, WHOLE, (0, 1000), "seed of the particles' random numbers")
     name: ClassVar[str] = "particle-filter"
     free: ClassVar[tuple[str, ...]] = ("hazard",)
 
     def init(self) -> Particles:
         count = self.particles
-        key = jax.random.key_data(jax.random.key(jnp.asarray(self.seed).astype(jnp.result_type(int))))
+        key = jax.random.key(jnp.asarray(self.seed).astype(jnp.result_type(int)), impl=RANDOM_BITS)
         beliefs = repeated(self._fresh(), count)
-        return Particles(beliefs, jnp.full(count, 1 / count), jnp.zeros(count, jnp.int32), key)
+        ages = jnp.zeros(count, jnp.int32)
+        return Particles(beliefs, jnp.full(count, 1 / count), ages, jax.random.key_data(key))
 
     def step(self, state: Particles, x: Any) -> tuple[Particles, Info]:
-        key, now = jax.random.split(jax.random.wrap_key_data(state.key))
+        key, now = jax.random.split(jax.random.wrap_key_data(state.key, impl=RANDOM_BITS))
         for_changes, for_resampling = jax.random.uniform(now, (2, self.particles))
         hazard = jnp.asarray(self.hazard)
         under_each = jax.vmap(lambda belief: log_evidence(self.family, belief, x))(state.beliefs)
@@ -96,7 +97,7 @@ def _resampled(uniforms: Array, weights: Array) -> tuple[Array, Array]:
     few = count <= 64  # so few that comparing all pairs, though more work, is faster than a search
     sums = jnp.tril(jnp.ones((count, count), weights.dtype)) @ weights if few else jnp.cumsum(weights)
     drawn = jnp.searchsorted(sums, uniforms * sums[-1], side="right", method="compare_all" if few else "scan")
-    chosen = jnp.where(resample, jnp.minimum(drawn, count - 1), jnp.arange(count))
+    chosen = jnp.where(resample, jnp.minimum(drawn, count - 1), jnp.arange(count, dtype=drawn.dtype))
     return chosen, jnp.where(resample, 1 / count, weights)
 
 

@@ -4,13 +4,13 @@ Pearce & Hall (1980), in the hybrid form of Li, Schiller, Schoenbaum, Phelps & D
 in the delta rule, and their size drives the learning rate.
 """
 
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
 
 from astonish.config import config
-from astonish.domain import POSITIVE, PROBABILITY, parameter
+from astonish.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, parameter
 from astonish.kinds import NUMBERS
 from astonish.learner import Info, NumberLearner
 from astonish.precision import Number
@@ -20,8 +20,8 @@ from astonish.world_parameters import START
 class Attention(NamedTuple):
     """An estimate, and how readily it is changed."""
 
-    mean: Array
-    associability: Array
+    mean: Annotated[Array, FINITE]
+    associability: Annotated[Array, NOT_NEGATIVE]
 
 
 @config

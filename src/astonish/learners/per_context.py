@@ -1,21 +1,21 @@
 """A copy of a learner for every context (the paper's Algorithm 2: a belief for every room)."""
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from astonish.config import config
-from astonish.domain import COUNT, REQUIRED, Domain, parameter
-from astonish.learner import Info, Learner, State, advance, repeated
+from astonish.domain import COUNT, REQUIRED, WHOLE, Domain, parameter
+from astonish.learner import Info, Learner, State, advance, check, repeated
 
 
 class PerContextState(NamedTuple):
     """One state per context, and the context seen last."""
 
     table: State
-    context: Array
+    context: Annotated[Array, WHOLE]
 
 
 @config
@@ -28,6 +28,9 @@ class PerContext(Learner):
 
     learner: Learner
     contexts: int = parameter(REQUIRED, COUNT, (2, 20), "how many contexts there are", static=True)
+
+    def check_parts(self) -> None:
+        check(self.learner)
 
     @property
     def samples(self) -> tuple[Domain, Any]:

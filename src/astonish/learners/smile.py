@@ -9,11 +9,13 @@ from jax.tree_util import Partial
 
 from astonish import rule
 from astonish.config import config
-from astonish.domain import Domain, parameter
+from astonish.domain import FINITE, Domain, parameter
 from astonish.expfam import Belief, Family
 from astonish.learner import FamilyLearner, Info
-from astonish.precision import Number
+from astonish.precision import Number, double
 from astonish.surprise import confidence_corrected
+
+_SURPRISES = (0.0, 0.1, 1.0, 10.0, 1000.0)  # at which a learning rate of one's own is tried
 
 
 @config
@@ -44,8 +46,8 @@ class Smile(FamilyLearner):
 class Modulated(FamilyLearner):
     """SMiLe with `gamma` a function of surprise of one's own (note 2 of Algorithm 1).
 
-    gamma: takes the confidence-corrected surprise to a number from 0 to 1. To make parameters of it leaves of the
-    learner, pass a `jax.tree_util.Partial`.
+    gamma: takes the confidence-corrected surprise to a number from 0 to 1; beyond them, the nearer of them counts. To
+    make parameters of it leaves of the learner, pass a `jax.tree_util.Partial`.
     """
 
     family: Family
@@ -54,10 +56,22 @@ class Modulated(FamilyLearner):
     reference: Belief | None = None
 
     def __post_init__(self) -> None:
-        if callable(self.gamma) and not isinstance(self.gamma, Partial):
+        super().__post_init__()
+        if not callable(self.gamma):
+            raise ValueError(f"gamma = {self.gamma!r} is no function; give one from surprise to a number from 0 to 1")
+        if not isinstance(self.gamma, Partial):
             object.__setattr__(self, "gamma", Partial(self.gamma))
+
+    def check_parts(self) -> None:
+        super().check_parts()
+        with double():
+            for surprise in _SURPRISES:
+                gamma = FINITE.check(f"at a surprise of {surprise:g}, gamma", self.gamma(jnp.asarray(surprise)))
+                if gamma.ndim:
+                    raise ValueError(f"gamma gives an array of shape {gamma.shape}; give a function to one number")
 
     def step(self, state: Belief, x: Any) -> tuple[Belief, Info]:
         surprise = confidence_corrected(self.family, state, x, self.reference)
         gamma = jnp.asarray(self.gamma(surprise))
+        gamma = jnp.where(gamma < 0, 0.0, jnp.where(gamma > 1, 1.0, gamma))
         return rule.step(self.family, state, x, gamma, self.reference), Info(surprise, gamma)

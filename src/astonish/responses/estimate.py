@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 
 from astonish.config import config
-from astonish.domain import POSITIVE, PROBABILITY, Domain, Numbers, parameter
+from astonish.domain import NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, Numbers, parameter
 from astonish.kinds import ResponseKind
 from astonish.precision import Number
 from astonish.responses.response import Distribution, Normal, Perseverating, Response, ResponseInput, lapsing
@@ -33,6 +33,9 @@ class Estimate(Response):
     takes: ClassVar[tuple[str, ...]] = (ResponseKind.CONTINUOUS,)
     free: ClassVar[tuple[str, ...]] = ("noise",)
     kind: ClassVar[str] = "estimate"
+
+    def __post_init__(self) -> None:
+        NOT_NEGATIVE.check("high - low", self.high - self.low)
 
     def distribution(self, given: ResponseInput) -> Distribution:
         step = _size(given.estimate - given.previous_estimate)

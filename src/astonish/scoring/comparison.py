@@ -10,8 +10,9 @@ import numpy as np
 
 from astonish.deprecated import renamed_arguments
 from astonish.detect import alarms
-from astonish.domain import COUNT, POSITIVE, Mask, Numbers, as_numbers
+from astonish.domain import COUNT, POSITIVE, Mask, Numbers
 from astonish.learner import Learner
+from astonish.numbers import as_numbers
 from astonish.refusal import naming_extra
 from astonish.series import History, run_many
 from astonish.tasks.gaussian_jumps import Episode

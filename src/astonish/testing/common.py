@@ -67,6 +67,18 @@ def pickled(thing: Any) -> Any:
     return again
 
 
+def takes_any_leaves(thing: Any) -> None:
+    """JAX may put anything in place of the numbers: truth values, axes, None, placeholders."""
+    for value in (True, 0, None, object()):
+        try:
+            again = jax.tree.map(lambda _, value=value: value, thing)
+        except Exception as problem:
+            wrong = f"JAX cannot put {value!r} in place of the numbers of {type(thing).__name__} ({problem})"
+            raise AssertionError(f"{wrong}; mark the class with astonish.config.config") from None
+        kept = all(leaf is value for leaf in jax.tree.leaves(again))
+        holds(kept, f"{type(thing).__name__} changes {value!r}, which JAX puts in place of its numbers, to {again}")
+
+
 def answer(question: Callable[[], Any], who: str) -> Any:
     """The answer to a question that may be refused with a ValueError, in a sentence; None where it is refused."""
     try:

@@ -12,10 +12,11 @@ import numpy as np
 
 from astonish import expfam, surprise
 from astonish.catalogue import known_parameters
-from astonish.domain import Domain, Parameter, check_parameters
+from astonish.checks import check_parameters
+from astonish.domain import Domain, Parameter
 from astonish.expfam import Belief, Family
 from astonish.fit.space import Space
-from astonish.testing.common import Check, agree, allowed, answer, described, holds, listed, pickled
+from astonish.testing.common import Check, agree, allowed, answer, described, holds, listed, pickled, takes_any_leaves
 
 _CHECKS: list[Check] = []
 _NODES, _FURTHEST = 6001, 36.0  # of quadrature, on the scale on which a fit searches
@@ -110,6 +111,12 @@ def pickling_and_printing(case: CheckedFamily) -> None:
     """A family prints itself with the name of its class, and is the same after pickling."""
     again, own = (bayes_of(each, case.belief, case.samples[-1]) for each in (pickled(case.family), case.family))
     agree(again, own, f"{case.name} has another posterior after pickling", rtol=0, atol=0)
+
+
+@_check
+def leaves_may_be_anything(case: CheckedFamily) -> None:
+    """JAX's functions of trees work, whatever they put in place of the numbers of a family."""
+    takes_any_leaves(case.family)
 
 
 @_check

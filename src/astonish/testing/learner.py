@@ -17,7 +17,7 @@ from astonish.precision import as_double
 from astonish.samples import read_series
 from astonish.series import History, run, run_many
 from astonish.stream import Stream
-from astonish.testing.common import Check, agree, allowed, answer, described, holds, listed, pickled
+from astonish.testing.common import Check, agree, allowed, answer, described, holds, listed, pickled, takes_any_leaves
 
 _CHECKS: list[Check] = []
 
@@ -180,6 +180,12 @@ def a_stream_stays_at_missing_samples(case: CheckedLearner) -> None:
     agree(stream.state, before, f"the state of {name} changes at a missing sample", rtol=0, atol=0)
     agree(step.estimate, estimate, f"the estimate of {name} changes at a missing sample", rtol=0, atol=0)
     holds(np.isnan(step.surprise) and step.learning_rate == 0, f"{name} gives {step} at a missing sample")
+
+
+@_check
+def leaves_may_be_anything(case: CheckedLearner) -> None:
+    """JAX's functions of trees work, whatever they put in place of the numbers of a learner."""
+    takes_any_leaves(case.learner)
 
 
 @_check

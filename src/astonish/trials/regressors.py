@@ -121,7 +121,9 @@ def _check_names(names: Sequence[str], hazard: float | None) -> None:
 def _applicable(learner: Learner, samples: Any, hazard: float | None) -> tuple[str, ...]:
     """The measures that there are for such outcomes."""
     first = jax.tree.map(lambda part: part[0, 0], samples)
-    found = jax.eval_shape(lambda x: all_measures(moment(learner, learner.init(), learner.init(), x), hazard), first)
+    with double():
+        start = learner.init()
+        found = jax.eval_shape(lambda x: all_measures(moment(learner, start, start, x), hazard), first)
     return tuple(name for name in COLUMNS if name in found)
 
 

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from astonish.deprecated import renamed_arguments
-from astonish.domain import COUNT, OPEN_PROBABILITY, Numbers, as_numbers, resolve
+from astonish.domain import COUNT, OPEN_PROBABILITY, Numbers, resolve
 from astonish.fit.estimate import Progress, prepared, usable
 from astonish.fit.likelihood import Model
 from astonish.fit.posterior.density import Prior, Roles, Target, to_parameters
@@ -28,6 +28,7 @@ from astonish.fit.posterior.laplace import laplace_approximation
 from astonish.fit.posterior.nuts import sample
 from astonish.fit.posterior.result import Posterior
 from astonish.fit.space import Space
+from astonish.numbers import as_numbers
 from astonish.precision import as_double, double
 from astonish.trials import Trials
 

@@ -11,11 +11,13 @@ import numpy as np
 from jax import Array
 from pandas import DataFrame
 
+from astonish.checks import check_parameters
 from astonish.deprecated import renamed_arguments
-from astonish.domain import COUNT, Domain, Numbers, check_parameters, resolve, with_parameters
+from astonish.domain import COUNT, Domain, Numbers, resolve, with_parameters
 from astonish.fit.likelihood import Model, ParticipantData, participant_data, simulate
 from astonish.fit.result import Fit
 from astonish.fit.space import Space
+from astonish.learner import check
 from astonish.precision import as_double, double
 from astonish.tasks.gaussian_jumps import Episode
 from astonish.trials import Columns, Trials, read_trials
@@ -117,7 +119,9 @@ def simulate_responses(
             form = f"give one number, or one for each of {people} participants"
             raise ValueError(f"{space.names[k]} has shape {column.shape}; {form}")
         numbers[:, k] = column
-    return _with_responses(model, trials, space, numbers, jax.random.key(seed))
+    with double():
+        key = jax.random.key(seed)
+    return _with_responses(model, trials, space, numbers, key)
 
 
 def known_people(
@@ -125,7 +129,8 @@ def known_people(
 ) -> tuple[Trials, Numbers]:
     """Simulated participants, and their parameters. part: the number of this group among several with one seed."""
     values = true_values(model, trials, space, participants, truth, spread, np.random.default_rng([seed, part]))
-    key = jax.random.fold_in(jax.random.key(seed), part)
+    with double():
+        key = jax.random.fold_in(jax.random.key(seed), part)
     return _with_responses(model, repeated(trials, participants), space, values, key), values
 
 
@@ -186,6 +191,7 @@ def _as_found(found: Fit, space: Space, participants: int, rng: np.random.Genera
 def _with_responses(model: Model, trials: Trials, space: Space, values: Numbers, key: Array) -> Trials:
     """The trials with simulated responses. values: of the parameters, a row for each participant."""
     check_parameters(model)
+    check(model.learner)
     data = participant_data(model, trials)
     own = {name: values[:, k] for k, name in enumerate(space.names)}
     with double():
