@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from astonish.checks import read_state
 from astonish.deprecated import renamed_fields
 from astonish.io.state import load_state, save_state
 from astonish.learner import Learner, State, advance, check
@@ -55,7 +56,7 @@ class Stream:
         self._samples = learner.samples
         with double():
             self._learner = jax.device_put(as_double(learner))
-            start = as_double(learner.init() if state is None else state)
+            start = as_double(learner.init()) if state is None else read_state(learner, state)
             self._packing = Packing.of(start)
             self._step = _stepper(self._packing)
             estimate = jnp.asarray(learner.estimate(start))

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from astonish.checks import check_values
 from astonish.io.archive import Source, name_of, read, write
 from astonish.io.files import atomic_write
 from astonish.learner import Learner, State
@@ -114,4 +115,6 @@ def matching(source: Source, saved: dict[str, Any], like: State, many: int | Non
             raise ValueError(f"{found}; give the same sizes")
         return leaf.astype(like.dtype)
 
-    return jax.tree_util.tree_map_with_path(restored, like)
+    state = jax.tree_util.tree_map_with_path(restored, like)
+    check_values(name_of(source), state)
+    return state
