@@ -172,12 +172,7 @@ def first_answers() -> dict[str, Any]:
         return {name: answer_or_error(name) for name in ENTRY_POINTS}
 
 
-OUTSIDE = pytest.mark.xfail(strict=True, reason="change_points asks for the learner's start outside double()")
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=OUTSIDE if name == "change_points" else ()) for name in ENTRY_POINTS]
-)
+@pytest.mark.parametrize("name", ENTRY_POINTS)
 def test_nan_and_infinity_may_be_watched_for(name: str, first_answers: dict[str, Any]) -> None:
     np.testing.assert_equal(first_answers[name], usual_answer(name))
 

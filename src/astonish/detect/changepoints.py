@@ -62,7 +62,8 @@ def run_lengths(learner: Learner, xs: Any, longest: int) -> Numbers:
 def _read(learner: Learner, xs: Any) -> tuple[Any, Mask]:
     """The samples of a series, and which were observed; refused if the learner cannot date the last change."""
     check(learner)
-    last = learner.last_change(learner.init())
+    with double():
+        last = learner.last_change(learner.init())
     if last is None or last.log_weights is None:
         kind = type(learner).__name__
         raise ValueError(f"{kind} keeps no hypotheses about when the world changed last; give a MessagePassing")

@@ -257,7 +257,9 @@ def _watched(learner: Learner, within: int) -> Learner:
     COUNT.check("within", within)
     if within == 1:
         return learner
-    if learner.last_change(learner.init()) is None:
+    with double():
+        last = learner.last_change(learner.init())
+    if last is None:
         asked = f"within = {within} asks {type(learner).__name__} when the world changed last, which it does not know"
         raise ValueError(f"{asked}; give within = 1, or MessagePassing or ParticleFilter")
     return RecentChange(learner, within)
@@ -265,12 +267,8 @@ def _watched(learner: Learner, within: int) -> Learner:
 
 def signal_of(learner: Learner, wanted: str | None) -> str:
     """Which of its numbers to watch: the one wanted, or the best that it gives."""
-
-    def any_sample(domain: Domain) -> Any:
-        return np.full(domain.shape, domain.stand_in, np.int32 if domain.is_index else np.float64)
-
     with double():  # the learner is asked by a step that is not computed
-        x = jax.tree.map(any_sample, learner.samples)
+        x = jax.tree.map(Domain.any_sample, learner.samples)
         asks = jax.eval_shape(learner.step, learner.init(), x)[1].change_probability is not None
     given = _SIGNALS if asks else _SIGNALS[1:]
     if wanted in _OLD_SIGNALS:
