@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from astonish.numbers import is_missing
+
 Slots = NDArray[np.int64]
 UNKNOWN = -1
 _FREE, _LEFT = UNKNOWN, -2  # places of the table: never taken, and given up
@@ -118,7 +120,7 @@ class Names:
 
     def read(self, keys: Any) -> list[Hashable]:
         listed = _listed(keys)
-        odd = [key for key in listed if key is None or isinstance(key, float) or not isinstance(key, Hashable)]
+        odd = [key for key in listed if is_missing(key) or isinstance(key, float) or not isinstance(key, Hashable)]
         if odd:
             raise ValueError(f"{odd[0]!r} is not a key; give whole numbers or strings")
         strings = isinstance(next(iter(self._slots or listed), ""), str)
