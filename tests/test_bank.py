@@ -311,7 +311,7 @@ def test_a_newer_format_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         (["a", ("b", 1)], r"key \('b', 1\) is not a string"),
         ([2**70, 5], "key 1180591620717411303424 is not"),
         (np.ma.masked_array([1, 2], [False, True]), "key 1 .* is masked"),
-        (pd.array([1, None], "Int64"), "<NA> is not a"),
+        (pd.array([1, None], "Int64"), "key 1 .* is masked"),
         (pd.Series(["a", None], dtype="string"), "<NA> is not a key"),
     ],
 )
