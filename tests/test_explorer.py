@@ -35,7 +35,7 @@ from starlette.testclient import TestClient
 
 from astonish import Beta, Exponential, Gaussian, Poisson, Smile, run, surprise
 from astonish.assemble import choose
-from astonish.domain import check_parameters
+from astonish.checks import check_parameters
 from astonish.explorer import data, guard, lab, maze, server
 from astonish.explorer.controls import json_number
 from astonish.explorer.gaussian import GaussianTab

@@ -112,6 +112,7 @@ def test_a_command_that_needs_an_extra_says_so(
     (tmp_path / "study.py").write_text(study)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, "astonish.explorer.connections", raising=False)  # for it to be imported again
     result = CliRunner().invoke(app, words)
     assert result.stderr == f"astonish: {needs} {package}, which is not installed; pip install 'astonish[{extra}]'\n"
     assert (result.exit_code, result.stdout) == (1, "")

@@ -14,7 +14,7 @@ from astonish.explorer.controls import Json, Slider, Values, described, limited,
 
 _MOST_OUTCOMES, _LARGEST_SAMPLE = 50, 1e6
 _SEEN = {"first": 9.0, "second": 3.0, "third": 1.0, "fourth": 0.0}  # how often, by a Dirichlet belief to begin with
-_GRID = "Grid(jnp.array({models}), lambda x, models: jnp.log(models[:, x]), width=jnp.array({width}))"
+_GRID = "Grid(jnp.array({models}), lambda x, models: jnp.log(models[:, x]), jnp.array({width}), {domain})"
 
 
 class LabFamily(NamedTuple):
@@ -127,9 +127,9 @@ def _examples() -> dict[str, LabFamily]:
 def _grid(label: str, family: Grid, points: tuple[str, ...], outcomes: tuple[str, ...]) -> LabFamily:
     models, width = np.asarray(family.points).tolist(), np.broadcast_to(np.asarray(family.width), len(points)).tolist()
     code, lines = f"finite({models})", ["from astonish import finite, rule"]
-    if family.domain == Domain():  # it was not made by `finite`
-        code = _GRID.format(models=models, width=width)
-        lines = ["import jax.numpy as jnp", "from astonish import Grid, rule"]
+    if np.asarray(family.width).ndim:  # it was not made by `finite`
+        code = _GRID.format(models=models, width=width, domain=f"Domain(0, {len(outcomes) - 1}, whole=True)")
+        lines = ["import jax.numpy as jnp", "from astonish import Grid, rule", "from astonish.domain import Domain"]
     sliders = {
         f"weight{k}": Slider(f"weight of {name}", Domain(0, 1), round(1 / len(points), 3))
         for k, name in enumerate(points, 1)

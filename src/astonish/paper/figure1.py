@@ -12,6 +12,7 @@ from pandas import DataFrame
 
 from astonish import expfam, surprise
 from astonish.beliefs import Grid, finite
+from astonish.domain import Domain
 from astonish.expfam import Belief, Family
 from astonish.paper.claims import Claim, listed, same, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Simulation, Tables, simulated, wide
@@ -80,7 +81,8 @@ def _election(_: RunSettings) -> Tables:
 
 def listener() -> tuple[Grid, dict[str, Belief]]:
     """What tank may mean, to someone before and after he has heard of goldfish."""
-    models: Any = np.array(list(WORDS.values())).T
+    words = np.array(list(WORDS.values())).T
+    models: Any = np.column_stack([words, 1 - words.sum(axis=1)])  # with all other words in the last column
     family = finite(models)
     before = family.prior()
     return family, {"before": before, "after": _bayes(family, before, list(WORDS).index("goldfish"))}
@@ -115,8 +117,9 @@ def drivers(kinds: int) -> list[tuple[Grid, Belief]]:
     """
     other = RARE / (kinds - 1)
     models = jnp.array([[1 - RARE, other], [other, 1 - RARE], [other, other]])
-    cars = Grid(models, _log_chance, width=jnp.array([1.0, 1.0, kinds - 2.0]))
-    slots = Grid(jnp.full((3, len(CARS)), 1 / kinds), _log_chance, width=jnp.ones(3))
+    seen = Domain(0, len(CARS) - 1, whole=True)
+    cars = Grid(models, _log_chance, jnp.array([1.0, 1.0, kinds - 2.0]), seen)
+    slots = Grid(jnp.full((3, len(CARS)), 1 / kinds), _log_chance, jnp.ones(3), seen)
     used = cars.prior()
     for _ in range(MORNINGS):
         used = _bayes(cars, used, CARS.index("red"))
