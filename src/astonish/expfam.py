@@ -65,6 +65,13 @@ class Family(Protocol):
     def log_partition(self, belief: Belief) -> Array:
         """Logarithm of the integral of the kernel."""
 
+    def log_mass_near(self, a: Belief, u: Number, b: Belief, v: Number) -> Array:
+        """`log_mass` less a line: some function linear in `u` and `v`, whatever is best where `a^u b^v` is close to `a`.
+
+        Divergences do not change with that line. A family in whose `log_partition` their digits would drown gives it here.
+        """
+        return log_mass(self, a, u, b, v)
+
     def log_base(self, x: Any) -> Array:
         """Logarithm of the factors of p(x | theta) that the likelihood kernel leaves out."""
         return jnp.zeros(())
@@ -155,18 +162,28 @@ def log_mass(family: Family, a: Belief, u: Number, b: Belief, v: Number) -> Arra
     return family.log_partition(belief) - misfit
 
 
-def along(family: Family, a: Belief, b: Belief, g: Number) -> Curve:
-    """`log_mass` of `a^(1 - g) b^g` as a curve in `g`: convex, and all that the SMiLe rule needs to know."""
+def along(family: Family, a: Belief, b: Belief, g: Number, u: Number | None = None) -> Curve:
+    """`log_mass` of `a^u b^g` as a curve in `g`, where `u = 1 - g`: convex, and all that the SMiLe rule needs to know.
 
-    def value(g: Array) -> Array:
-        return log_mass(family, a, 1 - g, b, g)
+    u: give it where `1 - g` would lose digits. A part linear in `g` may be missing, see `Family.log_mass_near`.
+    """
 
-    def value_and_slope(g: Array) -> tuple[Array, Array]:
-        return jax.jvp(value, (g,), (jnp.ones_like(g),))
+    def value(more: Array) -> Array:
+        return family.log_mass_near(a, rest - more, b, g + more)
+
+    def value_and_slope(more: Array) -> tuple[Array, Array]:
+        return jax.jvp(value, (more,), (jnp.ones_like(more),))
 
     g = jnp.asarray(g, dtype_of(a))
-    (height, slope), (_, curvature) = jax.jvp(value_and_slope, (g,), (jnp.ones_like(g),))
+    rest = 1 - g if u is None else u
+    zero = jnp.zeros_like(g)
+    (height, slope), (_, curvature) = jax.jvp(value_and_slope, (zero,), (jnp.ones_like(g),))
     return Curve(height, slope, curvature)
+
+
+def nearby(a: Belief, b: Belief) -> Belief:
+    """A constant of about the size of `a`, unless `b` is much larger."""
+    return jax.tree.map(lambda a, b: jax.lax.stop_gradient(jnp.maximum(a, b / 16)), a, b)
 
 
 def divergence(family: Family, a: Belief, b: Belief) -> Array:
@@ -186,10 +203,10 @@ def bregman(p: Curve, q: Curve, gap: Number) -> Array:
     closed = q.value - p.value - gap * p.slope
     by_slope = 0.5 * gap * (q.slope - p.slope) - gap * gap * (q.curvature - p.curvature) / 12
     by_curvature = gap * gap * (2 * p.curvature + q.curvature) / 6
-    integral = jnp.where(by_curvature < 4 * eps ** (2 / 3), by_curvature, jnp.maximum(by_slope, 0.0))
+    integral = jnp.maximum(jnp.where(by_curvature < 4 * eps ** (2 / 3), by_curvature, by_slope), 0.0)
     rounding = 128 * eps * (1 + jnp.abs(p.value) + jnp.abs(gap * p.slope))
     better = jax.lax.stop_gradient(integral) + (closed - jax.lax.stop_gradient(closed))
-    return jnp.where(jnp.abs(closed - integral) < rounding, better, closed)
+    return jnp.where(jnp.abs(closed - integral) < rounding, better, jnp.maximum(closed, 0.0))
 
 
 def log_evidence(family: Family, belief: Belief, x: Any) -> Array:

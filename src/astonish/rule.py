@@ -8,13 +8,14 @@ The SMiLe rule moves a belief along the line from itself (`gamma` = 0) to the sc
 
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
 from astonish.domain import NOT_NEGATIVE, PROBABILITY
 from astonish.expfam import Belief, Family, along, blend, bregman, divergence, target
 from astonish.precision import Number, limits
-from astonish.solver import gamma_at, spent_at
+from astonish.solver import powers_at, spent_at
 from astonish.surprise import confidence_corrected
 
 
@@ -37,8 +38,8 @@ def smile(family: Family, belief: Belief, x: Any, m: Number, reference: Belief |
     old, new = along(family, belief, naive, 0.0), along(family, belief, naive, 1.0)
     surprise, bound_max = bregman(old, new, 1.0), bregman(new, old, -1.0)
     share = granted(surprise, m)
-    gamma = gamma_at(family, belief, naive, share)
-    return Update(blend(family, belief, 1 - gamma, naive, gamma), gamma, surprise, share * bound_max, bound_max)
+    gamma, rest = powers_at(family, belief, naive, share)
+    return Update(blend(family, belief, rest, naive, gamma), gamma, surprise, share * bound_max, bound_max)
 
 
 def step(family: Family, belief: Belief, x: Any, gamma: Number, reference: Belief | None = None) -> Belief:
@@ -47,6 +48,7 @@ def step(family: Family, belief: Belief, x: Any, gamma: Number, reference: Belie
     return blend(family, belief, 1 - gamma, target(family, x, reference), gamma)
 
 
+@jax.custom_jvp
 def granted(surprise: Number, m: Number) -> Array:
     """`m S / (1 + m S)`: the share of the largest bound that a surprise is granted (eq. 7).
 
@@ -57,6 +59,14 @@ def granted(surprise: Number, m: Number) -> Array:
     surprise = jnp.asarray(surprise, jnp.result_type(float, surprise))
     product = jnp.minimum(m * surprise, limits(surprise).max ** 0.5)
     return product / (1 + product)
+
+
+@granted.defjvp
+def _(primals: tuple[Number, Number], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Ordered such that nothing overflows before the derivative does."""
+    surprise, m = primals
+    left = 1 / (1 + jnp.minimum(m * surprise, limits(surprise).max))
+    return granted(surprise, m), left * m * left * tangents[0] + left * surprise * left * tangents[1]
 
 
 def bound_max(family: Family, belief: Belief, x: Any, reference: Belief | None = None) -> Array:
@@ -81,7 +91,7 @@ def gamma_from_bound(family: Family, belief: Belief, x: Any, bound: Number, refe
     naive = target(family, x, reference)
     most = divergence(family, naive, belief)
     share = jnp.asarray(bound) / jnp.where(most > 0, most, 1.0)
-    return gamma_at(family, belief, naive, jnp.clip(share, 0.0, 1.0))
+    return powers_at(family, belief, naive, jnp.clip(share, 0.0, 1.0)).gamma
 
 
 def impact(family: Family, before: Belief, after: Belief, x: Any, reference: Belief | None = None) -> Array:

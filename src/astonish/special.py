@@ -22,6 +22,7 @@ _HALF_LOG_TWO_PI = 0.9189385332046727418
 _BOTTOM = [Fraction(math.comb(8, k) * math.comb(16 - k, 8), math.comb(16, 8)) for k in range(9)]
 _TOP = [sum(_BOTTOM[i] * Fraction((-1) ** (j - i + 1), j - i) for i in range(j)) for j in range(1, 9)]
 _LOG_BOTTOM, _LOG_TOP = [float(c) for c in _BOTTOM], [float(c) for c in _TOP]
+_LOG_LESS_TOP = [float(t - b) for t, b in zip([*_TOP[1:], 0], _BOTTOM[1:], strict=True)]  # of (ln(1 + t) - t) / t^2
 
 
 @jax.custom_jvp
@@ -50,6 +51,30 @@ def digamma(x: Number) -> Array:
     return log(z) - 0.5 * r - tail - _below(x, (2 * x + 7) * dq * (1 / q))
 
 
+@jax.custom_jvp
+def log_gamma_near(x: Number, near: Number) -> Array:
+    """`log_gamma` less a line, chosen such that little is left where `x` is close to `near`.
+
+    How far `log_gamma` lies above its tangents does not change with that line, and is read off this with more digits.
+    """
+    x, z, r = _shifted(x)
+    q, _, _ = _rising(x)
+    z0 = _shifted(near)[1]
+    tail = _horner([b / ((2 * k + 1) * (2 * k + 2)) for k, b in enumerate(_BERNOULLI)], r * r) * r
+    line = (z - 0.5) * log_less(z, z0) + (z - z0 - 0.5) * ((z - z0) / z0)
+    return line + tail - _below(x, log(q) - _SHIFT * log(z0))
+
+
+@jax.custom_jvp
+def _digamma_near(x: Number, near: Number) -> Array:
+    """Derivative of `log_gamma_near`."""
+    x, z, r = _shifted(x)
+    q, dq, _ = _rising(x)
+    z0 = _shifted(near)[1]
+    tail = _horner([b / (2 * k + 2) for k, b in enumerate(_BERNOULLI)], r * r) * (r * r)
+    return (z - z0) / z0 + log_less(z, z0) - 0.5 * r - tail - _below(x, (2 * x + 7) * dq * (1 / q))
+
+
 def trigamma(x: Number) -> Array:
     """Derivative of `digamma`, for `x > 0`.
 
@@ -74,6 +99,26 @@ def reciprocal(x: Number) -> Array:
 
 
 @jax.custom_jvp
+def fraction(a: Number, b: Number) -> Array:
+    """`b / (a + b)`, of numbers not below zero, with derivatives in which nothing cancels.
+
+    >>> float(fraction(1.0, 3.0))
+    0.75
+    """
+    return b * reciprocal(a + jnp.asarray(b))
+
+
+@jax.custom_jvp
+def parallel(a: Number, b: Number) -> Array:
+    """`a b / (a + b)`, of numbers not below zero, with derivatives in which nothing cancels.
+
+    >>> float(parallel(2.0, 2.0))
+    1.0
+    """
+    return a * fraction(a, b)
+
+
+@jax.custom_jvp
 def log(x: Number) -> Array:
     """Natural logarithm of a positive number.
 
@@ -84,17 +129,39 @@ def log(x: Number) -> Array:
     0.0
     """
     x = jnp.asarray(x, jnp.result_type(float, x))
-    mantissa_bits = jnp.finfo(x.dtype).nmant
-    integer = jnp.int64 if x.dtype == jnp.float64 else jnp.int32
-    bits = jax.lax.bitcast_convert_type(x, integer)
-    exponent = (bits - jax.lax.bitcast_convert_type(jnp.asarray(0.5**0.5, x.dtype), integer)) >> mantissa_bits
-    t = jax.lax.bitcast_convert_type(bits - (exponent << mantissa_bits), x.dtype) - 1
+    exponent, t = _exponent_and_rest(x)
     top, bottom = _horner(_LOG_TOP, t) * t, _horner(_LOG_BOTTOM, t)
     return (top + exponent.astype(x.dtype) * math.log(2) * bottom) / bottom  # a quotient is computed once, a sum again
 
 
+@jax.custom_jvp
+def log_less(x: Number, y: Number) -> Array:
+    """`ln(x / y) - (x - y) / y` of positive numbers, with all digits for close ones, too.
+
+    >>> round(float(log_less(1.0 + 1e-6, 1.0)) / 1e-12, 4)
+    -0.5
+    """
+    x = jnp.asarray(x, jnp.result_type(float, x, y))
+    off = (x - y) / y
+    exponent, t = _exponent_and_rest(x / y)
+    t = jnp.where(exponent == 0, off, t)
+    top, bottom = _horner(_LOG_LESS_TOP, t) * t * t, _horner(_LOG_BOTTOM, t)
+    return (top + (exponent.astype(x.dtype) * math.log(2) + (t - off)) * bottom) / bottom
+
+
 log_gamma.defjvps(lambda tangent, _, x: digamma(x) * tangent)
 digamma.defjvps(lambda tangent, _, x: trigamma(x) * tangent)
+log_gamma_near.defjvps(lambda tangent, _, x, near: _digamma_near(x, near) * tangent, None)
+_digamma_near.defjvps(lambda tangent, _, x, near: trigamma(x) * tangent, None)
+log_less.defjvps(lambda tangent, _, x, y: (1 - x * reciprocal(y)) * (reciprocal(x) * tangent), None)
+fraction.defjvps(
+    lambda tangent, f, a, b: -f * (reciprocal(a + b) * tangent),
+    lambda tangent, f, a, b: fraction(b, a) * (reciprocal(a + b) * tangent),
+)
+parallel.defjvps(
+    lambda tangent, _, a, b: fraction(a, b) ** 2 * tangent,
+    lambda tangent, _, a, b: fraction(b, a) ** 2 * tangent,
+)
 log.defjvps(lambda tangent, _, x: reciprocal(x) * tangent)
 reciprocal.defjvps(lambda tangent, r, _: -(r * tangent) * r)
 
@@ -110,6 +177,15 @@ def _rising(x: Array) -> tuple[Array, Array, Array]:
     """`x (x + 1) ... (x + 7)` as a polynomial in `y = x (x + 7)`, with its first two derivatives in `y`."""
     y = x * (x + 7)
     return y * (y + 6) * (y + 10) * (y + 12), ((4 * y + 84) * y + 504) * y + 720, (12 * y + 168) * y + 504
+
+
+def _exponent_and_rest(x: Array) -> tuple[Array, Array]:
+    """`e` and a small `t` such that `x = 2^e (1 + t)`."""
+    mantissa_bits = jnp.finfo(x.dtype).nmant
+    integer = jnp.int64 if x.dtype == jnp.float64 else jnp.int32
+    bits = jax.lax.bitcast_convert_type(x, integer)
+    exponent = (bits - jax.lax.bitcast_convert_type(jnp.asarray(0.5**0.5, x.dtype), integer)) >> mantissa_bits
+    return exponent, jax.lax.bitcast_convert_type(bits - (exponent << mantissa_bits), x.dtype) - 1
 
 
 def _below(x: Array, value: Array) -> Array:

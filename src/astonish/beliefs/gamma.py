@@ -11,10 +11,10 @@ from numpy.random import Generator
 from astonish import predictive
 from astonish.config import config
 from astonish.domain import POSITIVE, Domain, Numbers, Parameter
-from astonish.expfam import Family, MeanFamily
+from astonish.expfam import Family, MeanFamily, linear, nearby
 from astonish.kinds import OutcomeKind
 from astonish.precision import Number, number
-from astonish.special import log, log_gamma
+from astonish.special import log, log_gamma, log_gamma_near, log_less
 
 
 class GammaBelief(NamedTuple):
@@ -36,6 +36,14 @@ class GammaBelief(NamedTuple):
         return jnp.sqrt(self.shape) / self.time
 
 
+def log_partition_near(belief: GammaBelief, near: GammaBelief) -> Array:
+    """`log_partition` of a gamma belief less a line (see `Family.log_mass_near`)."""
+    by_time = belief.shape * log_less(belief.time, near.time)
+    return (
+        log_gamma_near(belief.shape, near.shape) - by_time - (belief.shape - near.shape) * (belief.time / near.time - 1)
+    )
+
+
 class RateFamily(Family, Protocol):
     """A family of beliefs about the rate of events."""
 
@@ -55,6 +63,9 @@ class RateFamily(Family, Protocol):
 
     def log_partition(self, belief: GammaBelief) -> Array:
         return log_gamma(belief.shape) - belief.shape * log(belief.time)
+
+    def log_mass_near(self, a: GammaBelief, u: Number, b: GammaBelief, v: Number) -> Array:
+        return log_partition_near(linear(self.flat(), a, u, b, v)[0], nearby(a, b))
 
     def density(self, belief: GammaBelief, grid: Any) -> Array:
         return jnp.exp(xlogy(belief.shape - 1, grid) - belief.time * grid - self.log_partition(belief))

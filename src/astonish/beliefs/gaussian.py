@@ -18,7 +18,7 @@ from astonish.domain import FINITE, POSITIVE, Domain, Numbers, Parameter
 from astonish.expfam import MeanFamily
 from astonish.kinds import OutcomeKind
 from astonish.precision import Number, limits, number
-from astonish.special import log, reciprocal
+from astonish.special import fraction, log, parallel
 from astonish.world_parameters import MEAN, NOISE, STD
 
 _LOG_TWO_PI = math.log(2 * math.pi)
@@ -70,14 +70,12 @@ class Gaussian(MeanFamily):
         return self.prior()._replace(mean=number(x))
 
     def blend(self, a: GaussianBelief, u: Number, b: GaussianBelief, v: Number) -> tuple[GaussianBelief, Array]:
-        unit = jnp.minimum(a.precision, b.precision)  # in which neither total nor its powers can vanish
-        unit = jnp.where(unit > 0, unit, 1.0)
-        old, new = u * (a.precision / unit), v * (b.precision / unit)
-        total = old + new
-        gap = b.mean - a.mean
-        distance = jnp.minimum(gap * gap * unit, 1e-4 * limits(total).max)  # cut lest it overflow
-        misfit = 0.5 * old * new * reciprocal(total) * distance
-        return GaussianBelief(a.mean + new / total * gap, total * unit), misfit
+        old, new, unit, misfit = _in_units(a, u, b, v)
+        return GaussianBelief(a.mean + fraction(old, new) * (b.mean - a.mean), (old + new) * unit), misfit
+
+    def log_mass_near(self, a: GaussianBelief, u: Number, b: GaussianBelief, v: Number) -> Array:
+        old, new, _, misfit = _in_units(a, u, b, v)
+        return -0.5 * log(old + new) - misfit
 
     def log_partition(self, belief: GaussianBelief) -> Array:
         return 0.5 * (_LOG_TWO_PI - log(belief.precision))
@@ -100,3 +98,13 @@ class Gaussian(MeanFamily):
 
     def sample_outcome(self, theta: float, rng: Generator, steps: int) -> Numbers:
         return rng.normal(theta, self.noise, steps)
+
+
+def _in_units(a: GaussianBelief, u: Number, b: GaussianBelief, v: Number) -> tuple[Array, Array, Array, Array]:
+    """The precisions of `a^u` and `b^v` in a unit in which their sum cannot vanish, the unit, and the misfit."""
+    unit = jnp.minimum(a.precision, b.precision)
+    unit = jnp.where(unit > 0, unit, 1.0)
+    old, new = u * (a.precision / unit), v * (b.precision / unit)
+    gap = b.mean - a.mean
+    distance = jnp.minimum(gap * gap * unit, 1e-4 * limits(gap).max)  # cut lest it overflow
+    return old, new, unit, 0.5 * parallel(old, new) * distance

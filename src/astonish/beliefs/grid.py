@@ -19,7 +19,7 @@ from numpy.random import Generator
 from astonish import predictive
 from astonish.config import config
 from astonish.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain
-from astonish.expfam import Family, log_evidence
+from astonish.expfam import Family, log_evidence, log_mass
 from astonish.precision import Number, double, limits, namespace, number, vector
 from astonish.refusal import cannot_simulate
 from astonish.special import log
@@ -128,6 +128,9 @@ class Grid(Family):
         top = jax.lax.stop_gradient(jnp.max(mixed))  # so that what is kept does not drift as samples accumulate
         return self._belief(mixed - top), -top
 
+    def log_mass_near(self, a: GridBelief, u: Number, b: GridBelief, v: Number) -> Array:
+        return log_mass(self, _from_top(a), u, _from_top(b), v)
+
     def log_partition(self, belief: GridBelief) -> Array:
         cells = belief.log_density + belief.log_width
         top = jax.lax.stop_gradient(jnp.max(cells))
@@ -197,6 +200,11 @@ def finite(models: Number) -> Grid:
 
 def _log_probability(x: Number, models: Array) -> Array:
     return _log_or_lowest(models[:, x])
+
+
+def _from_top(belief: GridBelief) -> GridBelief:
+    """The same belief, its log-density measured from the largest."""
+    return belief._replace(log_density=belief.log_density - jax.lax.stop_gradient(jnp.max(belief.log_density)))
 
 
 def _log_or_lowest(weights: Array) -> Array:

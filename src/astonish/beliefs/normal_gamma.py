@@ -8,17 +8,19 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 from numpy.random import Generator
 
 from astonish import predictive
+from astonish.beliefs.gamma import GammaBelief, log_partition_near
 from astonish.config import config
 from astonish.domain import FINITE, POSITIVE, Domain, Numbers, Parameter
-from astonish.expfam import Family
+from astonish.expfam import Family, nearby
 from astonish.kinds import OutcomeKind
 from astonish.precision import Number, limits, number
-from astonish.special import log, log_gamma, reciprocal
+from astonish.special import fraction, log, log_gamma
 from astonish.world_parameters import MEAN, NOISE
 
 
@@ -84,16 +86,20 @@ class NormalGamma(Family):
         self, a: NormalGammaBelief, u: Number, b: NormalGammaBelief, v: Number
     ) -> tuple[NormalGammaBelief, Number]:
         old, new = u * a.weight, v * b.weight
-        weight = old + new
-        gap = b.mean - a.mean
-        distance = jnp.minimum(gap * gap, 1e-4 * limits(weight).max)  # cut lest it overflow
+        mean = a.mean + fraction(old, new) * (b.mean - a.mean)
         shape = 0.5 + u * (a.shape - 0.5) + v * (b.shape - 0.5)
-        scale = u * a.scale + v * b.scale + 0.5 * old * new * reciprocal(weight) * distance
-        return NormalGammaBelief(a.mean + new / weight * gap, weight, shape, scale), 0.0
+        scale = u * a.scale + v * b.scale + _between(a, u, b, v)
+        return NormalGammaBelief(mean, old + new, shape, scale), 0.0
 
     def log_partition(self, belief: NormalGammaBelief) -> Array:
         spread = 0.5 * (math.log(2 * math.pi) - log(belief.weight))
         return log_gamma(belief.shape) - belief.shape * log(belief.scale) + spread
+
+    def log_mass_near(self, a: NormalGammaBelief, u: Number, b: NormalGammaBelief, v: Number) -> Array:
+        belief, near = self.blend(a, u, b, v)[0], nearby(a, b)
+        of_noise = log_partition_near(GammaBelief(belief.shape, belief.scale), GammaBelief(near.shape, near.scale))
+        bent = _between(a, u, b, v) * (near.shape / near.scale)
+        return of_noise - bent - 0.5 * log(belief.weight)
 
     def log_base(self, x: Number) -> Array:
         return jnp.full((), -0.5 * math.log(2 * math.pi))
@@ -114,6 +120,25 @@ class NormalGamma(Family):
 
     def sample_outcome(self, theta: tuple[float, float], rng: Generator, steps: int) -> Numbers:
         return rng.normal(*theta, steps)
+
+
+def _between(a: NormalGammaBelief, u: Number, b: NormalGammaBelief, v: Number) -> Array:
+    """What the distance between two means adds to the scale."""
+    furthest = 1e-2 * limits(a.mean).max ** 0.5
+    return _pooled(u * a.weight, v * b.weight, jnp.clip(b.mean - a.mean, -furthest, furthest))  # cut lest it overflow
+
+
+@jax.custom_jvp
+def _pooled(old: Array, new: Array, gap: Array) -> Array:
+    """`old new / (old + new) gap^2 / 2`, with derivatives that do not overflow before it does."""
+    return 0.5 * old * fraction(old, new) * gap * gap
+
+
+_pooled.defjvps(
+    lambda tangent, _, old, new, gap: 0.5 * (fraction(old, new) * gap) ** 2 * tangent,
+    lambda tangent, _, old, new, gap: 0.5 * (fraction(new, old) * gap) ** 2 * tangent,
+    lambda tangent, _, old, new, gap: old * fraction(old, new) * gap * tangent,
+)
 
 
 def _predicted(belief: NormalGammaBelief) -> tuple[Array, Array]:
