@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 
+import accuracy  # noqa: E402
 import flips  # noqa: E402
 import interruptions  # noqa: E402
 import kills  # noqa: E402
@@ -21,8 +22,15 @@ import threads  # noqa: E402
 import web  # noqa: E402
 from attack import Report, timed  # noqa: E402
 
-ATTACKS = {steps: 100_000_000, kills: 60, flips: 30_000, web: 20_000, interruptions: 2_000,
-           threads: 20_000}  # fmt: skip
+ATTACKS = {
+    steps: 100_000_000,
+    accuracy: 11_400,
+    kills: 60,
+    flips: 30_000,
+    web: 20_000,
+    interruptions: 2_000,
+    threads: 20_000,
+}
 PAGE, BEGIN, END = ROOT / "docs" / "withstands.md", "<!-- by `make hostile` -->\n", "<!-- end -->"
 
 

@@ -21,7 +21,10 @@ from astonish.beliefs import (
     Exponential,
     GammaBelief,
     Gaussian,
+    NormalGamma,
     Poisson,
+    Regression,
+    finite,
 )
 
 Point = list[mpf]  # the parameters of a belief in 80 digits
@@ -224,3 +227,115 @@ def test_a_sample_at_the_mean_is_surprising_by_the_difference_in_width(width: fl
     got = surprise.confidence_corrected(family, family.prior(5.0, 2.0 * width), 5.0)
     exact = -np.log(width) + (width**2 - 1) / 2
     np.testing.assert_allclose(got, exact, rtol=1e-7, atol=1e-9)
+
+
+def _finite(a: Point, b: Point) -> mpf:
+    return mpmath.fsum(p * mpmath.log(p / q) for p, q in zip(a, b, strict=True))
+
+
+def _finite_mix(a: Point, b: Point, g: mpf) -> Point:
+    mixed = [p ** (1 - g) * q**g for p, q in zip(a, b, strict=True)]
+    return [each / mpmath.fsum(mixed) for each in mixed]
+
+
+FINITE = Oracle(_finite, _finite_mix)
+
+
+def test_poisson_of_many_events_in_which_logarithms_are_large() -> None:
+    _check(GAMMA, Poisson(), GammaBelief(np.float64(487758.8), np.float64(3.3008)), 148770.0, 1.47e-4)
+
+
+@pytest.mark.parametrize("apart", [1e-2, 1e-3, 1e-5, 1e-6])
+@pytest.mark.parametrize("m", [1e-2, 1.0, 1e6])
+def test_models_that_are_almost_as_likely_as_the_sample_makes_them(apart: float, m: float) -> None:
+    family = finite([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]])
+    with mpmath.workdps(80):
+        like = [mpf(0.2), mpf(0.8), mpf(0.3)]
+        target = [each / mpmath.fsum(like) for each in like]
+        tilted = [each * (1 + mpf(apart) * k) for k, each in enumerate(target)]
+        belief = family.prior([float(each / mpmath.fsum(tilted)) for each in tilted])
+        weights = [mpmath.exp(mpf(float(each))) for each in belief.log_density]
+        own = [each / mpmath.fsum(weights) for each in weights]
+        exact = FINITE.answers(own, target, m)
+    got = np.array(_ours(family, belief, 1, m))
+    np.testing.assert_allclose(got[:2], exact[:2], rtol=1e-5, atol=1e-14)
+    np.testing.assert_allclose(got[2], exact[2], rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("narrow", [1e-5, 1e-7, 1e-9])
+def test_what_is_left_of_a_belief_much_narrower_than_the_noise(narrow: float) -> None:
+    family, (m, x) = Gaussian(noise=1.0), (0.1, 5.0)
+    update = jax.jit(rule.smile)(family, family.prior(std=narrow), x, m)
+    with mpmath.workdps(80):
+        belief, target = [mpf(0), mpf(narrow) ** -2], [mpf(x), mpf(1)]
+        s, most = _gaussian(belief, target), _gaussian(target, belief)
+        bound = mpf(m) * s / (1 + mpf(m) * s) * most
+
+        def excess(t: mpf) -> mpf:  # in the logarithm of 1 - gamma
+            return _gaussian(_gaussian_mix(belief, target, 1 - mpmath.exp(t)), belief) / bound - 1
+
+        root = mpmath.findroot(excess, (mpf(-60), mpf(-1)), solver="anderson", tol=mpf(10) ** -18, maxsteps=300)
+        mean, precision = _gaussian_mix(belief, target, 1 - mpmath.exp(root))
+    np.testing.assert_allclose(np.array(update.belief), [float(mean), float(precision)], rtol=1e-7)
+
+
+_smile = jax.jit(rule.smile)
+
+
+@pytest.mark.parametrize("size", [1e7, 1e8])
+@pytest.mark.parametrize("noise", [1e-3, 1.0, 1e3])
+def test_no_divergence_of_a_regression_is_negative(size: float, noise: float) -> None:
+    family, rng = Regression(2, noise), np.random.default_rng(1)
+    belief = prior = family.prior(std=30.0)
+    for features in size * rng.normal(size=(30, 2)):
+        update = _smile(family, belief, (features, 1.0), 0.5, prior)
+        for name in ("surprise", "bound", "bound_max"):
+            assert getattr(update, name) >= 0, name
+        assert 0 <= update.gamma <= 1
+        belief = update.belief
+
+
+@pytest.mark.parametrize(
+    ("family", "x"),
+    [
+        (Gaussian(), 1e150),
+        (Gaussian(), -1e150),
+        (Poisson(), 1e15),
+        (Exponential(), 1e150),
+        (Beta(), 1.0),
+        (NormalGamma(), 1e100),
+    ],
+)
+def test_derivatives_at_far_outliers_are_finite(family: Any, x: float) -> None:
+    reference = None if family.proper_likelihood else family.prior()
+
+    def answers(belief: Any, x: Any, m: Any) -> Any:
+        update = rule.smile(family, belief, x, m, reference)
+        return jax.tree.leaves((update.belief, update.gamma, jnp.log1p(update.surprise)))
+
+    if isinstance(family, Beta):
+        x = int(x)  # an outcome has no derivative
+    moved = jax.jit(jax.jacfwd(answers, argnums=(0, 2) if isinstance(x, int) else (0, 1, 2)))(family.prior(), x, 0.1)
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(moved))
+
+
+ATTACKED = ("gaussian", "poisson", "exponential", "beta", "dirichlet")
+
+
+def random_case(rng: np.random.Generator) -> tuple[str, float, float]:
+    """A random family, belief, sample and m, up to a million each: what it was, and gamma, exactly and ours."""
+    name, m = str(rng.choice(ATTACKED)), float(_log_uniform(rng, 1e-6, 1e6))
+    if name == "gaussian":
+        family, oracle = Gaussian(), GAUSSIAN
+        belief, x = family.prior(0.0, _log_uniform(rng, 1e-3, 1e3)), float(rng.normal() * _log_uniform(rng, 1e-3, 1e3))
+    elif name in ("poisson", "exponential"):
+        family, oracle = (Poisson(), GAMMA) if name == "poisson" else (Exponential(), GAMMA)
+        belief = GammaBelief(*_log_uniform(rng, 1e-2, 1e6, 2))
+        x = float(rng.integers(10 ** rng.integers(1, 6))) if name == "poisson" else float(_log_uniform(rng, 1e-4, 1e4))
+    else:
+        family, oracle = (Beta(), DIRICHLET) if name == "beta" else (Dirichlet(5), DIRICHLET)
+        alpha = _log_uniform(rng, 1e-2, 1e6, 2 if name == "beta" else 5)
+        belief = BetaBelief(*alpha) if name == "beta" else DirichletBelief(alpha)
+        x = int(rng.integers(len(alpha)))
+    exact = oracle.answers(_point(belief), _point(expfam.target(family, x)), m)
+    return f"{family} {belief} x={x} m={m}", exact[2], float(_ours(family, belief, x, m)[2])

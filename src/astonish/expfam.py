@@ -66,9 +66,9 @@ class Family(Protocol):
         """Logarithm of the integral of the kernel."""
 
     def log_mass_near(self, a: Belief, u: Number, b: Belief, v: Number) -> Array:
-        """`log_mass` less a line: some function linear in `u` and `v`, whatever is best where `a^u b^v` is close to `a`.
+        """`log_mass` less a line: a function linear in `u` and `v`, the best one where `a^u b^v` is close to `a`.
 
-        Divergences do not change with that line. A family in whose `log_partition` their digits would drown gives it here.
+        Divergences do not change with that line. A family in whose `log_partition` their digits would be lost gives it.
         """
         return log_mass(self, a, u, b, v)
 

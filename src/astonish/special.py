@@ -152,11 +152,11 @@ def log_less(x: Number, y: Number) -> Array:
 log_gamma.defjvps(lambda tangent, _, x: digamma(x) * tangent)
 digamma.defjvps(lambda tangent, _, x: trigamma(x) * tangent)
 log_gamma_near.defjvps(lambda tangent, _, x, near: _digamma_near(x, near) * tangent, None)
-_digamma_near.defjvps(lambda tangent, _, x, near: trigamma(x) * tangent, None)
+_digamma_near.defjvps(lambda tangent, _, x, __: trigamma(x) * tangent, None)
 log_less.defjvps(lambda tangent, _, x, y: (1 - x * reciprocal(y)) * (reciprocal(x) * tangent), None)
 fraction.defjvps(
     lambda tangent, f, a, b: -f * (reciprocal(a + b) * tangent),
-    lambda tangent, f, a, b: fraction(b, a) * (reciprocal(a + b) * tangent),
+    lambda tangent, _, a, b: fraction(b, a) * (reciprocal(a + b) * tangent),
 )
 parallel.defjvps(
     lambda tangent, _, a, b: fraction(a, b) ** 2 * tangent,

@@ -39,9 +39,8 @@ class GammaBelief(NamedTuple):
 def log_partition_near(belief: GammaBelief, near: GammaBelief) -> Array:
     """`log_partition` of a gamma belief less a line (see `Family.log_mass_near`)."""
     by_time = belief.shape * log_less(belief.time, near.time)
-    return (
-        log_gamma_near(belief.shape, near.shape) - by_time - (belief.shape - near.shape) * (belief.time / near.time - 1)
-    )
+    line = (belief.shape - near.shape) * (belief.time / near.time - 1)
+    return log_gamma_near(belief.shape, near.shape) - by_time - line
 
 
 class RateFamily(Family, Protocol):
