@@ -92,6 +92,13 @@ def test_jax_may_put_anything_into_response_models(thing: Any) -> None:
     takes_any_leaves(thing)
 
 
+@pytest.mark.parametrize("value", [True, 0, None, object()], ids=repr)
+def test_a_learner_prints_itself_whatever_jax_put_in(value: Any) -> None:
+    learner = Smile(Gaussian(), prior=Gaussian().prior())
+    assert repr(value) in repr(jax.tree.map(lambda _: value, learner))
+    takes_any_leaves(learner)
+
+
 def test_what_jax_put_in_is_checked_where_it_is_written_again() -> None:
     learner = jax.tree.map(lambda _: 0, Nassar2010())
     assert pickle.loads(pickle.dumps(learner)) == learner

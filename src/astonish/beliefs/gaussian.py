@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from numpy.random import Generator
 
@@ -39,7 +40,8 @@ class GaussianBelief(NamedTuple):
         return self.mean
 
     def __repr__(self) -> str:
-        return f"GaussianBelief(mean={self.mean}, std={self.std})"
+        known = isinstance(self.precision, float | np.number | np.ndarray | Array)  # else JAX has put something in
+        return f"GaussianBelief(mean={self.mean}, {f'std={self.std}' if known else f'precision={self.precision}'})"
 
 
 @config
