@@ -268,17 +268,20 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "width has shape (2,); give one number, or 3",
     ),
     "likelihood no function": (lambda: Grid(POINTS, 3), "log_likelihood = 3 is no function; give one of x and points"),
-    "likelihood one number": (lambda: Grid(POINTS, lambda x, _: x), "log_likelihood gives an array of shape ()"),
+    "likelihood one number": (
+        lambda: check(Smile(Grid(POINTS, lambda x, _: x))),
+        "log_likelihood gives an array of shape ()",
+    ),
     "likelihood of other points": (
-        lambda: Grid(POINTS, lambda _, p: p[1:]),
+        lambda: check(Smile(Grid(POINTS, lambda _, p: p[1:]))),
         "shape (2,); give a number for each of the 3",
     ),
     "likelihood NaN": (
-        lambda: Grid(POINTS, lambda _, p: jnp.log(-1 - p)),
+        lambda: check(Smile(Grid(POINTS, lambda _, p: jnp.log(-1 - p)))),
         "gives nan for the sample 0.0; give finite numbers",
     ),
     "likelihood infinite": (
-        lambda: Grid(POINTS, lambda _, p: (1 + p) / 0.0),
+        lambda: check(Smile(Grid(POINTS, lambda _, p: (1 + p) / 0.0))),
         "gives inf for the sample 0.0; give finite numbers",
     ),
     "domain a number": (lambda: Grid(POINTS, normal, domain=3), "domain = 3 is not allowed; give a Domain, or a tuple"),
@@ -490,6 +493,12 @@ def test_a_fit_refuses_a_prior_of_another_family() -> None:
     trials = read_trials(table, Columns("x", response="r"), responds_before=False)
     with pytest.raises(ValueError, match="prior is BetaBelief"):
         fit(Model(Smile(Gaussian(), prior=Beta().prior()), Estimate()), trials, ["m"])
+
+
+def test_a_likelihood_is_tried_only_where_samples_of_its_domain_may_come() -> None:
+    """By itself a grid may be asked about any sample, as about labels where no domain was given."""
+    grid = Grid(np.array([[0.9, 0.1], [0.5, 0.5]]), lambda x, models: jnp.log(models[:, x]), width=1.0)
+    assert grid.likelihood(1).weights.tolist() == pytest.approx([1 / 6, 5 / 6])
 
 
 def test_what_is_not_known_yet_is_not_checked() -> None:

@@ -45,6 +45,10 @@ class Family(Protocol):
     support: ClassVar[Domain | None] = None
     usual_samples: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
+    def check_parts(self) -> None:
+        """Refuse parts that do not go together, before a learner uses them; parameters are checked already."""
+        return
+
     @property
     def samples(self) -> Any:
         """Which samples the family takes: a `Domain`, or a tuple of them for samples of several parts."""

@@ -159,6 +159,7 @@ class FamilyLearner(Learner, Protocol):
                 object.__setattr__(self, name, floats)
 
     def check_parts(self) -> None:
+        self.family.check_parts()
         with double(), np.errstate(all="ignore"):  # what is too large, or too small, is refused below
             first = self.first_belief
             own = first if self.prior is None else self.family.flat()

@@ -74,7 +74,10 @@ class Grid(Family):
             raise ValueError(f"points = {self.points} are too few; give at least two")
         if self.width is None and not isinstance(self.points, Tracer):
             self._check_order()
-        self._check_likelihood()
+        if not callable(self.log_likelihood):
+            raise ValueError(f"log_likelihood = {self.log_likelihood!r} is no function; give one of x and points")
+        if not all(isinstance(part, Domain) for part in jax.tree.leaves(self.domain)):
+            raise ValueError(f"domain = {self.domain!r} is not allowed; give a Domain, or a tuple of them")
 
     def _check_order(self) -> None:
         """Refuse points that are not on a line, or not in order."""
@@ -86,13 +89,9 @@ class Grid(Family):
             wrong = f"points {points[at]:g} and {points[at + 1]:g} do not go up"
             raise ValueError(f"{wrong}; give numbers from the smallest to the largest, or a width")
 
-    def _check_likelihood(self) -> None:
+    def check_parts(self) -> None:
         """Try the likelihood of a sample that may come; minus infinity, for what is impossible, is allowed."""
-        if not callable(self.log_likelihood):
-            raise ValueError(f"log_likelihood = {self.log_likelihood!r} is no function; give one of x and points")
-        if not all(isinstance(part, Domain) for part in jax.tree.leaves(self.domain)):
-            raise ValueError(f"domain = {self.domain!r} is not allowed; give a Domain, or a tuple of them")
-        with double(), jax.ensure_compile_time_eval():
+        with double():
             x = jax.tree.map(Domain.any_sample, self.domain)
             found = self.log_likelihood(x, jnp.asarray(self.points))
         if np.shape(found) != (len(self.points),):
