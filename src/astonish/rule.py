@@ -33,7 +33,7 @@ def smile(family: Family, belief: Belief, x: Any, m: Number, reference: Belief |
     """Surprise-modulated update of a belief: one pass through the loop of Algorithm 1.
 
     m: readiness to change one's mind, 0 or more. reference: see `surprise.confidence_corrected`.
-    Close to m = 0 gamma grows as the square root of m, so its derivative there is infinite; at 0 itself it is given as 0.
+    Close to m = 0 gamma grows as the square root of m: its derivative there is infinite, and at 0 itself given as 0.
     """
     naive = target(family, x, reference)
     old, new = along(family, belief, naive, 0.0), along(family, belief, naive, 1.0)
