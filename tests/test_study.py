@@ -451,16 +451,14 @@ def test_a_result_under_another_name_is_not_taken(tmp_path: Path) -> None:
     assert right.read_bytes() == before
 
 
-@pytest.mark.parametrize("which", ["result", "manifest"])
-def test_a_later_format_is_refused(which: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("module", [archive, store], ids=["result", "manifest"])
+def test_a_later_format_is_refused(module: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = module._VERSION
     with monkeypatch.context() as patch:
-        if which == "result":
-            patch.setattr(archive, "_VERSION", 2)
-        else:
-            patch.setattr(store, "_VERSION", 2)
+        patch.setattr(module, "_VERSION", ours + 1)
         run_study(seeds(2), tmp_path)
     before = files(tmp_path)
-    with pytest.raises(ValueError, match="has format version 2; this library reads up to 1"):
+    with pytest.raises(ValueError, match=f"has format version {ours + 1}; this library reads up to {ours}"):
         run_study(seeds(2), tmp_path)
     assert files(tmp_path) == before
 
