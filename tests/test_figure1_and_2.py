@@ -364,7 +364,7 @@ def test_drawing_and_claims_from_files(figure: Figure, names: set[str], axes: in
     claims = figure.claims(again)
     assert claims == figure.claims(numbers)
     assert {c.verdict for c in claims} <= {HOLDS, IN_PART, FAILS}
-    assert all(all(part.strip() for part in c) for c in claims)
+    assert all(all(part.strip() for part in c[:6]) for c in claims)
 
 
 def test_drawing_shows_the_numbers(first: Tables, second: Tables) -> None:

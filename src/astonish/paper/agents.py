@@ -46,9 +46,10 @@ class MazeWalks(NamedTuple):
     truth: Numbers
 
 
-def walks_of(run: RunSettings, episodes: int = 20) -> MazeWalks:
+def walks_of(run: RunSettings, episodes: int = 20, thorough: int = 100) -> MazeWalks:
     """Walks of 20000 steps, 200 on average before a switch, each environment visited as much as the other."""
-    seeds = [[run.seed, episode] for episode in range(min(episodes, 3) if run.quick else episodes)]
+    number = min(episodes, 3) if run.quick else thorough if run.thorough else episodes
+    seeds = [[run.seed, episode] for episode in range(number)]
     truth = maze(A, B).transitions
     return MazeWalks(walk(maze(A, B), 5000 if run.quick else 20000, seeds), np.stack([truth] * len(seeds)))
 

@@ -13,8 +13,9 @@ class Claim(NamedTuple):
     """One statement of the paper, checked.
 
     where: its place in the paper. says: the statement, in our words. paper: the paper's value. measured: ours, with a
-    confidence interval over episodes where there are episodes. verdict: `HOLDS`, `IN_PART` or `FAILS`. why: one
-    sentence.
+    confidence interval over episodes where there are episodes, at the paper's own parameters and in its own quantity.
+    verdict: `HOLDS`, `IN_PART` or `FAILS`. why: one or two sentences; what holds at other settings is said here. ours:
+    whether the statement is a finding of our own. seeds: with how many of several seeds the verdict is the same.
     """
 
     where: str
@@ -23,6 +24,8 @@ class Claim(NamedTuple):
     measured: str
     verdict: str
     why: str
+    ours: bool = False
+    seeds: str = ""
 
 
 class Interval(NamedTuple):

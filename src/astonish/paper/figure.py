@@ -1,4 +1,4 @@
-"""What is a figure of the paper? A study whose results are tables, a drawing of them, and claims they decide."""
+"""What is a figure of the paper? A study whose results are tables, a drawing of them, and claims that they decide."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,10 +23,18 @@ Tables = dict[str, DataFrame]
 
 
 class RunSettings(NamedTuple):
-    """The settings of a reproduction: the seed, and whether simulations are small, to see that they work."""
+    """The settings of a reproduction.
+
+    seed: of all random numbers. quick: simulations are small, to see that they work. thorough: there are more walks.
+    """
 
     seed: int = 1
     quick: bool = False
+    thorough: bool = False
+
+    @property
+    def size(self) -> str:
+        return "quick" if self.quick else "thorough" if self.thorough else ""
 
 
 Simulation = Callable[[RunSettings], DataFrame | Tables]
@@ -104,7 +112,7 @@ def _simulate(simulations: Mapping[str, Simulation], setting: Setting) -> Result
     """The tables of a simulation, each as the bytes of its CSV."""
     name = setting["simulation"]
     with double():
-        found = simulations[name](RunSettings(setting["seed"], setting["quick"]))
+        found = simulations[name](RunSettings(setting["seed"], setting["quick"], setting["thorough"]))
     tables = {name: found} if isinstance(found, DataFrame) else found
     return {each: np.frombuffer(table.to_csv(index=False).encode(), np.uint8) for each, table in tables.items()}
 

@@ -39,7 +39,9 @@ ABOUT = (
     "Learning” (2018), and what new simulations say to it. Brackets hold 95 % confidence intervals over episodes."
 )
 QUICK = "This was a quick run: its numbers come from very small simulations, and its verdicts are not to be trusted."
+SEEDS = 5  # of a thorough run
 COLUMNS = ["claim, and its place in the paper", "paper", "measured", "verdict", "why"]
+OWN = ["finding", "expected", "measured", "verdict", "why"]
 PLURALS = {HOLDS: "hold", IN_PART: "hold in part", FAILS: "do not hold as stated"}
 MARKS = {HOLDS: "✓", IN_PART: "◐", FAILS: "✗"}  # for those who do not see the colour
 COLOURS = {HOLDS: "holds", IN_PART: "in-part", FAILS: "fails"}
@@ -69,7 +71,12 @@ def chosen(names: Sequence[str]) -> list[Figure]:
 
 def numbers_folder(out: Path, settings: RunSettings) -> Path:
     """Where the tables of a reproduction are, and the results they are made of."""
-    return out / "numbers" / f"{'quick-' if settings.quick else ''}seed-{settings.seed}"
+    return out / "numbers" / "-".join(filter(None, [settings.size, f"seed-{settings.seed}"]))
+
+
+def runs_of(settings: RunSettings) -> list[RunSettings]:
+    """The run itself, or one for each of the seeds of a thorough one."""
+    return [settings._replace(seed=settings.seed + k) for k in range(SEEDS if settings.thorough else 1)]
 
 
 def reproduce(
@@ -86,10 +93,11 @@ def reproduce(
     about what is not as expected. command: what was typed, but for the settings, if not `astonish reproduce`.
     """
     results: list[FigureResult] = []
-    sentences, folder = set(), numbers_folder(out, settings)
+    found: list[list[Claim]] = []  # of one figure, for each seed
+    sentences, runs = set(), runs_of(settings)
 
     def report(share: float) -> None:
-        progress((len(results) + share) / len(figures))
+        progress((len(results) + (len(found) + share) / len(runs)) / len(figures))
 
     def say_once(sentence: str) -> None:
         if sentence not in sentences:
@@ -97,52 +105,111 @@ def reproduce(
             say(sentence)
 
     with locked(out):
-        for leftover in folder.glob(".*.csv.*"):  # what a killed run left
-            leftover.unlink()
+        for folder in (numbers_folder(out, run) for run in runs):
+            for leftover in folder.glob(".*.csv.*"):  # what a killed run left
+                leftover.unlink()
         for figure in figures:
             say(f"{figure.label}: {figure.title}")
-            report(0.0)
-            tables = figure.compute(settings, folder, report, say_once)
-            with mpl.rc_context(STYLE):
-                png = save_figure(figure.draw(tables), out / figure.stem)
-            results.append(FigureResult(figure, figure.claims(tables), png))
+            png = b""
+            for run in runs:
+                report(0.0)
+                tables = figure.compute(run, numbers_folder(out, run), report, say_once)
+                if not png:
+                    with mpl.rc_context(STYLE):
+                        png = save_figure(figure.draw(tables), out / figure.stem)
+                found.append(figure.claims(tables))
+            results.append(FigureResult(figure, _over_seeds(found), png))
+            found.clear()
         write_text(out / "report.md", markdown(results, settings, command))
         write_text(out / "report.html", html(results, settings, command))
     return results
 
 
+def _over_seeds(found: Sequence[list[Claim]]) -> list[Claim]:
+    """The claims of the first seed, each with the number of seeds that lead to the same verdict, if there are more."""
+    if len(found) == 1:
+        return found[0]
+    verdicts = zip(*([claim.verdict for claim in claims] for claims in found), strict=True)
+    same = (f"{each.count(each[0])} of {len(each)}" for each in verdicts)
+    return [claim._replace(seeds=seeds) for claim, seeds in zip(found[0], same, strict=True)]
+
+
 def count(claims: Iterable[Claim]) -> str:
-    """How many claims hold, in one sentence.
+    """How many claims of the paper hold, in one sentence, and in another how often seeds agree.
 
     >>> claim = Claim("Figure 9", "The sky is blue.", "blue", "blue", HOLDS, "It is.")
-    >>> count([claim, claim, claim._replace(verdict=FAILS)])
-    'Of 3 claims, 2 hold, 1 does not hold as stated.'
+    >>> count([claim, claim, claim._replace(verdict=FAILS), claim._replace(ours=True)])
+    'Of 3 claims of the paper, 2 hold, 0 hold in part, 1 does not hold as stated.'
     """
-    numbers = Counter(claim.verdict for claim in claims)
-    parts = [f"{numbers[v]} {v if numbers[v] == 1 else plural}" for v, plural in PLURALS.items() if numbers[v]]
-    total = f"{numbers.total()} claim{'s' if numbers.total() > 1 else ''}"
-    return f"Of {total}, {', '.join(parts)}." if parts else "There are no claims to check."
+    theirs = [claim for claim in claims if not claim.ours]
+    if not theirs:
+        return "There are no claims to check."
+    numbers = Counter(claim.verdict for claim in theirs)
+    parts = ", ".join(f"{numbers[v]} {v if numbers[v] == 1 else plural}" for v, plural in PLURALS.items())
+    total = f"Of {len(theirs)} claim{'s' if len(theirs) > 1 else ''} of the paper, {parts}."
+    return f"{total} {_agreement(theirs)}".strip()
+
+
+def _agreement(claims: Sequence[Claim]) -> str:
+    """Whether all seeds lead to the same verdicts, if there are several."""
+    number = claims[0].seeds.partition(" of ")[2]
+    if not number:
+        return ""
+    same = sum(claim.seeds == f"{number} of {number}" for claim in claims)
+    return f"{'All' if same == len(claims) else same} verdicts are the same for each of {number} seeds."
+
+
+class _Table(NamedTuple):
+    """A table of the report: its heading, what its columns are called, and a row and a verdict for each claim."""
+
+    heading: str
+    columns: list[str]
+    claims: list[Claim]
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        return [_cells(claim) for claim in self.claims]
+
+
+def _claim_tables(results: Sequence[FigureResult]) -> list[_Table]:
+    """The paper's claims, and what we found beyond them."""
+    claims = [claim for result in results for claim in result.claims]
+    tables = [
+        _Table("Claims of the paper", COLUMNS, [claim for claim in claims if not claim.ours]),
+        _Table("Findings of our own", OWN, [claim for claim in claims if claim.ours]),
+    ]
+    return [table for table in tables if table.claims]
 
 
 def markdown(results: Sequence[FigureResult], settings: RunSettings, command: str = "") -> str:
     """The report for a folder that holds the pictures. command: see `reproduce`."""
     claims = [claim for result in results for claim in result.claims]
-    table = [COLUMNS, ["---"] * len(COLUMNS), *([_plain(cell) for cell in _cells(claim)] for claim in claims)]
     parts = [f"# {TITLE}", f"**{count(claims)}**", f"> **{QUICK}**" if settings.quick else "", ABOUT]
-    parts += [f"Made by astonish {__version__} with `{_command(results, settings, command)}`", "## Claims"]
-    parts += ["\n".join(f"| {' | '.join(cells)} |" for cells in table), "## Figures"]
+    parts += [f"Made by astonish {__version__} with `{_command(results, settings, command)}`"]
+    for table in _claim_tables(results):
+        parts += [f"## {table.heading}", markdown_table(table.columns, table.rows)]
+    parts += ["## Figures"]
     for figure, _, _ in results:
         title, caption = _plain(figure.title), _plain(figure.caption)
         parts += [f"### {figure.label}: {title}", f"![{caption}]({figure.stem}.png)", caption]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of plain text."""
+    lines = [columns, ["---"] * len(columns), *([_plain(cell) for cell in cells] for cells in rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
 def html(results: Sequence[FigureResult], settings: RunSettings, command: str = "") -> str:
     """The report in one file, pictures included. command: see `reproduce`."""
     claims = [claim for result in results for claim in result.claims]
-    rows = [row(_cells(claim)[0], _cells(claim)[1:], COLOURS[claim.verdict]) for claim in claims]
+    sections = []
+    for table in _claim_tables(results):
+        rows = [row(c[0], c[1:], COLOURS[claim.verdict]) for c, claim in zip(table.rows, table.claims, strict=True)]
+        sections.append(section(table.heading, html_table(table.columns, rows, "claims", table.heading)))
     pictures = [picture(png, f"{f.label}: {f.title}", f.stem, f.caption) for f, _, png in results]
-    sections = [section("Claims", html_table(COLUMNS, rows, "claims", "Claims")), section("Figures", *pictures)]
+    sections.append(section("Figures", *pictures))
     warning = QUICK if settings.quick else ""
     return page(TITLE, count(claims), ABOUT, _command(results, settings, command), sections, warning)
 
@@ -150,11 +217,11 @@ def html(results: Sequence[FigureResult], settings: RunSettings, command: str = 
 def _command(results: Sequence[FigureResult], settings: RunSettings, command: str) -> str:
     """What to type to get the same files."""
     words = [command] if command else ["astonish reproduce", *(result.figure.name for result in results)]
-    return " ".join([*words, f"--seed {settings.seed}", *(["--quick"] if settings.quick else [])])
+    return " ".join([*words, f"--seed {settings.seed}", *([f"--{settings.size}"] if settings.size else [])])
 
 
 def _cells(claim: Claim) -> tuple[str, ...]:
-    verdict = f"{MARKS[claim.verdict]} {claim.verdict}"
+    verdict = f"{MARKS[claim.verdict]} {claim.verdict}" + (f" ({claim.seeds} seeds)" if claim.seeds else "")
     return f"{claim.says} ({claim.where})", claim.paper, claim.measured, verdict, claim.why
 
 
