@@ -268,7 +268,7 @@ def test_results_of_another_version_are_replaced_and_that_is_said_once(
 
 def test_the_summary_names_what_does_not_hold(computed: list[str], tmp_path: Path) -> None:
     lines = _run("--out", tmp_path).stdout.splitlines()
-    assert lines[0] == "Of 4 claims, 2 hold, 2 do not hold as stated."
+    assert lines[0] == "Of 4 claims of the paper, 2 hold, 0 hold in part, 2 do not hold as stated."
     assert lines[1] == "- does not hold as stated: noise is [large] (figure3, right)"
     assert lines[2] == f"- does not hold as stated: {ODD} is [large] (ceiling, right)"
     assert lines[3:] == [f"Report: {tmp_path / 'report.html'}"]
@@ -317,7 +317,7 @@ def test_the_page_shows_every_claim_as_it_was_written() -> None:
             assert part in page.texts
     looks = [attributes["class"] for tag, attributes in page.tags if tag == "tr" and attributes]
     assert looks == ["holds", "fails"] * 2
-    assert "Of 4 claims, 2 hold, 2 do not hold as stated." in page.texts
+    assert "Of 4 claims of the paper, 2 hold, 0 hold in part, 2 do not hold as stated." in page.texts
     assert "script" not in {tag for tag, _ in page.tags}
 
 
@@ -361,8 +361,11 @@ def test_the_report_says_what_was_run(kind: Callable[..., str]) -> None:
     [
         ([], "There are no claims to check."),
         ([HOLDS], "Of 1 claim, 1 holds."),
-        ([IN_PART, HOLDS, IN_PART], "Of 3 claims, 1 holds, 2 hold in part."),
-        ([FAILS, FAILS, HOLDS, HOLDS, IN_PART], "Of 5 claims, 2 hold, 1 holds in part, 2 do not hold as stated."),
+        ([IN_PART, HOLDS, IN_PART], "Of 3 claims of the paper, 1 holds, 2 hold in part, 0 do not hold as stated."),
+        (
+            [FAILS, FAILS, HOLDS, HOLDS, IN_PART],
+            "Of 5 claims of the paper, 2 hold, 1 holds in part, 2 do not hold as stated.",
+        ),
     ],
 )
 def test_verdicts_are_counted(verdicts: list[str], sentence: str) -> None:

@@ -16,7 +16,7 @@ from astonish import __version__
 from astonish.io.files import locked, write_text
 from astonish.paper.ceiling import CEILING
 from astonish.paper.claims import FAILS, HOLDS, IN_PART, Claim
-from astonish.paper.figure import Figure, RunSettings
+from astonish.paper.figure import Figure, RunSettings, Tables
 from astonish.paper.figure1 import FIGURE_1
 from astonish.paper.figure2 import FIGURE_2
 from astonish.paper.figure3 import FIGURE_3
@@ -105,24 +105,25 @@ def reproduce(
             say(sentence)
 
     with locked(out):
-        for folder in (numbers_folder(out, run) for run in runs):
-            for leftover in folder.glob(".*.csv.*"):  # what a killed run left
-                leftover.unlink()
+        for leftover in (out / "numbers").glob("*/.*.csv.*"):  # what a killed run left
+            leftover.unlink()
         for figure in figures:
             say(f"{figure.label}: {figure.title}")
-            png = b""
+            found, png = [], b""
             for run in runs:
                 report(0.0)
                 tables = figure.compute(run, numbers_folder(out, run), report, say_once)
-                if not png:
-                    with mpl.rc_context(STYLE):
-                        png = save_figure(figure.draw(tables), out / figure.stem)
+                png = png or _drawn(figure, tables, out)
                 found.append(figure.claims(tables))
             results.append(FigureResult(figure, _over_seeds(found), png))
-            found.clear()
         write_text(out / "report.md", markdown(results, settings, command))
         write_text(out / "report.html", html(results, settings, command))
     return results
+
+
+def _drawn(figure: Figure, tables: Tables, out: Path) -> bytes:
+    with mpl.rc_context(STYLE):
+        return save_figure(figure.draw(tables), out / figure.stem)
 
 
 def _over_seeds(found: Sequence[list[Claim]]) -> list[Claim]:
