@@ -15,7 +15,7 @@ import numpy as np
 
 from astonish import Dirichlet, Gaussian, MessagePassing, PerContext, Smile, VarSmile
 from astonish.learner import Learner, advance, scan
-from astonish.paper.agents import MazeWalks, em_on_device, errors_on_device, naive, smile
+from astonish.paper.agents import MazeWalks, errors_of_em_on_device, errors_on_device, naive, smile
 from astonish.paper.figure8 import LEARNERS, PSIS, TAUS, scenes
 from astonish.precision import as_double, double
 from timing import show
@@ -136,7 +136,7 @@ def figure8() -> None:
     in_a, seeds = MazeWalks(where.walk, where.truth[:, :1]), np.arange(len(cells))
     stay: dict[str, Callable[[], Any]] = {
         "SMiLe": lambda: errors_on_device(smile(), in_a),
-        "online EM": lambda: em_on_device(where, seed=seeds).errors,
+        "online EM": lambda: errors_of_em_on_device(where, seeds),
         "naive Bayes": lambda: errors_on_device(naive(), in_a),
     }
     totals = np.zeros(2)

@@ -5,6 +5,8 @@ to room and the true ones, over all 16 x 16 pairs of rooms (the paper's Fig. 5C)
 are their modes, which are the most probable ones (section 4.11).
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -36,6 +38,19 @@ class Signals(NamedTuple):
     surprise: Any
     learning_rate: Any
     errors: Any
+    uncertainty: Any
+
+
+class EMSignals(NamedTuple):
+    """What online EM gave in each walk after each step.
+
+    errors, mixed: in each environment (third axis), of its chances for this environment, and of its chances for all
+    environments, each weighted by the probability of being there. uncertainty: the probability of being in A.
+    """
+
+    surprise: Any
+    errors: Any
+    mixed: Any
     uncertainty: Any
 
 
@@ -100,20 +115,78 @@ def matrices(learner: PerContext, walk: Walk) -> Numbers:
         return spread(np.asarray(_chances(learner, walk.choices)))
 
 
-def signals_of_em(where: MazeWalks, rate: float = EM_RATE, seed: Any = 0, frozen: int = 2000) -> Signals:
+class OnlineEMSettings(NamedTuple):
+    """What online EM starts from; the paper states `switch` and `frozen` only.
+
+    rate: eta. frozen: how long it only collects statistics. switch: the first chance of a switch (P0). first: the first
+    chances of moves (T0), a key of `FIRST_CHANCES`.
+    """
+
+    rate: float = EM_RATE
+    frozen: int = 2000
+    switch: float = 0.1
+    first: str = "random"
+
+
+OURS = OnlineEMSettings()
+
+
+def signals_of_em(where: MazeWalks, seed: Any = 0, settings: OnlineEMSettings = OURS) -> EMSignals:
     """Online EM goes the way of each walk, from random chances; its uncertainty is the probability of being in A.
 
     seed: of the first walk, the others counting on; or one for each walk.
     Its environments have no names. Here A is called the one that is, at the end, more like A, so that both fit best.
     """
-    return jax.device_get(em_on_device(where, rate, seed, frozen))
-
-
-def em_on_device(where: MazeWalks, rate: float = EM_RATE, seed: Any = 0, frozen: int = 2000) -> Signals:
-    """The same, left where it was computed."""
-    seeds = np.asarray(seed) + (np.arange(len(where.truth)) if np.ndim(seed) == 0 else 0)
     with double():
-        return _signals_of_em(seeds, rate, frozen, where.walk.transitions, where.truth)
+        return jax.device_get(_signals_of_em(*_em_inputs(where, seed, settings)))
+
+
+def errors_of_em_on_device(where: MazeWalks, seed: Any = 0, settings: OnlineEMSettings = OURS) -> Array:
+    """The errors alone, left where they were computed."""
+    with double():
+        return _errors_of_em(*_em_inputs(where, seed, settings))
+
+
+def matrices_of_em(where: MazeWalks, episode: int, seed: int) -> Numbers:
+    """The chances of going from room to room in A that online EM has found after each step of one walk."""
+    first = FIRST_CHANCES[OURS.first](np.array([seed]))[0]
+    with double():
+        found = np.asarray(_moves_of_em(first, tuple(part[episode] for part in where.walk.transitions)))
+    squares = np.square(found[-1, None] - where.truth[episode, :, None]).sum((-2, -1))  # [true, learner's]
+    swapped = squares[0, 1] + squares[1, 0] < squares[0, 0] + squares[1, 1]
+    return found[:, int(swapped)]
+
+
+@jax.jit
+def _moves_of_em(first: Array, samples: Any) -> Array:
+    learner = OnlineEM(ROOMS, learning_rate=OURS.rate, frozen=OURS.frozen, switch=OURS.switch)
+    return scan(learner, samples, learner.init()._replace(first=first), read=learner.moves).estimate
+
+
+def _em_inputs(where: MazeWalks, seed: Any, settings: OnlineEMSettings) -> tuple[Any, ...]:
+    seeds = np.asarray(seed) + (np.arange(len(where.truth)) if np.ndim(seed) == 0 else 0)
+    changed = settings.rate, settings.frozen, settings.switch
+    return FIRST_CHANCES[settings.first](seeds), *changed, where.walk.transitions, where.truth
+
+
+@jax.jit
+@jax.vmap
+def _any_room(seed: Array) -> Array:
+    """The learner's own start: chances drawn uniformly, those of staying in a room among them."""
+    return OnlineEM(ROOMS, seed=seed).init().first
+
+
+def _another_room(concentration: float, seeds: Any) -> Numbers:
+    """Random chances of going to the other rooms; the larger the concentration, the more equal they are."""
+    rows = [np.random.default_rng([seed, 4]).dirichlet([concentration] * (ROOMS - 1), (2, ROOMS)) for seed in seeds]
+    return spread(np.stack(rows))
+
+
+FIRST_CHANCES: dict[str, Callable[[Any], Any]] = {
+    "random": _any_room,
+    "random, without staying": partial(_another_room, 1.0),
+    "nearly equal, without staying": partial(_another_room, 100.0),
+}
 
 
 def current(environment: Any, per_environment: Numbers) -> Numbers:
@@ -154,17 +227,29 @@ def _chances_of_one(learner: PerContext, samples: Any) -> Any:
     return scan(learner, samples, read=lambda state: learner.belief(state).mode).estimate
 
 
-def _signals_of_one_em(seed: Array, rate: Array, frozen: Array, samples: Any, truth: Array) -> Signals:
-    learner = OnlineEM(ROOMS, learning_rate=rate, frozen=frozen, seed=seed)
-    trace = scan(learner, samples, read=lambda s: (_distance(learner.moves(s), truth[:, None]), s.where))
-    errors, where = trace.estimate  # [step, true environment, learner's environment], [step, learner's environment]
+def _signals_of_one_em(
+    first: Array, rate: Array, frozen: Array, switch: Array, samples: Any, truth: Array
+) -> EMSignals:
+    learner = OnlineEM(ROOMS, learning_rate=rate, frozen=frozen, switch=switch)
+
+    def read(state: Any) -> tuple[Array, Array, Array]:
+        moves = learner.moves(state)
+        mixture = jnp.tensordot(state.where, moves, 1)
+        return _distance(moves, truth[:, None]), _distance(mixture, truth), state.where
+
+    trace = scan(learner, samples, learner.init()._replace(first=first), read=read)
+    errors, mixed, where = trace.estimate  # errors: [step, true environment, learner's environment]
     (aa, ab), (ba, bb) = errors[-1]
     swapped = ab + ba < aa + bb
     named = jnp.diagonal(jnp.where(swapped, errors[..., ::-1], errors), axis1=1, axis2=2)
-    return Signals(trace.surprise, trace.learning_rate, named, jnp.where(swapped, where[:, 1], where[:, 0]))
+    return EMSignals(trace.surprise, named, mixed, jnp.where(swapped, where[:, 1], where[:, 0]))
 
 
 _signals = jax.jit(jax.vmap(_signals_of_one, in_axes=(None, 0, 0)), compiler_options=OPTIONS)
 _errors = jax.jit(jax.vmap(errors_of_one, in_axes=(None, 0, 0)), compiler_options=OPTIONS)
 _chances = jax.jit(jax.vmap(_chances_of_one, in_axes=(None, 0)), compiler_options=OPTIONS)
-_signals_of_em = jax.jit(jax.vmap(_signals_of_one_em, in_axes=(0, None, None, 0, 0)), compiler_options=OPTIONS)
+_EM_AXES = (0, None, None, None, 0, 0)
+_signals_of_em = jax.jit(jax.vmap(_signals_of_one_em, in_axes=_EM_AXES), compiler_options=OPTIONS)
+_errors_of_em = jax.jit(
+    jax.vmap(lambda *inputs: _signals_of_one_em(*inputs).errors, in_axes=_EM_AXES), compiler_options=OPTIONS
+)

@@ -9,7 +9,7 @@ import numpy as np
 from pandas import DataFrame, concat
 
 from astonish.domain import Numbers
-from astonish.paper.agents import MazeWalks, after_switches, em_on_device, errors, naive, smile
+from astonish.paper.agents import MazeWalks, after_switches, errors, errors_of_em_on_device, naive, smile
 from astonish.paper.claims import Claim, interval, listed, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables
 from astonish.report.style import STYLE
@@ -31,7 +31,7 @@ TOGETHER = 50  # walks in one compiled call: enough to fill a core, few enough f
 BYTES = 250  # that a step of a walk takes on an accelerator
 LEARNERS: dict[str, Callable[[MazeWalks, Any], Numbers]] = {  # of online EM every walk has a seed
     "SMiLe": lambda where, _: errors(smile(), MazeWalks(where.walk, where.truth[:, :1])),
-    "online EM": lambda where, seeds: np.asarray(em_on_device(where, seed=seeds).errors),
+    "online EM": lambda where, seeds: np.asarray(errors_of_em_on_device(where, seeds)),
     "naive Bayes": lambda where, _: errors(naive(), MazeWalks(where.walk, where.truth[:, :1])),
 }
 

@@ -7,7 +7,17 @@ import numpy as np
 from pandas import DataFrame, concat
 
 from astonish.domain import Numbers
-from astonish.paper.agents import EM_RATE, M, MazeWalks, current, errors, signals_of_em, smile, walks_of
+from astonish.paper.agents import (
+    EM_RATE,
+    M,
+    MazeWalks,
+    OnlineEMSettings,
+    current,
+    errors,
+    errors_of_em_on_device,
+    smile,
+    walks_of,
+)
 from astonish.paper.claims import Claim, listed, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
 from astonish.report.style import BLUE, VERMILLION
@@ -34,7 +44,11 @@ def _of_m(run: RunSettings) -> DataFrame:
 def _of_rate(run: RunSettings) -> DataFrame:
     """One row per rate and walk."""
     where = walks_of(run)
-    return concat(summary(where, signals_of_em(where, rate, run.seed).errors).assign(value=rate) for rate in RATES)
+    tables = []
+    for rate in RATES:
+        found = errors_of_em_on_device(where, run.seed, OnlineEMSettings(rate))
+        tables.append(summary(where, np.asarray(found)).assign(value=rate))
+    return concat(tables)
 
 
 def summary(where: MazeWalks, errors: Numbers) -> DataFrame:
