@@ -1,18 +1,21 @@
 """Figure 4: what does the maze look like?"""
 
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 from pandas import DataFrame
 
-from astonish.paper.claims import Claim, verdict
+from astonish.paper.agents import walks_of
+from astonish.paper.claims import Claim, interval, listed, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
 from astonish.report.style import BLUE, ORANGE, SKY
 from astonish.tasks.maze import A, B, maze
 
 ROOM = 6
+LEAVE, BEYOND = 0.005, (50, 200, 500)
 CAPTION = (
     "The maze: the same 16 rooms in two arrangements, each on a torus (a door in an outer wall leads to the opposite "
     "side). In every step one of the four doors of the room opens with chance 1/4. Room 6 (dark) and the rooms it "
@@ -31,24 +34,59 @@ def _rooms(_: RunSettings) -> DataFrame:
     return DataFrame(rows, columns=["environment", "row", "column", "room", "up", "down", "right", "left"])
 
 
+def _stays(run: RunSettings) -> DataFrame:
+    """How long each stay in an environment lasted that began and ended within a walk; and the share of time in A."""
+    walks = walks_of(run).walk
+    rows = []
+    for episode, (environment, switched) in enumerate(zip(walks.environment, walks.switched, strict=True)):
+        starts = np.flatnonzero(switched)
+        share = (environment == 0).mean()
+        rows += [(episode, "AB"[environment[a]], b - a, share) for a, b in pairwise(starts)]
+    return DataFrame(rows, columns=["episode", "environment", "steps", "share_in_a"])
+
+
 def claims(tables: Tables) -> list[Claim]:
-    """The arrangement of the rooms."""
+    """The arrangement of the rooms, and how long the walks stay."""
+    return [_arrangement(tables), _exponential(tables["stays"])]
+
+
+def _exponential(stays: DataFrame) -> Claim:
+    """A geometric distribution, which is what an exponential one is in steps."""
+    means = {name: interval(part.steps) for name, part in stays.groupby("environment")}
+    last = {name: {q: float((part.steps > q).mean()) for q in BEYOND} for name, part in stays.groupby("environment")}
+    expected = {q: float((1 - LEAVE) ** q) for q in BEYOND}
+    off = max(abs(shares[q] - expected[q]) for shares in last.values() for q in BEYOND)
+    share = interval(stays.groupby("episode").share_in_a.first())
+    shares = "; ".join(f"{name}: {listed(shares.values(), '.3f')}" for name, shares in last.items())
+    return Claim(
+        "Fig. 4, caption",
+        "Stays in an environment are exponentially distributed, with a mean of one over the chance of leaving it; the "
+        "share of time spent in A is P(B to A) / (P(A to B) + P(B to A)).",
+        f"{1 / LEAVE:g} steps on average at {LEAVE:g}; a half",
+        f"mean stay in A {means['A']}, in B {means['B']} steps; share of stays longer than {listed(BEYOND, 'd')} steps "
+        f"{shares}, where the geometric distribution has {listed(expected.values(), '.3f')}; share of time in A "
+        f"{share}",
+        verdict([all(abs(m.mean * LEAVE - 1) < 0.1 for m in means.values()), off < 0.05, abs(share.mean - 0.5) < 0.05]),
+        "In steps the distribution is the geometric one. Counted as holding within a tenth (the mean) and 0.05 (the "
+        "shares): stays that a walk cuts short are left out, which shortens the mean by little.",
+    )
+
+
+def _arrangement(tables: Tables) -> Claim:
     table = tables["rooms"]
     doors = table[["up", "down", "right", "left"]].to_numpy()
     at = table.room == ROOM
     found = {name: sorted(doors[at & (table.environment == name)][0].tolist()) for name in "AB"}
     passages = {len({(r, d) for r, way in zip(part.room, doors[part.index], strict=True) for d in way})
                 for _, part in table.groupby("environment")}  # fmt: skip
-    return [
-        Claim(
-            "Fig. 4",
-            "Each environment has 64 passages; room 6 leads to other rooms in A than in B.",
-            "64; 2, 5, 7, 10 in A; 1, 3, 10, 13 in B",
-            f"{passages.pop()}; {', '.join(map(str, found['A']))} in A; {', '.join(map(str, found['B']))} in B",
-            verdict([not passages, found["A"] == [2, 5, 7, 10], found["B"] == [1, 3, 10, 13]]),
-            "A is the torus in reading order; of B the paper gives the neighbours of room 6, the rest is our choice.",
-        )
-    ]
+    return Claim(
+        "Fig. 4",
+        "Each environment has 64 passages; room 6 leads to other rooms in A than in B.",
+        "64; 2, 5, 7, 10 in A; 1, 3, 10, 13 in B",
+        f"{passages.pop()}; {', '.join(map(str, found['A']))} in A; {', '.join(map(str, found['B']))} in B",
+        verdict([not passages, found["A"] == [2, 5, 7, 10], found["B"] == [1, 3, 10, 13]]),
+        "A is the torus in reading order; of B the paper gives the neighbours of room 6, the rest is our choice.",
+    )
 
 
 def draw(tables: Tables) -> Drawing:
@@ -83,4 +121,4 @@ def _draw_rooms(axis: Any, part: DataFrame) -> None:
     axis.axis("off")
 
 
-FIGURE_4 = Figure("4", "The maze", CAPTION, simulated({"rooms": _rooms}), draw, claims)
+FIGURE_4 = Figure("4", "The maze", CAPTION, simulated({"rooms": _rooms, "stays": _stays}), draw, claims)

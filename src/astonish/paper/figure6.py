@@ -12,12 +12,13 @@ from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulate
 from astonish.tasks.maze import Walk
 
 LATER = 100
+PASSAGES, POTENTIAL = 64, 240
 LEARNERS = {"SMiLe": smile, "naive Bayes": naive}
 CAPTION = (
     "Chances of going from each room (row) to each other (column). A, B: the true ones in either environment. C, D: "
     "those found by SMiLe (m = 0.1), averaged over the moments 100 steps after a switch to A (C) or to B (D), if the "
-    "environment has stayed the same for so long; one walk of 20000 steps. E, F: likewise for naive Bayes, which "
-    "finds nearly the same mixture of both environments either way."
+    "environment has stayed the same for so long; one walk of 20000 steps, and as many switches as the titles say. E, "
+    "F: likewise for naive Bayes, which finds nearly the same mixture of both environments either way."
 )
 
 
@@ -25,10 +26,11 @@ def _simulate(run: RunSettings) -> Tables:
     """Matrices of one walk, and how far those of several walks are from the truth."""
     where = walks_of(run, episodes=10)
     shown = {f"true {environment}": where.truth[0, k] for k, environment in enumerate("AB")}
-    distances = []
+    distances, explored = [], []
     for episode, truth in enumerate(where.truth):
         walk = Walk._make(part[episode : episode + 1] for part in where.walk)
         mixture = _visit_weighted(walk, truth)
+        explored += [(episode, "AB"[k], *seen) for k in (0, 1) for seen in _explored(walk, k)]
         for name, learner in LEARNERS.items():
             found = matrices(learner(), walk)[0]
             for k, environment in enumerate("AB"):
@@ -42,7 +44,16 @@ def _simulate(run: RunSettings) -> Tables:
     return {
         "matrices": table.assign(room=table.room + 1, next=table.next + 1),
         "distances": DataFrame(distances, columns=columns),
+        "explored": DataFrame(explored, columns=["episode", "environment", "step", "passages"]),
     }
+
+
+def _explored(walk: Walk, environment: int) -> list[tuple[int, int]]:
+    """The steps 100 after a switch, and how many different passages there were in the 100 steps before each."""
+    here, there = (part[0] for part in walk.transitions)
+    ways = here * ROOMS + there
+    steps = np.flatnonzero(after_switches(walk, environment, LATER)[0])
+    return [(int(step) + 1, len(set(ways[step - LATER + 1 : step + 1].tolist()))) for step in steps]
 
 
 def _visit_weighted(walk: Walk, truth: Numbers) -> Numbers:
@@ -79,14 +90,32 @@ def claims(tables: Tables) -> list[Claim]:
             verdict([half.high < 0.1 * current.mean, visited.high < 0.1 * current.mean]),
             "Counted as holding if it is ten times closer to the mixture than to the environment it is in.",
         ),
+        _fraction(tables["explored"]),
     ]
+
+
+def _fraction(explored: DataFrame) -> Claim:
+    passages = interval(explored.groupby("episode").passages.mean())
+    expected = PASSAGES * (1 - (1 - 1 / PASSAGES) ** LATER)
+    return Claim(
+        "section 2.4, maze",
+        "100 steps explore only a fraction of the potential transitions.",
+        f"of 64 in each environment, and 16 x 15 = {POTENTIAL} in all",
+        f"{passages} different ones in 100 steps, which are {passages.mean / POTENTIAL:.0%} of {POTENTIAL}, and "
+        f"{passages.mean / PASSAGES:.0%} of the {PASSAGES} that there are",
+        verdict([passages.high < 0.5 * POTENTIAL]),
+        f"Drawn at random, 100 of {PASSAGES} would show {expected:.1f} different ones. Counted as a fraction below a "
+        "half.",
+    )
 
 
 def draw(tables: Tables) -> Drawing:
     """Six matrices on one scale."""
-    table = tables["matrices"]
+    table, explored = tables["matrices"], tables["explored"]
+    switches = explored[explored.episode == 0].environment.value_counts()
     titles = {"true A": "true, A", "SMiLe A": "SMiLe, in A", "naive Bayes A": "naive Bayes, in A",
               "true B": "true, B", "SMiLe B": "SMiLe, in B", "naive Bayes B": "naive Bayes, in B"}  # fmt: skip
+    titles |= {name: f"{title} ({switches.get(name[-1], 0)})" for name, title in titles.items() if "true" not in name}
     with mpl.rc_context({"axes.spines.top": True, "axes.spines.right": True}):
         figure, axes = plt.subplots(2, 3, figsize=(7, 4.9), sharex=True, sharey=True, layout="constrained")
         for axis, letter, (name, title) in zip(axes.flat, "ACEBDF", titles.items(), strict=True):

@@ -1,16 +1,20 @@
 """Figure 7: is a learner that knows how the world is built better than one that is only surprised?"""
 
+from typing import Any
+
 import matplotlib.pyplot as plt
 import numpy as np
-from pandas import DataFrame, concat
+from pandas import DataFrame, Series, concat
 
+from astonish.domain import Numbers
 from astonish.paper.agents import EM_RATE, current, errors, signals_of, signals_of_em, smile, walks_of
 from astonish.paper.claims import Claim, interval, median, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
-from astonish.paper.figure5 import mark_environment
-from astonish.paper.sweeps import FROZEN, summary
+from astonish.paper.figure5 import AFTER, isolated, mark_environment
+from astonish.paper.sweeps import FROZEN, SOON, summary
 from astonish.report.style import BLACK, BLUE
 
+TIMES = 10  # the paper's factor
 SMALL_M = 0.01  # at which SMiLe's error is smallest, see the figure "sweeps"
 CAPTION = (
     "SMiLe (m = 0.1, black), which has one model of the world, and online EM (blue), which knows that there are two "
@@ -22,13 +26,15 @@ CAPTION = (
 
 
 def _simulate(run: RunSettings) -> Tables:
-    """One walk in full, and per learner and walk how soon it was accurate, and how accurate it became.
+    """Of one walk all steps, and of every learner in every walk how soon it was accurate, and how accurate it became.
 
     found: the probability that online EM gives to the true environment, in the last quarter. frozen: whether its errors
-    were the same in all steps before it starts to learn. early: the mean error before that.
+    were the same in all steps before it starts to learn. early: the mean error before that. aligned: the mean error
+    around the switches in the second half of each walk; that of online EM is of what it expects, whichever the
+    environment: both of its estimates, each weighted by the probability of being there.
     """
     where = walks_of(run)
-    ours, em = signals_of(smile(), where), signals_of_em(where, seed=run.seed)
+    ours, em = signals_of(smile(), where), signals_of_em(where, run.seed)
     columns = {"step": np.arange(1, ours.surprise.shape[1] + 1), "environment": where.walk.environment[0]}
     columns |= {"smile": ours.errors[0, :, 0], "em": em.errors[0, :, 0]}  # in A
     series = DataFrame({**columns, "surprise": ours.surprise[0], "p_a": em.uncertainty[0]})
@@ -42,7 +48,18 @@ def _simulate(run: RunSettings) -> Tables:
         summary(where, em.errors).assign(learner="online EM", found=found, frozen=frozen, early=em_early),
         summary(where, errors(smile(SMALL_M), where)).assign(learner="SMiLe, m = 0.01"),
     ]
-    return {"series": series, "walks": concat(walks)}
+    around = {"smile": current(environment, ours.errors), "em": current(environment, em.mixed)}
+    return {"series": series, "walks": concat(walks), "aligned": _aligned(where.walk.switched, around)}
+
+
+def _aligned(switched: Any, errors: dict[str, Any]) -> DataFrame:
+    """The mean of each error at each offset from the late switches of each walk that have no other near them."""
+    offsets, tables = np.arange(AFTER), []
+    for episode, times in enumerate(map(isolated, switched)):
+        late = times[times > len(switched[episode]) / 2, None] + offsets
+        means = {name: each[episode][late].mean(0) for name, each in errors.items()} if len(late) else {}
+        tables.append(DataFrame({"episode": episode, "offset": offsets, "smile": np.nan, "em": np.nan} | means))
+    return concat(tables)
 
 
 def claims(tables: Tables) -> list[Claim]:
@@ -51,22 +68,9 @@ def claims(tables: Tables) -> list[Claim]:
     ours, careful, em = (
         table[table.learner == name].set_index("episode") for name in ("SMiLe", "SMiLe, m = 0.01", "online EM")
     )
-    ratio, in_a = (median(em[name] / careful[name]) for name in ("first", "first_in_a"))
-    learning = median((em["first"] - FROZEN) / careful["first"])
-    reached = ours["first"].notna().mean()
     slower, better = interval(em.early - ours.early), interval(ours.late - em.late)
     return [
-        Claim(
-            "section 2.4, maze",
-            "Online EM takes ten times longer than SMiLe to bring the error below 0.002.",
-            "10 times (SMiLe: below 1000 steps)",
-            f"SMiLe at m = 0.1 ever does in {reached:.0%} of the walks. At m = 0.01 it does after "
-            f"{median(careful['first'])} steps, online EM after {median(em['first'])}, {ratio} times as long; for "
-            f"environment A alone {in_a} times (medians over walks)",
-            verdict([reached > 0.5, ratio.low <= 10 <= ratio.high]),
-            f"Most of it is the 2000 steps in which online EM does not learn (without them {learning} times); the "
-            "factor depends on m and on the learning rate (figure sweeps).",
-        ),
+        *_speed(ours.first_in_a, careful.first_in_a, em.first_in_a),
         Claim(
             "Fig. 7A, early",
             "In the early phase SMiLe learns faster; online EM's error stays fixed for 2000 steps.",
@@ -74,26 +78,79 @@ def claims(tables: Tables) -> list[Claim]:
             f"error in the current environment in the first 2000 steps: SMiLe {interval(ours.early)}, online EM "
             f"{interval(em.early)}; unchanged for 2000 steps in {em.frozen.mean():.0%} of the walks",
             verdict([slower.low > 0, bool(em.frozen.astype(bool).all())]),
-            "Online EM starts from random chances and only collects statistics at first.",
+            "Online EM starts from random chances and only collects statistics at first; it need not (figure em).",
         ),
         Claim(
             "Fig. 7A, late",
-            "In the long run online EM is the better of the two.",
-            "better, faster after a switch",
+            "In the long run online EM is the more accurate of the two.",
+            "more accurate",
             f"error in the current environment in the last quarter: online EM {interval(em.late)}, SMiLe "
             f"{interval(ours.late)}, difference {better}",
             verdict([better.low > 0]),
             "It keeps what it knows of an environment while it is in the other; SMiLe has to learn it anew.",
         ),
+        _adapts_faster(tables["aligned"]),
         Claim(
             "Fig. 7B",
             "Online EM infers which environment it is in.",
             "P(A) follows the environment",
             f"probability given to the true environment in the last quarter: {interval(em.found)}",
             verdict([interval(em.found).low > 0.9]),
-            "Most moves are possible in one environment only, so a few suffice.",
+            "Most moves are possible in one environment only, so a few suffice. Counted as inferring above 0.9.",
         ),
     ]
+
+
+def _speed(ours: Series, careful: Series, em: Series) -> list[Claim]:
+    """The two statements about speed, at the paper's m, in A; each number is that of a walk's first accurate step."""
+    soon, reached = (ours <= SOON).mean(), ours.notna().mean()
+    ratio = median((em / ours).dropna())
+    at_small, without = median((em / careful).dropna()), median(((em - FROZEN) / careful).dropna())
+    return [
+        Claim(
+            "section 2.4, maze",
+            "Within 1000 steps SMiLe brings the error in A, while it is in A, below 0.002.",
+            "it does, at m = 0.1",
+            f"in {soon:.0%} of the walks; in all 20000 steps in {reached:.0%}",
+            verdict([soon > 0.5]),
+            f"Counted as holding if it does in most walks. At m = {SMALL_M:g} it does after "
+            f"{median(careful.fillna(np.inf))} steps (figure sweeps). With the paper's norm read as a spectral norm it "
+            "does at m = 0.1 (figure readings).",
+        ),
+        Claim(
+            "section 2.4, maze",
+            "Online EM takes ten times longer than SMiLe to bring the error in A below 0.002.",
+            "10 times, at m = 0.1",
+            f"online EM takes {median(em.fillna(np.inf))} steps; SMiLe "
+            + (f"is {ratio} times as fast" if reached > 0.5 else f"never does in {1 - reached:.0%} of the walks"),
+            verdict([reached > 0.5 and TIMES / 2 <= ratio.mean <= 2 * TIMES]),
+            f"Counted as ten times: five to twenty. At m = {SMALL_M:g}, where SMiLe does, online EM takes {at_small} "
+            f"times as long, or {without} times without the 2000 steps in which it does not learn (figure em). "
+            "With the paper's norm read as a spectral norm it is about ten times (figure readings).",
+        ),
+    ]
+
+
+def _adapts_faster(aligned: DataFrame) -> Claim:
+    half = {name: _halved(aligned.pivot(index="episode", columns="offset", values=name)) for name in ("smile", "em")}
+    ours, em = (median(steps) for steps in half.values())
+    saved = median(half["smile"] - half["em"])
+    return Claim(
+        "Fig. 7A, late",
+        "Late in learning, online EM adapts to the new environment faster than SMiLe.",
+        "faster",
+        f"steps after a switch until half of the error at the switch is left: online EM {em}, SMiLe {ours} (medians "
+        f"over walks), difference {saved}",
+        verdict([saved.low > 0]),
+        "Online EM's estimate is its mixture of both environments, weighted by the probability of being in each: it "
+        "need not learn the environment anew, only notice it.",
+    )
+
+
+def _halved(errors: DataFrame) -> Numbers:
+    """The first offset at which the error is half that at the switch, in each row; the number of offsets if never."""
+    small = errors.to_numpy() <= 0.5 * errors.to_numpy()[:, :1]
+    return np.where(errors[0].isna(), np.nan, np.where(small.any(1), small.argmax(1), errors.shape[1]))
 
 
 def draw(tables: Tables) -> Drawing:
