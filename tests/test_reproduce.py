@@ -518,10 +518,20 @@ def _interrupted(log: Path, wait_at: str, out: Path, how: signal.Signals) -> tup
     return process.returncode, said
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """What a run writes that nobody stops."""
+    folder = tmp_path_factory.mktemp("whole")
+    subprocess.run(_command(folder / "log", "", "--out", folder / "out"), check=True, capture_output=True)
+    return _contents(folder / "out")
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_was_stopped_goes_on_where_it_was(how: signal.Signals, tmp_path: Path) -> None:
+def test_a_run_that_was_stopped_goes_on_where_it_was(
+    how: signal.Signals, whole: dict[str, bytes], tmp_path: Path
+) -> None:
     """What was begun is finished after Ctrl-C, but lost when the command is killed."""
-    log, stopped, whole = tmp_path / "log", tmp_path / "stopped", tmp_path / "whole"
+    log, stopped = tmp_path / "log", tmp_path / "stopped"
     returned, said = _interrupted(log, "ceiling_right", stopped, how)
     assert said[:2] == ["Figure 3: title of 3 & co", "Ceiling: title of ceiling & co"]
     if how == signal.SIGKILL:
@@ -539,15 +549,14 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(how: signal.Signals, tmp_pa
         of_ceiling.add("numbers/seed-1/ceiling/results/right.npz")
     assert set(half) == {name for name in EXPECTED if "figure3" in name and "manifest" not in name} | of_ceiling
 
-    subprocess.run(_command(tmp_path / "whole.log", "", "--out", whole), check=True, capture_output=True)
     log.unlink()
     subprocess.run(_command(log, "", "--out", stopped), check=True, capture_output=True)
     if how == signal.SIGKILL:
         assert log.read_text() == "ceiling_right\n"  # and nothing that was finished before
     else:
         assert not log.exists()
-    assert _contents(stopped) == _contents(whole)
-    assert half.items() <= _contents(whole).items()
+    assert _contents(stopped) == whole
+    assert half.items() <= whole.items()
 
 
 def test_a_bar_on_a_terminal(tmp_path: Path) -> None:

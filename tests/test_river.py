@@ -29,7 +29,8 @@ def _check(name: str, model: Any) -> None:
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.rule)
 @pytest.mark.parametrize("name", _names(MODELS[0]))
 def test_river_finds_nothing_in_the_regressor(model: OnlineSurpriseRegressor, name: str) -> None:
-    _check(name, model)
+    if name != "check_bounded_memory_growth" or model is MODELS[0]:  # slow, and the same whatever the rule
+        _check(name, model)
 
 
 @pytest.mark.parametrize("name", [name for name in _names(DRIFT) if name != "check_tags"])  # estimators have tags

@@ -208,11 +208,11 @@ study = Study({f"sleepy/seed={k}": {"seed": k} for k in range(60)}, compute)
 """
 
 
-def test_a_sweep_killed_at_ten_random_moments_ends_the_same(tmp_path: Path) -> None:
+def test_a_sweep_killed_at_random_moments_ends_the_same(tmp_path: Path) -> None:
     study, out = tmp_path / "sleepy.py", tmp_path / "killed"
     study.write_text(SLEEPY)
     rng = random.Random(7)
-    for _ in range(10):
+    for _ in range(5):
         before = len(list(out.glob("results/*/*.npz")))
         process = subprocess.Popen(
             [*TYPED, study, "--out", out], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=_environment()
@@ -223,7 +223,7 @@ def test_a_sweep_killed_at_ten_random_moments_ends_the_same(tmp_path: Path) -> N
         process.kill()
         process.wait()
     some = len(list(out.glob("results/*/*.npz")))
-    assert 10 <= some < 60
+    assert 5 <= some < 60
     _typed(study, "--out", out).check_returncode()
     run_study(read_study(study), tmp_path / "whole")
     assert files(out) == files(tmp_path / "whole")

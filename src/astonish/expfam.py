@@ -166,6 +166,7 @@ def log_mass(family: Family, a: Belief, u: Number, b: Belief, v: Number) -> Arra
     return family.log_partition(belief) - misfit
 
 
+@jax.jit
 def along(family: Family, a: Belief, b: Belief, g: Number, u: Number | None = None) -> Curve:
     """`log_mass` of `a^u b^g` as a curve in `g`, where `u = 1 - g`: convex, and all that the SMiLe rule needs to know.
 

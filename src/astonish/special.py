@@ -26,6 +26,7 @@ _LOG_LESS_TOP = [float(t - b) for t, b in zip([*_TOP[1:], 0], _BOTTOM[1:], stric
 
 
 @jax.custom_jvp
+@jax.jit
 def log_gamma(x: Number) -> Array:
     """Logarithm of the gamma function, for `x > 0`.
 
@@ -39,6 +40,7 @@ def log_gamma(x: Number) -> Array:
 
 
 @jax.custom_jvp
+@jax.jit
 def digamma(x: Number) -> Array:
     """Derivative of `log_gamma`, for `x > 0`.
 
@@ -52,6 +54,7 @@ def digamma(x: Number) -> Array:
 
 
 @jax.custom_jvp
+@jax.jit
 def log_gamma_near(x: Number, near: Number) -> Array:
     """`log_gamma` less a line, chosen such that little is left where `x` is close to `near`.
 
@@ -66,6 +69,7 @@ def log_gamma_near(x: Number, near: Number) -> Array:
 
 
 @jax.custom_jvp
+@jax.jit
 def _digamma_near(x: Number, near: Number) -> Array:
     """Derivative of `log_gamma_near`."""
     x, z, r = _shifted(x)
@@ -75,6 +79,7 @@ def _digamma_near(x: Number, near: Number) -> Array:
     return (z - z0) / z0 + log_less(z, z0) - 0.5 * r - tail - _below(x, (2 * x + 7) * dq * (1 / q))
 
 
+@jax.jit
 def trigamma(x: Number) -> Array:
     """Derivative of `digamma`, for `x > 0`.
 
@@ -119,6 +124,7 @@ def parallel(a: Number, b: Number) -> Array:
 
 
 @jax.custom_jvp
+@jax.jit
 def log(x: Number) -> Array:
     """Natural logarithm of a positive number.
 
@@ -135,6 +141,7 @@ def log(x: Number) -> Array:
 
 
 @jax.custom_jvp
+@jax.jit
 def log_less(x: Number, y: Number) -> Array:
     """`ln(x / y) - (x - y) / y` of positive numbers, with all digits for close ones, too.
 
