@@ -32,7 +32,8 @@ LEARNERS = ("best fixed rate", "fixed rate 0.5", "SMiLe", "SMiLe, wide prior", "
 BEST, HALF, SMILE, WIDE, NASSAR, EXACT = LEARNERS
 LOOKS = {BEST: (ORANGE, "s-"), HALF: (BLACK, "d:"), SMILE: (BLUE, "o-"), WIDE: (SKY, "x--"), NASSAR: (GREEN, "^-")}
 LOOKS |= {EXACT: (PURPLE, "v-")}
-HYPOTHESES, SPREAD = 200, (HIGH - LOW) / np.sqrt(12)  # of the exact learner; more hypotheses change its errors by less than 1 %
+HYPOTHESES = 200  # of the exact learner; with more of them its errors change by less than 1 %
+SPREAD = (HIGH - LOW) / np.sqrt(12)  # of the uniform prior
 PRIORS = {"paper": NOISE, "wide": 3 * NOISE, "narrow": NOISE / 3}  # standard deviations of first beliefs
 NEARLY = 1.1  # times the optimal error, or less
 ERRORS = {"squared": "units²", "absolute": "units"}  # and what each is measured in
@@ -56,26 +57,27 @@ def episodes(run: RunSettings, hazard: float) -> Episode:
     return many_gaussian_jumps(steps, [(run.seed, 3, k) for k in range(number)], hazard, NOISE, LOW, HIGH)
 
 
-def _smile(std: float = NOISE) -> Smile:
+def smile(std: float = NOISE) -> Smile:
+    """SMiLe as in the paper, but for the standard deviation of its first belief."""
     return Smile(Gaussian(NOISE), M, Gaussian(NOISE).prior(START, std))
 
 
 _scan = jax.jit(jax.vmap(scan, (None, 0)))
 
 
-def _follow(learner: Learner, task: Episode) -> Trace:
+def follow(learner: Learner, task: Episode) -> Trace:
     """A learner's way through all episodes."""
     return jax.device_get(_scan(as_double(learner), task.samples))
 
 
 @jax.jit
 @partial(jax.vmap, in_axes=(0, None))
-def _scores_of_fixed(rate: Any, task: Episode) -> dict[str, Any]:
+def scores_of_fixed(rate: Any, task: Episode) -> dict[str, Any]:
     """The scores of the delta rule at all rates (rows) in all episodes (columns)."""
-    return _scores(jax.vmap(lambda samples: scan(Delta(rate, START), samples).estimate)(task.samples), task)
+    return scores_of(jax.vmap(lambda samples: scan(Delta(rate, START), samples).estimate)(task.samples), task)
 
 
-def _scores(estimate: Any, task: Episode) -> dict[str, Any]:
+def scores_of(estimate: Any, task: Episode) -> dict[str, Any]:
     """Mean errors per step of each episode, and their standard deviations over its steps."""
     off = estimate - task.truth
     each = {"squared": off * off, "absolute": abs(off)}
@@ -89,7 +91,7 @@ def _signals(run: RunSettings) -> Tables:
     the first sample follows no jump.
     """
     task = episodes(run, HAZARD)
-    trace = _follow(_smile(), task)
+    trace = follow(smile(), task)
     signals = {"estimate": trace.estimate, "surprise": trace.surprise, "gamma": trace.learning_rate}
     series = DataFrame({name: column[0, :SHOWN] for name, column in (task._asdict() | signals).items()})
     columns = {"episode": np.indices(task.changed.shape)[0], "jump": task.changed}
@@ -108,7 +110,7 @@ def _uncertainty(run: RunSettings) -> DataFrame:
     """
     task, tables = episodes(run, HAZARD), []
     for name, std in PRIORS.items():
-        stds = np.asarray(_stds(as_double(_smile(std)), task.samples))
+        stds = np.asarray(_stds(as_double(smile(std)), task.samples))
         changes = np.diff(stds, axis=1)  # of the first sample none, which follows no jump
         columns = {"episode": np.indices(changes.shape)[0], "jump": task.changed[:, 1:], "change": changes}
         by = DataFrame({column: values.ravel() for column, values in columns.items()}).groupby(["episode", "jump"])
@@ -129,15 +131,15 @@ def _hazards(run: RunSettings) -> Tables:
     curves, best, errors = [], [], []
     for hazard in HAZARDS:
         task = episodes(run, hazard)
-        fixed = jax.device_get(_scores_of_fixed(RATES, task))
+        fixed = jax.device_get(scores_of_fixed(RATES, task))
         columns: dict[str, Any] = {"hazard": hazard, "rate": RATES}
         for name in ERRORS:
             columns |= {name: fixed[name].mean(axis=1), f"{name}_std": fixed[name].std(axis=1, ddof=1)}
         curves.append(DataFrame(columns))
         best.append(_by_episode(hazard, **{name: RATES[fixed[name].argmin(axis=0)] for name in ERRORS}))
-        learners = {SMILE: _smile(), WIDE: _smile(3 * NOISE), NASSAR: Nassar2010(NOISE, hazard, LOW, HIGH)}
+        learners = {SMILE: smile(), WIDE: smile(3 * NOISE), NASSAR: Nassar2010(NOISE, hazard, LOW, HIGH)}
         learners |= {EXACT: MessagePassing(Gaussian(NOISE), hazard, Gaussian(NOISE).prior(START, SPREAD), HYPOTHESES)}
-        scores = {name: _scores(_follow(learner, task).estimate, task) for name, learner in learners.items()}
+        scores = {name: scores_of(follow(learner, task).estimate, task) for name, learner in learners.items()}
         winners = {name: fixed[name].mean(axis=1).argmin() for name in ERRORS}  # of each kind of error its own
         scores[BEST] = {column: each[winners[column.removesuffix("_std")]] for column, each in fixed.items()}
         scores[HALF] = {column: each[RATES == 0.5][0] for column, each in fixed.items()}
