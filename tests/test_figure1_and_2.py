@@ -7,7 +7,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from scipy import integrate, optimize, stats
+from scipy import integrate, optimize, special, stats
 
 from astonish.paper.claims import FAILS, HOLDS, IN_PART, Claim
 from astonish.paper.figure import Figure, RunSettings, Tables
@@ -58,7 +58,7 @@ def claim(claims: list[Claim], where: str, words: str) -> Claim:
 
 
 FIRST = {"models", "election", "meanings", "joke", "parking"}
-SECOND = {"beliefs", "joint", "predictions", "pair", "normal", "landscape", "bounds"}
+SECOND = {"beliefs", "joint", "predictions", "pair", "normal", "landscape", "bounds", "rule", "order"}
 
 
 def test_the_tables_are_complete(first: Tables, second: Tables) -> None:
@@ -110,12 +110,34 @@ def test_parking_lot_with_every_model_written_out(first: Tables, kinds: int) -> 
         assert rows.loc[("slot", car), "shannon"] == near(np.log(kinds))
 
 
-def test_parking_lot_with_a_million_kinds(first: Tables) -> None:
+def test_parking_lot_with_very_many_kinds(first: Tables) -> None:
     """The undecided driver's surprise in closed form."""
-    n = 1_000_000
+    n = 100_000
     table = first["parking"]
     [found] = table[(table.kinds == n) & (table.driver == "undecided") & (table.car == "green BMW")].surprise
     assert found == near(-np.log(n) - np.log(1 - EPSILON) / n - (1 - 1 / n) * np.log(EPSILON / (n - 1)))
+
+
+def counted(kinds: int, mornings: int, seen: bool) -> tuple[float, float]:
+    """S_cc and Shannon surprise of a Dirichlet belief at the car of all these mornings, or at another one.
+
+    The divergence of one Dirichlet distribution from another (the paper's note 1 of Algorithm 2), with the numbers of
+    cars put in: all kinds but two have a one in both.
+    """
+    red, other = (2.0, 1.0) if seen else (1.0, 2.0)  # of the scaled likelihood
+    total = special.digamma(kinds + mornings)
+    norms = special.gammaln(kinds + mornings) - special.gammaln(kinds + 1) - special.gammaln(1 + mornings)
+    gaps = (1 + mornings - red) * (special.digamma(1 + mornings) - total) + (1 - other) * (special.digamma(1) - total)
+    return norms + gaps, -np.log((1 + mornings if seen else 1) / (kinds + mornings))
+
+
+@pytest.mark.parametrize("kinds", [10, 1000, 100_000])
+def test_parking_lot_of_drivers_who_count(first: Tables, kinds: int) -> None:
+    rows = first["parking"].set_index(["kinds", "driver", "car"]).loc[kinds]
+    for driver, mornings in (("counting, undecided", 0), ("counting, used to red", 5)):
+        for car in ("red", "green BMW"):
+            found = rows.loc[(driver, car), ["surprise", "shannon"]].to_list()
+            assert found == pytest.approx(counted(kinds, mornings, car == "red"), abs=1e-8)
 
 
 def fold_belief(model: str, theta: Any) -> Any:
@@ -241,10 +263,18 @@ def test_verdicts_on_joke_and_parking_lot(first: Tables) -> None:
     undecided = -np.log(n) - np.log(sure) / n - (1 - 1 / n) * np.log(other)
     used, expected = -np.log(other), -np.log(sure)  # five mornings leave the other models nothing to speak of
     assert claim(claims, "Fig. 1C", "slot").verdict == by_hand([np.log(n) > expected and expected > 0])
-    assert claim(claims, "section 2.1", "little red").verdict == by_hand([used > undecided and used > expected])
+    (open_, _), (seen, _), (unseen, _) = counted(n, 0, False), counted(n, 5, True), counted(n, 5, False)
+    parts = [used > undecided and used > expected, unseen > open_ and unseen > seen]
+    assert claim(claims, "section 2.1", "little red").verdict == by_hand(parts)
     alone = claim(claims, "section 2.1", "Without commitment")
-    assert alone.verdict == by_hand([undecided < np.log(1 / EPSILON), undecided <= expected])
+    assert alone.verdict == by_hand([undecided <= expected, open_ <= seen])
     assert f"{undecided:.2f}" in alone.measured
+    assert f"{open_:.2f}" in alone.measured
+    finer = [np.log(99_999 / EPSILON) / used, counted(100_000, 5, False)[0] / unseen]
+    details = claim(claims, "section 2.1", "details")
+    assert details.verdict == by_hand([abs(ratio - 1) < 0.1 for ratio in finer])
+    assert f"{used:.2f}" in details.measured
+    assert f"{unseen:.2f}" in details.measured
 
 
 def test_verdict_on_less_likely_data(first: Tables) -> None:
@@ -330,6 +360,7 @@ def test_verdicts_on_the_way_to_the_sample(second: Tables) -> None:
         ("election", "surprise", {"colleague": "C", "candidate": 2}, "section 2.1 (c)", "A and B more"),
         ("parking", "surprise", {"driver": "slot"}, "Fig. 1C", "slot"),
         ("parking", "surprise", {"driver": "undecided"}, "section 2.1", "little red"),
+        ("parking", "surprise", {"driver": "counting, undecided"}, "section 2.1", "little red"),
         ("pair", "raw", {"model": "open"}, "Fig. 2A", "same raw"),
         ("pair", "surprise", {"model": "open"}, "section 2.1 (1)", "sum of"),
         ("landscape", "equal", {"gamma": 0.5}, "Fig. 2B", "falls"),
@@ -348,6 +379,20 @@ def test_a_claim_that_holds_would_not_with_other_numbers(
     assert here.any()
     changed.loc[here, column] += 10
     assert claim(figure.claims(numbers | {table: changed}), where, words).verdict != HOLDS
+
+
+@pytest.mark.parametrize(
+    ("driver", "kinds", "words"),
+    [("counting, undecided", 1000, "Without commitment"), ("counting, used to red", 100_000, "details")],
+)
+def test_a_claim_that_holds_in_part_would_not_with_other_numbers(
+    first: Tables, driver: str, kinds: int, words: str
+) -> None:
+    """The part that holds is that of the drivers who count."""
+    changed = first["parking"].copy()
+    changed.loc[(changed.driver == driver) & (changed.kinds == kinds), "surprise"] += 10
+    assert claim(FIGURE_1.claims(first), "section 2.1", words).verdict == IN_PART
+    assert claim(FIGURE_1.claims(first | {"parking": changed}), "section 2.1", words).verdict == FAILS
 
 
 @pytest.mark.parametrize(("figure", "names", "axes"), [(FIGURE_1, FIRST, 10), (FIGURE_2, SECOND, 6)])

@@ -30,7 +30,7 @@ def _tables(name: str) -> Tables:
 
 
 def test_there_are_the_eight_figures_of_the_paper() -> None:
-    assert [figure.name for figure in FIGURES] == [*"12345678", "ceiling", "sweeps"]
+    assert [figure.name for figure in FIGURES] == [*"12345678", "ceiling", "drift", "links", "sweeps"]
 
 
 @every

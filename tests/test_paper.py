@@ -21,6 +21,7 @@ from astonish import expfam, rule, surprise
 from astonish.beliefs import Beta, Dirichlet, DirichletBelief, Exponential, Gaussian, GaussianBelief, Poisson, finite
 from astonish.learner import scan
 from astonish.learners import Modulated, OnlineEM, PerContext, Smile
+from astonish.paper.figure1 import MORNINGS, counting, drivers
 
 Vector = NDArray[np.float64]
 
@@ -325,19 +326,25 @@ def test_goldfish_joke() -> None:
 
 @pytest.mark.parametrize("cars", [15, 1000])
 def test_parking_lot(cars: int) -> None:
-    """Any one car at the mall is unlikely but no surprise; where a little red one always stands, it is."""
-    family, bmw = Dirichlet(cars), cars - 1
-    mall = family.prior()
-    seen = np.where(np.arange(cars) == 0, 200.0, 0.0)
-    company = family.prior(seen)
+    """Any one car at the mall is unlikely but no surprise; where a little red one always stands, it is.
+
+    The drivers are those of Fig. 1C who ask how common each kind is; to them it holds. Those with one model per kind
+    are more surprised at the mall than by the car that they expect.
+    """
+    bmw = cars - 1
+    (family, mall), (_, company) = counting(cars)
+    seen = np.where(np.arange(cars) == 0, float(MORNINGS), 0.0)
     at_mall = surprise.confidence_corrected(family, mall, bmw)
     at_company = surprise.confidence_corrected(family, company, bmw)
     assert surprise.shannon(family, mall, bmw) == near(np.log(cars))
     assert at_mall == near(np.euler_gamma + special.digamma(cars) - np.log(cars))
     assert at_mall < np.euler_gamma
     assert at_company == near(dirichlet_divergence(1 + seen, one_more(seen, bmw)))
-    assert at_company > 10 * at_mall
+    assert at_mall < surprise.confidence_corrected(family, company, 0) < at_company
     assert surprise.confidence_corrected(family, company, 1) == near(float(at_company))
+    _, (models, undecided), (_, used) = drivers(cars)
+    assert surprise.confidence_corrected(models, used, 0) < surprise.confidence_corrected(models, undecided, 1)
+    assert surprise.confidence_corrected(models, undecided, 1) < surprise.confidence_corrected(models, used, 1)
 
 
 # Sections 2.2 and 2.3: the SMiLe rule

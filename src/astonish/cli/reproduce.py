@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 def reproduce(
     figure: Annotated[
-        list[str] | None, Argument(help="Which figures: 1 to 8, ceiling, sweeps; all of these when none is named.")
+        list[str] | None,
+        Argument(help="Which figures: 1 to 8, ceiling, drift, links, sweeps; all of these when none is named."),
     ] = None,
     out: Annotated[Path, Option(help="Folder for pictures, numbers and the report.")] = Path("figures"),
     seed: Annotated[

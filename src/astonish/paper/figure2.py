@@ -1,5 +1,6 @@
 """Figure 2, and sections 2.1, 2.2, 4.4 and 4.5: how far may a surprise move a belief?"""
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -12,6 +13,7 @@ from pandas import DataFrame, concat
 from astonish import expfam, rule, surprise
 from astonish.beliefs import Gaussian, Grid
 from astonish.expfam import Belief, Family
+from astonish.paper import rule_properties
 from astonish.paper.claims import Claim, listed, same, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated, wide
 from astonish.paper.figure1 import density, measured, measures
@@ -57,11 +59,10 @@ def _fold(run: RunSettings) -> Tables:
     plane = {"x": np.repeat(x, len(theta[at])), "theta": np.tile(theta[at], len(x))}
     likely = np.asarray(jnp.exp(_folded(x[:, None], jnp.asarray(theta[at]))))
     joint = {name: np.ravel(likely * densities[name][at]) for name in beliefs}
-    log_evidence = jax.jit(jax.vmap(expfam.log_evidence, (None, None, 0)))
     return {
         "beliefs": DataFrame({"theta": theta} | densities),
         "joint": DataFrame(plane | joint),
-        "predictions": DataFrame({"x": many} | {n: np.exp(log_evidence(family, b, many)) for n, b in beliefs.items()}),
+        "predictions": DataFrame({"x": many} | {n: np.exp(_log_evidence(family, b, many)) for n, b in beliefs.items()}),
         "pair": DataFrame(
             {"model": name, "sample": sample, **measured(family, belief, sample)}
             for name, belief in beliefs.items()
@@ -88,31 +89,37 @@ def _steps(_: RunSettings) -> Tables:
     it changes, and what surprise is left; `share` is in units of B_max.
     """
     gamma = np.linspace(0, 1, 101)
-    again, bounded = (jax.jit(jax.vmap(each, (None, None, None, 0))) for each in (_again, _bounded))
     landscape, bounds = {"gamma": gamma}, []
     for name, width in WIDTHS.items():
         family, belief = Gaussian(), Gaussian().prior(std=width)
-        landscape[name] = np.asarray(again(family, belief, FAR, gamma))
-        found = jax.device_get(bounded(family, belief, FAR, SHARES))
+        landscape[name] = np.asarray(_again(family, belief, FAR, gamma))
+        found = jax.device_get(_bounded(family, belief, FAR, SHARES))
         bounds.append(DataFrame(found).assign(belief=name, share=SHARES))
     return {"landscape": DataFrame(landscape), "bounds": concat(bounds)}
 
 
-def _again(family: Family, belief: Belief, x: Any, gamma: Any) -> Array:
+def _surprise_after(family: Family, belief: Belief, x: Any, gamma: Any) -> Array:
     return surprise.confidence_corrected(family, rule.step(family, belief, x, gamma), x)
 
 
+@jax.jit
+@partial(jax.vmap, in_axes=(None, None, None, 0))
 def _bounded(family: Family, belief: Belief, x: Any, share: Any) -> dict[str, Array]:
     bound = share * rule.bound_max(family, belief, x)
     gamma = rule.gamma_from_bound(family, belief, x, bound)
     change = expfam.divergence(family, rule.step(family, belief, x, gamma), belief)
-    return {"bound": bound, "gamma": gamma, "change": change, "surprise": _again(family, belief, x, gamma)}
+    return {"bound": bound, "gamma": gamma, "change": change, "surprise": _surprise_after(family, belief, x, gamma)}
+
+
+_again = jax.jit(jax.vmap(_surprise_after, (None, None, None, 0)))
+_log_evidence = jax.jit(jax.vmap(expfam.log_evidence, (None, None, 0)))
 
 
 def claims(tables: Tables) -> list[Claim]:
     """What sections 2.1 and 2.2 say about commitment, and about the way to the sample."""
     pair = _commitment(tables["pair"], tables["predictions"], tables["normal"])
-    return [*pair, *_downhill(tables["landscape"]), _bound_to_gamma(tables["bounds"])]
+    rules = rule_properties.claims(tables["rule"], tables["order"])
+    return [*pair, *_downhill(tables["landscape"]), _bound_to_gamma(tables["bounds"]), *rules]
 
 
 def _commitment(pair: DataFrame, predictions: DataFrame, normal: DataFrame) -> list[Claim]:
@@ -273,5 +280,5 @@ def _draw_normal(axis: Any, normal: DataFrame) -> None:
     axis.set_title("C", loc="left", fontweight="bold", x=-0.2)
 
 
-STUDY = simulated({"fold": _fold, "normal": _normal, "steps": _steps})
+STUDY = simulated({"fold": _fold, "normal": _normal, "steps": _steps, "rule": rule_properties.simulate})
 FIGURE_2 = Figure("2", "Commitment, and surprise minimisation within a bound", CAPTION, STUDY, draw, claims)

@@ -16,6 +16,7 @@ from astonish import __version__
 from astonish.io.files import locked, write_text
 from astonish.paper.ceiling import CEILING
 from astonish.paper.claims import FAILS, HOLDS, IN_PART, Claim
+from astonish.paper.drift import DRIFT
 from astonish.paper.figure import Figure, RunSettings, Tables
 from astonish.paper.figure1 import FIGURE_1
 from astonish.paper.figure2 import FIGURE_2
@@ -25,13 +26,15 @@ from astonish.paper.figure5 import FIGURE_5
 from astonish.paper.figure6 import FIGURE_6
 from astonish.paper.figure7 import FIGURE_7
 from astonish.paper.figure8 import FIGURE_8
+from astonish.paper.links import LINK_CHOICE
 from astonish.paper.sweeps import SWEEPS
 from astonish.refusal import unknown
 from astonish.report.page import html_table, page, picture, row, section
 from astonish.report.style import STYLE, save_figure
 
 FIGURES: Sequence[Figure] = (
-    FIGURE_1, FIGURE_2, FIGURE_3, FIGURE_4, FIGURE_5, FIGURE_6, FIGURE_7, FIGURE_8, CEILING, SWEEPS,
+    FIGURE_1, FIGURE_2, FIGURE_3, FIGURE_4, FIGURE_5, FIGURE_6, FIGURE_7, FIGURE_8,
+    CEILING, DRIFT, LINK_CHOICE, SWEEPS,
 )  # fmt: skip
 TITLE = "Balancing new against old information, made again"
 ABOUT = (

@@ -1,0 +1,140 @@
+"""The figure "drift": are its errors those of the recursions written out here, and do the numbers decide its claims?"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from pandas import DataFrame
+
+from astonish.paper.claims import FAILS, HOLDS, IN_PART
+from astonish.paper.drift import (
+    BEST,
+    DRIFT,
+    DRIFTS,
+    LAST,
+    NAIVE,
+    NASSAR,
+    RATES,
+    SMILE,
+    STEADY,
+    WALK,
+    best_rates,
+    drifting,
+    episodes,
+)
+from astonish.paper.figure import RunSettings, Tables
+
+RUN = RunSettings(3)
+NOISE = 4.0
+
+
+@pytest.fixture(scope="module")
+def numbers() -> Tables:
+    return DRIFT.compute(RUN)
+
+
+def off_by(kind: str, drift: float, learner: str) -> tuple[Any, Any]:
+    """Errors after each sample, and gamma, by the recursions in NumPy; one row per episode."""
+    task = episodes(RUN, kind, drift)
+    estimate, length, off, rates = np.zeros(50), np.float64(1.0), [], []
+    for n, (x, truth) in enumerate(zip(task.samples.T, task.truth.T, strict=True), 1):
+        error = x - estimate
+        if learner == SMILE:  # eq. 10
+            product = 0.1 * error**2 / (2 * NOISE**2)
+            rate = np.sqrt(product / (1 + product))
+        elif learner == NASSAR:  # the formula sheet's
+            variance = NOISE**2 * (1 + 1 / length)
+            stay = np.maximum(np.exp(-(error**2) / (2 * variance)) / np.sqrt(2 * np.pi * variance), 1e-300)
+            jumped = 1 / (1 + 40 * stay * (1 - 0.066) / 0.066)
+            rate, length = (1 + jumped * length) / (length + 1), (1 - jumped) * (length + 1) + jumped
+        else:
+            rate = 1.0 if learner == LAST else 1 / (n + 1)  # the prior of naive Bayes counts as one sample
+        estimate = estimate + rate * error
+        off.append(estimate - truth)
+        rates.append(rate + 0 * estimate)
+    return np.stack(off, axis=1), np.stack(rates, axis=1)
+
+
+@pytest.mark.parametrize("learner", [SMILE, NAIVE, LAST, NASSAR])
+@pytest.mark.parametrize(("kind", "drift"), [(WALK, 0.1), (STEADY, 0.3)])
+def test_errors_are_those_of_the_recursions(numbers: Tables, kind: str, drift: float, learner: str) -> None:
+    table = numbers["errors"]
+    rows = table[(table.kind == kind) & (table.drift == drift) & (table.learner == learner)].sort_values("episode")
+    off, rates = off_by(kind, drift, learner)
+    np.testing.assert_allclose(rows.squared, (off**2).mean(axis=1), rtol=1e-7)
+    np.testing.assert_allclose(rows.absolute, abs(off).mean(axis=1), rtol=1e-7)
+    if learner == SMILE:
+        np.testing.assert_allclose(rows.gamma, rates.mean(axis=1), rtol=1e-7)
+
+
+@pytest.mark.parametrize("drift", DRIFTS[1:])  # at the slowest, 1000 steps are not yet the long run
+def test_the_best_fixed_rate_of_a_random_walk_is_the_gain_of_kalman(numbers: Tables, drift: float) -> None:
+    """In the long run the best rate K solves K^2 = drift^2 (1 - K), and the squared error is K noise^2."""
+    gain = (np.sqrt(drift**4 + 4 * drift**2) - drift**2) / 2
+    table = numbers["errors"]
+    best = table[(table.kind == WALK) & (table.drift == drift) & (table.learner == BEST)]
+    assert best_rates(numbers["fixed"], WALK).iloc[DRIFTS.index(drift)] == pytest.approx(gain, rel=0.4)
+    assert best.squared.mean() == pytest.approx(gain * NOISE**2, rel=0.15)
+
+
+def test_a_steady_drift_leaves_every_fixed_rate_behind(numbers: Tables) -> None:
+    """In the long run by (1 - rate) / rate steps, beside the noise of a fading average."""
+    fixed = numbers["fixed"]
+    some = fixed[(fixed.kind == STEADY) & (fixed.drift == 0.1) & (fixed.rate > 0.1)]
+    lag = 0.1 * NOISE * (1 - some.rate) / some.rate
+    np.testing.assert_allclose(some.squared, lag**2 + some.rate / (2 - some.rate) * NOISE**2, rtol=0.03)
+    np.testing.assert_array_equal(some.rate, RATES[RATES > 0.1])
+
+
+def test_the_world_drifts_as_told() -> None:
+    walk, steady = (drifting(4000, 5, kind, 0.5) for kind in (WALK, STEADY))
+    assert np.diff(walk.truth).std() == pytest.approx(2.0, rel=0.05)
+    assert abs(np.diff(walk.truth).mean()) < 0.1
+    np.testing.assert_allclose(np.diff(steady.truth), 2.0)
+    np.testing.assert_allclose(walk.samples - walk.truth, steady.samples - steady.truth, atol=1e-9)
+    assert (walk.samples - walk.truth).std() == pytest.approx(NOISE, rel=0.05)
+
+
+def test_verdicts(numbers: Tables) -> None:
+    """Naive Bayes is better where the mean hardly moves, and the last sample where it runs away."""
+    suitable, adjusts, near = DRIFT.claims(numbers)
+    assert [suitable.verdict, adjusts.verdict, near.verdict] == [IN_PART, HOLDS, FAILS]
+    assert near.ours
+    means = numbers["errors"].groupby(["kind", "drift", "learner"])[["squared", "absolute"]].mean()
+    better = sum(
+        int((means.loc[(kind, drift, SMILE)] < means.loc[(kind, drift, other)]).sum())
+        for kind in (WALK, STEADY)
+        for drift in DRIFTS
+        for other in (NAIVE, LAST)
+    )
+    assert f"{better} of 40 cases" in suitable.why
+
+
+def scaled(learner: str, factor: float, column: str = "") -> Callable[[DataFrame], DataFrame]:
+    """The same with other errors, or another gamma, of one learner."""
+
+    def change(table: DataFrame) -> DataFrame:
+        table = table.copy()
+        columns = [column] if column else ["squared", "absolute"]
+        table.loc[table.learner == learner, columns] *= factor
+        return table
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("claim", "change", "verdict"),
+    [
+        (0, scaled(SMILE, 1e-3), HOLDS),
+        (0, scaled(SMILE, 1e9), FAILS),
+        (1, scaled(SMILE, -1.0, "gamma"), FAILS),
+        (1, lambda table: table[table.kind == WALK].pipe(lambda t: table.assign(gamma=t.gamma).fillna(0.5)), IN_PART),
+        (2, scaled(BEST, 1e3), HOLDS),
+        (2, lambda table: scaled(BEST, 1e3)(table).where(table.kind == WALK, table), IN_PART),
+    ],
+)
+def test_claims_follow_the_numbers(
+    numbers: Tables, claim: int, change: Callable[[DataFrame], DataFrame], verdict: str
+) -> None:
+    assert DRIFT.claims(numbers | {"errors": change(numbers["errors"])})[claim].verdict == verdict
