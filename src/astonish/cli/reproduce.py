@@ -36,7 +36,7 @@ def reproduce(
         from astonish.paper.figure import RunSettings
         from astonish.paper.reproduce import chosen
 
-        results = make_figures(chosen(figure or []), RunSettings(seed, quick, thorough), out)
+        results = make_figures(chosen(figure or [], thorough), RunSettings(seed, quick, thorough), out)
         print_verdicts(results, quick, out)
 
 

@@ -49,7 +49,8 @@ class Figure:
     """One figure.
 
     name: as people type it. caption: what it shows, in our words. study: what is to be computed. draw, claims: from the
-    tables alone. tables: those in the results of the study, by name.
+    tables alone. tables: those in the results of the study, by name. thorough: whether it takes so long that it is made
+    only if asked for, or in a thorough run.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Figure:
     draw: Callable[[Tables], Drawing]
     claims: Callable[[Tables], list[Claim]]
     tables: Callable[[Study, Mapping[str, Result]], Tables] = _simulated_tables
+    thorough: bool = False
 
     @property
     def stem(self) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 from pandas import DataFrame
 
 from astonish.domain import Numbers
-from astonish.paper.agents import ROOMS, after_switches, matrices, naive, smile, walks_of
+from astonish.paper.agents import ROOMS, MazeWalks, after_switches, matrices, naive, smile, walks_of
 from astonish.paper.claims import Claim, interval, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated, wide
 from astonish.tasks.maze import Walk
@@ -22,19 +22,19 @@ CAPTION = (
 )
 
 
-def _simulate(run: RunSettings) -> Tables:
+def simulate(run: RunSettings, later: int = LATER, where: MazeWalks | None = None) -> Tables:
     """Matrices of one walk, and how far those of several walks are from the truth."""
-    where = walks_of(run, episodes=10)
+    where = where or walks_of(run, episodes=10)
     shown = {f"true {environment}": where.truth[0, k] for k, environment in enumerate("AB")}
     distances, explored = [], []
     for episode, truth in enumerate(where.truth):
         walk = Walk._make(part[episode : episode + 1] for part in where.walk)
         mixture = _visit_weighted(walk, truth)
-        explored += [(episode, "AB"[k], *seen) for k in (0, 1) for seen in _explored(walk, k)]
+        explored += [(episode, "AB"[k], *seen) for k in (0, 1) for seen in _explored(walk, k, later)]
         for name, learner in LEARNERS.items():
             found = matrices(learner(), walk)[0]
             for k, environment in enumerate("AB"):
-                average = found[after_switches(walk, k, LATER)[0]].mean(0)
+                average = found[after_switches(walk, k, later)[0]].mean(0)
                 shown.setdefault(f"{name} {environment}", average)
                 far = [np.square(average - t).mean() for t in (truth[k], truth[1 - k], truth.mean(0), mixture)]
                 distances.append((episode, name, environment, *far))
@@ -48,12 +48,12 @@ def _simulate(run: RunSettings) -> Tables:
     }
 
 
-def _explored(walk: Walk, environment: int) -> list[tuple[int, int]]:
-    """The steps 100 after a switch, and how many different passages there were in the 100 steps before each."""
+def _explored(walk: Walk, environment: int, later: int) -> list[tuple[int, int]]:
+    """The steps so many after a switch, and how many different passages there were in as many steps before each."""
     here, there = (part[0] for part in walk.transitions)
     ways = here * ROOMS + there
-    steps = np.flatnonzero(after_switches(walk, environment, LATER)[0])
-    return [(int(step) + 1, len(set(ways[step - LATER + 1 : step + 1].tolist()))) for step in steps]
+    steps = np.flatnonzero(after_switches(walk, environment, later)[0])
+    return [(int(step) + 1, len(set(ways[step - later + 1 : step + 1].tolist()))) for step in steps]
 
 
 def _visit_weighted(walk: Walk, truth: Numbers) -> Numbers:
@@ -130,4 +130,4 @@ def draw(tables: Tables) -> Drawing:
     return figure
 
 
-FIGURE_6 = Figure("6", "True and found chances", CAPTION, simulated({"walks": _simulate}), draw, claims)
+FIGURE_6 = Figure("6", "True and found chances", CAPTION, simulated({"walks": simulate}), draw, claims)

@@ -7,7 +7,18 @@ import numpy as np
 from pandas import DataFrame, Series, concat
 
 from astonish.domain import Numbers
-from astonish.paper.agents import EM_RATE, current, errors, signals_of, signals_of_em, smile, walks_of
+from astonish.paper.agents import (
+    EM_RATE,
+    OURS,
+    MazeWalks,
+    OnlineEMSettings,
+    current,
+    errors,
+    signals_of,
+    signals_of_em,
+    smile,
+    walks_of,
+)
 from astonish.paper.claims import Claim, interval, median, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
 from astonish.paper.figure5 import AFTER, isolated, mark_environment
@@ -25,7 +36,7 @@ CAPTION = (
 )
 
 
-def _simulate(run: RunSettings) -> Tables:
+def simulate(run: RunSettings, em_settings: OnlineEMSettings = OURS, where: MazeWalks | None = None) -> Tables:
     """Of one walk all steps, and of every learner in every walk how soon it was accurate, and how accurate it became.
 
     found: the probability that online EM gives to the true environment, in the last quarter. frozen: whether its errors
@@ -33,8 +44,8 @@ def _simulate(run: RunSettings) -> Tables:
     around the switches in the second half of each walk; that of online EM is of what it expects, whichever the
     environment: both of its estimates, each weighted by the probability of being there.
     """
-    where = walks_of(run)
-    ours, em = signals_of(smile(), where), signals_of_em(where, run.seed)
+    where = where or walks_of(run)
+    ours, em = signals_of(smile(), where), signals_of_em(where, run.seed, em_settings)
     columns = {"step": np.arange(1, ours.surprise.shape[1] + 1), "environment": where.walk.environment[0]}
     columns |= {"smile": ours.errors[0, :, 0], "em": em.errors[0, :, 0]}  # in A
     series = DataFrame({**columns, "surprise": ours.surprise[0], "p_a": em.uncertainty[0]})
@@ -178,4 +189,4 @@ def draw(tables: Tables) -> Drawing:
     return figure
 
 
-FIGURE_7 = Figure("7", "SMiLe against online EM", CAPTION, simulated({"walks": _simulate}), draw, claims)
+FIGURE_7 = Figure("7", "SMiLe against online EM", CAPTION, simulated({"walks": simulate}), draw, claims)

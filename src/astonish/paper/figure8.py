@@ -10,8 +10,10 @@ from pandas import DataFrame, concat
 
 from astonish.domain import Mask, Numbers
 from astonish.paper.agents import (
+    OURS,
     ROOMS,
     MazeWalks,
+    OnlineEMSettings,
     after_switches,
     errors,
     errors_of_em_on_device,
@@ -44,10 +46,10 @@ PRIORS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.5, 1.0)  # imagined visits of each room, 
 LOW = 1.5
 TOGETHER = 50  # walks in one compiled call: enough to fill a core, few enough for its cache
 BYTES = 250  # that a step of a walk takes on an accelerator
-LEARNERS: dict[str, Callable[[MazeWalks, Any], Numbers]] = {  # of online EM every walk has a seed
-    "SMiLe": lambda where, _: errors(smile(), MazeWalks(where.walk, where.truth[:, :1])),
-    "online EM": lambda where, seeds: np.asarray(errors_of_em_on_device(where, seeds)),
-    "naive Bayes": lambda where, _: errors(naive(), MazeWalks(where.walk, where.truth[:, :1])),
+LEARNERS: dict[str, Callable[[MazeWalks, Any, OnlineEMSettings], Numbers]] = {  # of online EM every walk has a seed
+    "SMiLe": lambda where, *_: errors(smile(), MazeWalks(where.walk, where.truth[:, :1])),
+    "online EM": lambda where, seeds, settings: np.asarray(errors_of_em_on_device(where, seeds, settings)),
+    "naive Bayes": lambda where, *_: errors(naive(), MazeWalks(where.walk, where.truth[:, :1])),
 }
 
 
@@ -72,27 +74,31 @@ def of_cells(settings: Mapping[str, Setting]) -> Study:
 
 
 def simulate(parts: Sequence[Setting]) -> list[Result]:
-    """The errors after switches of all learners (first axis), on the same walks (second)."""
+    """The errors after switches of all learners (first axis), on the same walks (second).
+
+    A setting may say when to read them (`later`) and what online EM starts from (`em`), all settings the same.
+    """
+    later, settings = parts[0].get("later", LATER), OURS._replace(**parts[0].get("em", {}))
     sizes = [len(part["cells"]) for part in parts]
     cells = [cell for part in parts for cell in part["cells"]]
     where = scenes(np.repeat([part["seed"] for part in parts], sizes), cells, parts[0]["steps"])
     seeds = np.concatenate([np.arange(size) for size in sizes])
-    read = after_switches(where.walk, 0, LATER)
+    read = after_switches(where.walk, 0, later)
     late = read & (np.arange(read.shape[1]) >= read.shape[1] // 2)
-    found = [errors_of(where, seeds)[..., 0] for errors_of in LEARNERS.values()]
-    columns = {"switches": read.sum(1), "anew": _errors_anew(where, read)}
+    found = [errors_of(where, seeds, settings)[..., 0] for errors_of in LEARNERS.values()]
+    columns = {"switches": read.sum(1), "anew": _errors_anew(where, read, later)}
     columns |= {name: np.stack([_mean(each, at) for each in found]) for name, at in (("error", read), ("late", late))}
     split = {name: np.split(column, np.cumsum(sizes)[:-1], axis=-1) for name, column in columns.items()}
     return [{name: some[k] for name, some in split.items()} for k in range(len(parts))]
 
 
-def _errors_anew(where: MazeWalks, read: Mask) -> Numbers:
+def _errors_anew(where: MazeWalks, read: Mask, later: int) -> Numbers:
     """The mean error of a learner that forgets all at each switch, for each of `PRIORS` (first axis) and walk."""
     here, there = where.walk.choices
     found = np.full((len(PRIORS), len(read)), np.nan)
     for episode, steps in enumerate(map(np.flatnonzero, read)):
         if len(steps):
-            window = steps[:, None] + np.arange(-LATER, 1)  # since the switch, the first step in A included
+            window = steps[:, None] + np.arange(-later, 1)  # since the switch, the first step in A included
             counts = np.zeros((len(steps), ROOMS, ROOMS - 1))
             np.add.at(counts, (np.arange(len(steps))[:, None], here[episode][window], there[episode][window]), 1)
             truth = others(where.truth[episode, 0])
@@ -191,7 +197,6 @@ def _low_throughout(table: DataFrame, ours: DataFrame) -> list[Claim]:
     by_smile, mean = _dependence(ours, "error"), interval(ours.groupby("episode").error.mean())
     cells = ours.groupby(["tau", "psi"]).error.mean()
     anew = best_anew(table)
-    seldom = ours[[max(chances_of_leaving(*at)) <= OFTEN for at in zip(ours.tau, ours.psi, strict=True)]]
     return [
         Claim(
             "Fig. 8A",
@@ -208,12 +213,17 @@ def _low_throughout(table: DataFrame, ours: DataFrame) -> list[Claim]:
             "SMiLe's error after a switch depends little on how long and how often A is visited.",
             "even if the fraction of time is relatively short",
             f"{by_smile}; without the cells in which a switch has a chance above {OFTEN:g}: "
-            f"{_dependence(seldom, 'error')}",
+            f"{_dependence(ours[seldom(ours)], 'error')}",
             verdict(value < LITTLE for value in by_smile),
             "It forgets the other environment at a rate of its own, whatever the switches do; counted as little below "
             "30 %.",
         ),
     ]
+
+
+def seldom(table: DataFrame) -> list[bool]:
+    """Which rows are of cells in which switches have a chance of at most the paper's limit."""
+    return [max(chances_of_leaving(tau, psi)) <= OFTEN for tau, psi in zip(table.tau, table.psi, strict=True)]
 
 
 def best_anew(table: DataFrame) -> float:

@@ -15,8 +15,11 @@ import matplotlib as mpl
 from astonish import __version__
 from astonish.io.files import locked, write_text
 from astonish.paper.ceiling import CEILING
+from astonish.paper.choices import CHOICES_FIGURE
 from astonish.paper.claims import FAILS, HOLDS, IN_PART, Claim
+from astonish.paper.cost import COST
 from astonish.paper.drift import DRIFT
+from astonish.paper.em import EM
 from astonish.paper.figure import Figure, RunSettings, Tables
 from astonish.paper.figure1 import FIGURE_1
 from astonish.paper.figure2 import FIGURE_2
@@ -27,6 +30,7 @@ from astonish.paper.figure6 import FIGURE_6
 from astonish.paper.figure7 import FIGURE_7
 from astonish.paper.figure8 import FIGURE_8
 from astonish.paper.links import LINK_CHOICE
+from astonish.paper.readings import READINGS_FIGURE
 from astonish.paper.sweeps import SWEEPS
 from astonish.refusal import unknown
 from astonish.report.page import html_table, page, picture, row, section
@@ -34,7 +38,7 @@ from astonish.report.style import STYLE, save_figure
 
 FIGURES: Sequence[Figure] = (
     FIGURE_1, FIGURE_2, FIGURE_3, FIGURE_4, FIGURE_5, FIGURE_6, FIGURE_7, FIGURE_8,
-    CEILING, DRIFT, LINK_CHOICE, SWEEPS,
+    CEILING, SWEEPS, READINGS_FIGURE, EM, COST, DRIFT, LINK_CHOICE, CHOICES_FIGURE,
 )  # fmt: skip
 TITLE = "Balancing new against old information, made again"
 ABOUT = (
@@ -58,8 +62,10 @@ class FigureResult(NamedTuple):
     png: bytes
 
 
-def chosen(names: Sequence[str]) -> list[Figure]:
+def chosen(names: Sequence[str], thorough: bool = False) -> list[Figure]:
     """The figures of these names, each once and in the paper's order; all of them when there are no names.
+
+    thorough: whether those that take long are among all.
 
     >>> [figure.name for figure in chosen(["ceiling", "fig3", "Figure 1", "3"])]
     ['1', '3', 'ceiling']
@@ -69,7 +75,9 @@ def chosen(names: Sequence[str]) -> list[Figure]:
     for name, typed in bare.items():
         if name not in known:
             raise unknown("figure", typed, known)
-    return [figure for figure in FIGURES if not names or figure.name in bare]
+    if not names:
+        return [figure for figure in FIGURES if thorough or not figure.thorough]
+    return [figure for figure in FIGURES if figure.name in bare]
 
 
 def numbers_folder(out: Path, settings: RunSettings) -> Path:
