@@ -393,7 +393,7 @@ def draw(tables: Tables) -> Drawing:
         for row in "CD":
             panels[f"{row} {error}"].set_ylabel(f"mean {error} error ({ERRORS[error]})")
     panels["C absolute"].legend(title="hazard $H$", loc="upper right", ncols=2)
-    panels["D absolute"].legend(loc="lower right", fontsize=8)
+    panels["D absolute"].legend(loc="lower right", ncols=2, fontsize=7, columnspacing=1)
     for name in ("A", "B", "C squared", "D squared"):
         panels[name].set_title(name[0], loc="left", fontweight="bold")
     return figure
