@@ -6,7 +6,7 @@ QUICK = JAX_DISABLE_MOST_OPTIMIZATIONS=1 XLA_FLAGS=--xla_cpu_use_fusion_emitters
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test check unit programs bench hostile docs package validate clean
+.PHONY: help reproduce test check unit programs bench hostile docs package verdicts validate clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,10 @@ docs: .venv/ready  ## the site, into docs/_build/html: every example is run, and
 package: .venv/ready  ## the wheel and the source, into dist/
 	rm -rf dist
 	$(BIN)/python -m build --quiet
+
+verdicts: .venv/ready  ## the page "Does it reproduce?", from five seeds: more than an hour
+	$(BIN)/astonish reproduce --thorough --out figures/thorough
+	$(BIN)/python docs/verdicts.py figures/thorough
 
 validate: .venv/ready  ## compare with published errors that are not shipped, in the folder DATA
 	$(BIN)/python -m validation.liakoni2021 --data $(DATA)

@@ -116,6 +116,42 @@ def _refused(result: Any, code: int) -> str:
 # What is written
 
 
+def test_a_thorough_run_takes_five_seeds_and_says_where_they_agree(computed: list[str], tmp_path: Path) -> None:
+    result = _run("--out", tmp_path, "--seed", 3, "--thorough")
+    assert result.exit_code == 0, result.output
+    assert sorted(computed) == sorted(ALL * 5)
+    folders = sorted(path.name for path in (tmp_path / "numbers").iterdir())
+    assert folders == [f"thorough-seed-{seed}" for seed in range(3, 8)]
+    assert "All verdicts are the same for each of 5 seeds." in result.stdout
+    assert "✓ holds (5 of 5 seeds)" in (tmp_path / "report.md").read_text()
+    assert "--seed 3 --thorough" in (tmp_path / "report.md").read_text()
+
+
+def test_seeds_that_disagree_are_counted() -> None:
+    claims = [[Claim("", "a", "", "", HOLDS, ""), Claim("", "b", "", "", verdict, "")] for verdict in (HOLDS, FAILS)]
+    found = reproduce._over_seeds(claims)
+    assert [claim.seeds for claim in found] == ["2 of 2", "1 of 2"]
+    assert count(found).endswith("1 verdicts are the same for each of 2 seeds.")
+
+
+def test_findings_of_our_own_stand_apart(tmp_path: Path) -> None:
+    [result, *_] = _results()
+    ours = result._replace(claims=[claim._replace(ours=True) for claim in result.claims])
+    text = markdown([ours, _results()[1]], QUICK)
+    claims, findings = text.index("## Claims of the paper"), text.index("## Findings of our own")
+    assert claims < text.index(_plain_start(_results()[1])) < findings < text.index("figure3, left")
+    assert "Of 2 claims of the paper" in text
+
+
+def _plain_start(result: FigureResult) -> str:
+    return result.claims[0].where
+
+
+def test_a_run_is_quick_or_thorough(computed: list[str], tmp_path: Path) -> None:
+    said = _refused(_run("--out", tmp_path, "--quick", "--thorough"), 2)
+    assert "either quick or thorough" in said
+
+
 def test_everything_is_written(computed: list[str], tmp_path: Path) -> None:
     result = _run("--out", tmp_path)
     assert result.exit_code == 0, result.output

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 def reproduce(
     figure: Annotated[
         list[str] | None,
-        Argument(help="Which figures: 1 to 8, ceiling, drift, links, sweeps; all of these when none is named."),
+        Argument(
+            help="Which figures: 1 to 8, ceiling, sweeps, readings, em, cost, drift, links, choices; when none is "
+            "named, all but the last, which takes long."
+        ),
     ] = None,
     out: Annotated[Path, Option(help="Folder for pictures, numbers and the report.")] = Path("figures"),
     seed: Annotated[

@@ -29,7 +29,7 @@ from astonish.report.style import BLUE, ORANGE, VERMILLION
 from astonish.study.run import run_study
 from astonish.tasks.maze import rearranged, walk
 
-TAUS, PSIS, WALKS = (25, 100, 200, 500), (0.05, 0.25, 0.45, 0.65, 0.95), 4  # of Figure 8, in small
+PSIS, WALKS = figure8.PSIS[::2], 6  # of Figure 8, in small
 CAPTION = (
     "What the paper leaves open. Each row replaces one of our choices by another and computes a figure again; each "
     "square is one claim of that figure, in the order of the report, coloured by the verdict that the other choice "
@@ -76,7 +76,7 @@ def _gaussian(**changed: Any) -> Simulation:
 
 
 def _small(run: RunSettings) -> MazeWalks:
-    return walks_of(run, 10, 10)
+    return walks_of(run, 20, 20)
 
 
 def _other_b(run: RunSettings) -> MazeWalks:
@@ -96,10 +96,10 @@ def _after(**changed: Any) -> Simulation:
 
     def simulate(run: RunSettings) -> Tables:
         steps, walks = (2500, 1) if run.quick else (20000, WALKS)
-        cells = [[tau, psi, episode] for tau in TAUS for psi in PSIS for episode in range(walks)]
+        cells = [[tau, psi, episode] for tau in figure8.TAUS for psi in PSIS for episode in range(walks)]
         study = figure8.of_cells({"small": {"seed": run.seed, "steps": steps, "cells": cells} | changed})
         table = study.table(run_study(study).results)
-        return {f"tau{tau}": table[table.tau == tau] for tau in TAUS}
+        return {f"tau{tau}": table[table.tau == tau] for tau in figure8.TAUS}
 
     return simulate
 
@@ -130,13 +130,13 @@ CHOICES: Sequence[Choice] = (
         _gaussian(), {"before it is seen": _gaussian(before=True)},
     ),
     Choice(
-        "The arrangement of environment B, but for the neighbours of room 6 (Figs. 5 to 7)", "an arbitrary one",
+        "The arrangement of environment B, but for the neighbours of room 6 (Fig. 5)", "an arbitrary one",
         figure5.FIGURE_5, lambda run: figure5.simulate(run, _small(run)),
         {"a random one": lambda run: figure5.simulate(run, _other_b(run))},
     ),
     Choice(
-        "The same, for the speed of SMiLe and online EM", "an arbitrary one", figure7.FIGURE_7, _speed(),
-        {"a random one": lambda run: figure7.simulate(run, OURS, _other_b(run))},
+        "The arrangement of environment B, but for the neighbours of room 6 (Fig. 7)", "an arbitrary one",
+        figure7.FIGURE_7, _speed(), {"a random one": lambda run: figure7.simulate(run, OURS, _other_b(run))},
     ),
     Choice(
         "Which step is the first after a switch (Fig. 6)", "the one in which the environment is new; read 100 later",
@@ -156,7 +156,7 @@ CHOICES: Sequence[Choice] = (
         {name: _speed(**changed) for name, changed in FIRST.items()},
     ),
     Choice(
-        "The same, for Fig. 8", OURS.first, figure8.FIGURE_8, _after(),
+        "The chances of moves that online EM starts from, T0 (Fig. 8)", OURS.first, figure8.FIGURE_8, _after(),
         {name: _after(em=changed) for name, changed in FIRST.items()},
     ),
     Choice(
@@ -164,7 +164,7 @@ CHOICES: Sequence[Choice] = (
         {name: _speed(**changed) for name, changed in RATES.items()},
     ),
     Choice(
-        "The same, for Fig. 8", f"{OURS.rate:g}", figure8.FIGURE_8, _after(),
+        "The learning rate of online EM, eta (Fig. 8)", f"{OURS.rate:g}", figure8.FIGURE_8, _after(),
         {name: _after(em=changed) for name, changed in RATES.items()},
     ),
 )  # fmt: skip

@@ -30,6 +30,7 @@ from astonish.paper.figure6 import FIGURE_6
 from astonish.paper.figure7 import FIGURE_7
 from astonish.paper.figure8 import FIGURE_8
 from astonish.paper.links import LINK_CHOICE
+from astonish.paper.notes import INCONSISTENCIES, NOT_TESTABLE, Note
 from astonish.paper.readings import READINGS_FIGURE
 from astonish.paper.sweeps import SWEEPS
 from astonish.refusal import unknown
@@ -49,6 +50,11 @@ QUICK = "This was a quick run: its numbers come from very small simulations, and
 SEEDS = 5  # of a thorough run
 COLUMNS = ["claim, and its place in the paper", "paper", "measured", "verdict", "why"]
 OWN = ["finding", "expected", "measured", "verdict", "why"]
+NOTES = {
+    "Where the paper contradicts itself": INCONSISTENCIES,
+    "What simulations cannot test": NOT_TESTABLE,
+}
+NOTE_COLUMNS = ["place in the paper", "it says", "what is to be said to it"]
 PLURALS = {HOLDS: "hold", IN_PART: "hold in part", FAILS: "do not hold as stated"}
 MARKS = {HOLDS: "✓", IN_PART: "◐", FAILS: "✗"}  # for those who do not see the colour
 COLOURS = {HOLDS: "holds", IN_PART: "in-part", FAILS: "fails"}
@@ -193,6 +199,11 @@ def _claim_tables(results: Sequence[FigureResult]) -> list[_Table]:
     return [table for table in tables if table.claims]
 
 
+def _notes(results: Sequence[FigureResult]) -> dict[str, tuple[Note, ...]]:
+    """What is to be said of the paper besides, if the figures are its own."""
+    return NOTES if any(result.figure in FIGURES for result in results) else {}
+
+
 def markdown(results: Sequence[FigureResult], settings: RunSettings, command: str = "") -> str:
     """The report for a folder that holds the pictures. command: see `reproduce`."""
     claims = [claim for result in results for claim in result.claims]
@@ -200,6 +211,8 @@ def markdown(results: Sequence[FigureResult], settings: RunSettings, command: st
     parts += [f"Made by astonish {__version__} with `{_command(results, settings, command)}`"]
     for table in _claim_tables(results):
         parts += [f"## {table.heading}", markdown_table(table.columns, table.rows)]
+    for heading, notes in _notes(results).items():
+        parts += [f"## {heading}", markdown_table(NOTE_COLUMNS, notes)]
     parts += ["## Figures"]
     for figure, _, _ in results:
         title, caption = _plain(figure.title), _plain(figure.caption)
@@ -220,6 +233,9 @@ def html(results: Sequence[FigureResult], settings: RunSettings, command: str = 
     for table in _claim_tables(results):
         rows = [row(c[0], c[1:], COLOURS[claim.verdict]) for c, claim in zip(table.rows, table.claims, strict=True)]
         sections.append(section(table.heading, html_table(table.columns, rows, "claims", table.heading)))
+    for heading, notes in _notes(results).items():
+        rows = [row(note.where, note[1:]) for note in notes]
+        sections.append(section(heading, html_table(NOTE_COLUMNS, rows, "notes", heading)))
     pictures = [picture(png, f"{f.label}: {f.title}", f.stem, f.caption) for f, _, png in results]
     sections.append(section("Figures", *pictures))
     warning = QUICK if settings.quick else ""
