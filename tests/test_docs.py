@@ -4,6 +4,7 @@ import importlib
 import re
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,3 +75,42 @@ def test_everything_public_is_in_the_reference(module: str, name: str) -> None:
         return
     found = re.compile(rf"^\.\. auto(?:class|function):: {name}$", re.MULTILINE)
     assert f".. automodule:: {module}.{name}\n" in pages or any(found.search(block.split("```")[0]) for block in blocks)
+
+
+def _filled() -> Any:
+    return runpy.run_path(str(ROOT / "docs" / "verdicts.py"))["filled"]
+
+
+REPORT = """# Title
+
+**Of 2 claims of the paper, 1 holds, 0 hold in part, 1 does not hold as stated.**
+
+## Claims of the paper
+
+| claim | paper | measured | verdict | why |
+| --- | --- | --- | --- | --- |
+| It is so. (Fig. 1) | 1 | 1 | ✓ holds | Yes. |
+| It is not. (Fig. 2) | 2 | 3 \\| 4 | ✗ does not hold as stated | No. |
+
+## Findings of our own
+
+| finding | expected | measured | verdict | why |
+| --- | --- | --- | --- | --- |
+| Ours. (Fig. 3) | - | 5 | ✓ holds | Well. |
+
+## Figures
+"""
+
+
+def test_the_page_of_verdicts_is_filled_from_a_report() -> None:
+    blocks = ["counts", "verdicts: ✓", "verdicts: ◐ ✗", "rows: Ours | It is so", "table: Findings of our own"]
+    page = "\n".join(f"<!-- {block} -->\nold\n<!-- end -->" for block in blocks)
+    counts, holds, not_, rows, table = _filled()(page, REPORT).split("<!-- end -->")[:5]
+    assert "old" not in counts + holds + not_ + rows + table
+    assert "**Of 2 claims" in counts
+    assert "It is so." in holds
+    assert "It is not." not in holds
+    assert "It is not." in not_
+    assert rows.index("Ours.") < rows.index("It is so.")
+    assert table.count("| Ours.") == 1
+    assert _filled()(page, REPORT) == _filled()(_filled()(page, REPORT), REPORT)

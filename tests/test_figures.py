@@ -15,10 +15,12 @@ from pandas.testing import assert_frame_equal
 
 from astonish.paper.claims import FAILS, HOLDS, IN_PART
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
-from astonish.paper.reproduce import FIGURES
+from astonish.paper.reproduce import FIGURES, chosen, markdown_table
 from astonish.study import provenance
 
-every = pytest.mark.parametrize("figure", FIGURES, ids=[figure.name for figure in FIGURES])
+SHORT = [figure for figure in FIGURES if not figure.thorough]
+every = pytest.mark.parametrize("figure", SHORT, ids=[figure.name for figure in SHORT])
+VERDICTS = (Path(__file__).parent.parent / "docs" / "verdicts.md").read_text(encoding="utf-8")
 QUICK = RunSettings(2, quick=True)
 SHARES: dict[str, list[float]] = {}
 
@@ -30,7 +32,10 @@ def _tables(name: str) -> Tables:
 
 
 def test_there_are_the_eight_figures_of_the_paper() -> None:
-    assert [figure.name for figure in FIGURES] == [*"12345678", "ceiling", "drift", "links", "sweeps"]
+    ours = ["ceiling", "sweeps", "readings", "em", "cost", "drift", "links", "choices"]
+    assert [figure.name for figure in FIGURES] == [*"12345678", *ours]
+    assert [figure.name for figure in chosen([])] == [figure.name for figure in SHORT]
+    assert chosen([], thorough=True) == list(FIGURES)
 
 
 @every
@@ -51,6 +56,14 @@ def test_claims_are_complete_and_decided(figure: Figure) -> None:
         assert all(claim[:6])
         assert claim.says.endswith((".", "?"))
         assert claim.why.endswith(".")
+
+
+@every
+def test_the_page_of_verdicts_has_every_claim(figure: Figure) -> None:
+    """Whoever adds or rewords a claim has to run `make verdicts`."""
+    for claim in figure.claims(_tables(figure.name)):
+        [row] = markdown_table([], [[f"{claim.says} ({claim.where})"]]).splitlines()[2:]
+        assert row.removesuffix(" |") in VERDICTS
 
 
 @every

@@ -7,6 +7,7 @@ those that our choice leads to, at the same size and seed.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -244,7 +245,7 @@ def draw(tables: Tables) -> Drawing:
             axis.add_patch(mpl.patches.Rectangle((column + 0.1, row + 0.1), 0.8, 0.8, color=colours[other]))
             if ours != other:
                 axis.plot(column + 0.5, row + 0.5, "x", color="white", ms=6, mew=2)
-    labels = [f"{about[:48]}{'…' if len(about) > 48 else ''}\n→ {other}" for (about, other), _ in groups]
+    labels = [f"{shorten(about, 70, placeholder=' …')}\n{other}" for (about, other), _ in groups]
     axis.set_yticks(np.arange(len(groups)) + 0.5, labels, fontsize=6)
     axis.set(xlim=(0, max(len(part) for _, part in groups)), ylim=(len(groups), 0), xticks=[])
     axis.set_xlabel("claims of the figure")
