@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pandas import DataFrame
 
-from astonish import Nassar2010, run
+from astonish import Nassar2010, Stream, run
 from astonish.paper import choices, figure3
 from astonish.paper.claims import FAILS, HOLDS, IN_PART
 from astonish.paper.figure import RunSettings
@@ -16,8 +16,10 @@ SAMPLES = [1.0, -3.0, 12.0, 30.0, 18.0]
 def test_no_jump_outside_the_range() -> None:
     usual, other = (run(kind(4.0, 0.1, -20.0, 20.0), SAMPLES) for kind in (Nassar2010, choices._NoJumpOutside))
     np.testing.assert_array_equal(other.estimate[:3], usual.estimate[:3])  # the same inside
-    outside = run(Nassar2010(4.0, 0.1, -20.0, 20.0), SAMPLES[:3]).last.length
-    assert other.learning_rate[3] == pytest.approx(1 / (float(outside) + 1), rel=1e-6)  # as if none could have happened
+    stream = Stream(Nassar2010(4.0, 0.1, -20.0, 20.0))
+    for x in SAMPLES[:3]:
+        stream.update(x)
+    assert other.learning_rate[3] == pytest.approx(1 / (float(stream.state.length) + 1), rel=1e-6)  # as without a jump
     assert usual.learning_rate[3] > other.learning_rate[3]
 
 
