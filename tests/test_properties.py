@@ -185,6 +185,8 @@ def test_any_counts(name: str, xs: list[float], m: float) -> None:
 
 @pytest.mark.parametrize("name", ON_WAITS)
 @given(xs=_series(_positive(1e-100, 1e150)), m=READINESS)
+@example(xs=[1e-44, 1e-284, 1e-310, 1e-309, *[0.5] * (LENGTH - 4)], m=0.1)
+@example(xs=[5e-324] * LENGTH, m=0.1)
 @thorough
 def test_any_waits(name: str, xs: list[float], m: float) -> None:
     _check(ON_WAITS[name], xs, m)

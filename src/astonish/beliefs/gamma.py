@@ -13,7 +13,7 @@ from astonish.config import config
 from astonish.domain import POSITIVE, Domain, Numbers, Parameter
 from astonish.expfam import Family, MeanFamily, linear, nearby
 from astonish.kinds import OutcomeKind
-from astonish.precision import Number, number
+from astonish.precision import Number, limits, number
 from astonish.special import log, log_gamma, log_gamma_near, log_less
 
 
@@ -102,6 +102,8 @@ class Poisson(MeanFamily, RateFamily):
 class Exponential(RateFamily):
     """At what rate do events happen, judged by the waiting times `x` > 0 between them?
 
+    Waits so short that the rate would not be a number any more (1e-302, or 1e-32 in single precision) count as these.
+
     >>> Exponential().likelihood(2.0).mean.item()  # one event in a time of 2, and one that flatness gives
     1.0
     """
@@ -111,7 +113,8 @@ class Exponential(RateFamily):
     usual_samples: ClassVar[tuple[float, float]] = (0.05, 10.0)
 
     def likelihood(self, x: Number) -> GammaBelief:
-        return GammaBelief(jnp.full((), 2.0), number(x))
+        wait = number(x)
+        return GammaBelief(jnp.full((), 2.0), jnp.maximum(wait, limits(wait).tiny * 2**20))
 
     def error(self, belief: GammaBelief, x: Number) -> Array:
         """Minus infinity as long as no event has been seen, for the wait that is then expected is infinite."""
