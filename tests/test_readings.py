@@ -81,10 +81,10 @@ def _table(soon: dict[str, int], em: float) -> DataFrame:
 @pytest.mark.parametrize(
     ("soon", "em", "verdicts"),
     [
-        ({readings.SPECTRAL: 250}, 2500.0, [HOLDS, HOLDS]),
-        ({readings.SPECTRAL: 250}, 500.0, [IN_PART, HOLDS]),
-        ({}, 2500.0, [FAILS, HOLDS]),
-        ({readings.SPECTRAL: 250, readings.SQUARES: 250}, 2500.0, [HOLDS, FAILS]),
+        ({readings.SPECTRAL: 250}, 2500.0, [HOLDS, IN_PART]),
+        ({readings.SPECTRAL: 250}, 500.0, [IN_PART, IN_PART]),
+        ({}, 2500.0, [FAILS, IN_PART]),
+        ({readings.SPECTRAL: 250, readings.SQUARES: 250}, 2500.0, [HOLDS, IN_PART]),
     ],
 )
 def test_verdicts_follow_the_numbers(soon: dict[str, int], em: float, verdicts: list[str]) -> None:

@@ -151,8 +151,9 @@ def claims(tables: Tables) -> list[Claim]:
     by_norm = {norm: found[(norm, *written, "either")] for norm in NORMS}
     rescued = [key for key, speed in found.items() if all(speed.both)]
     others = [key for key in rescued if key[0] == SQUARES]
+    nearest = (SQUARES, "direct", "natural", "mode", "either")
     single = {
-        "gamma straight from surprise": (SQUARES, "direct", "natural", "mode", "either"),
+        "gamma straight from surprise": nearest,
         "base-2 logarithms": (SQUARES, "bound", "base 2", "mode", "either"),
         "the mean as the estimate": (SQUARES, "bound", "natural", "mean", "either"),
         "walks that start in A": (SQUARES, *written, "A"),
@@ -171,12 +172,15 @@ def claims(tables: Tables) -> list[Claim]:
         ),
         Claim(
             "section 2.4, maze",
-            "With the sum of squares that the caption writes out, no single other reading makes both statements hold.",
+            "With the sum of squares that the caption writes out, only one other reading alone comes near both "
+            "statements: gamma straight from surprise (Note 2 of Algorithm 1).",
             "-",
             "; ".join(f"{name}: {found[key]}" for name, key in single.items()),
-            verdict(not all(found[key].both) for key in single.values()),
+            verdict(
+                [found[nearest].soon > 0.1, all(found[key].soon < 0.1 for key in single.values() if key != nearest)]
+            ),
             f"Of {len(found)} combinations of norm, gamma, logarithm, estimate and start, {len(rescued)} make both "
-            f"hold, {len(others)} of them with the sum of squares.",
+            f"hold, {len(others)} of them with the sum of squares. Counted as near if it does in a tenth of the walks.",
             ours=True,
         ),
     ]
