@@ -31,7 +31,7 @@ FREEZES = (0, 500, 2000)
 SMALL_M = 0.01  # at which SMiLe reaches the paper's mark, see the figure "sweeps"
 CAPTION = (
     "What online EM starts from. Each grey dot is a walk, each blue one the median: the first step in A at which the "
-    "error in A is below 0.002 (numbers: in how many walks that happens). A: against the switch probability P0 that it "
+    "error in A is below 0.002 (numbers: the share of walks in which that happens). A: against the switch probability P0 that it "
     "starts from; the true one is 0.005 (dotted), the paper's 0.1. B: against the number of steps in which only its "
     "statistics are updated. C: against the chances of moves T0 that it starts from. In each panel the other two are "
     "as in the other figures: P0 = 0.1, 2000 steps, random."
@@ -149,9 +149,9 @@ def _draw_panel(axis: Any, table: DataFrame) -> None:
         middle = first.fillna(np.inf).median()
         if np.isfinite(middle):
             axis.plot(k, middle, "o", ms=5, color=BLUE)
-        text = f"{first.notna().sum()}/{len(first)}"
+        text = f"{first.notna().mean():.0%}"
         axis.annotate(text, (k, 1), (0, -6), ("data", "axes fraction"), "offset points", ha="center", fontsize=6)
-    axis.set_xticks(range(len(names)), [name.replace(", ", ",\n") for name in names], fontsize=7)
+    axis.set_xticks(range(len(names)), [name.replace(", without ", ",\nwithout\n") for name in names], fontsize=7)
     axis.set_xlim(-0.6, len(names) - 0.4)
 
 

@@ -204,7 +204,7 @@ def draw(tables: Tables) -> Drawing:
             axis.annotate(f"{first.notna().mean():.0%}", (k, 1), (0, -8), ("data", "axes fraction"),
                           "offset points", ha="center", fontsize=7)  # fmt: skip
         axis.axhline(SOON, color="0.5", ls=":", lw=1)
-        axis.set_xticks(range(len(NORMS)), [norm.replace(" / ", "\n/ ") for norm in NORMS], fontsize=7)
+        axis.set_xticks(range(len(NORMS)), [norm.replace(" / ", "\n/ ") for norm in NORMS], fontsize=6)
         axis.set_title(name)
         axis.set(yscale="log", xlabel="norm", xlim=(-0.6, len(NORMS) - 0.4))
     axes[0].set_ylabel("first step with an\nerror in A below 0.002")
