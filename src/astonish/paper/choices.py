@@ -214,7 +214,7 @@ def claims(tables: Tables) -> list[Claim]:
 
 def _claim(about: str, table: DataFrame) -> Claim:
     changed = {other: part[part.verdict != part.other_verdict] for other, part in table.groupby("other", sort=False)}
-    found = [f"{other}: {_difference(len(table) // len(changed), rows)}" for other, rows in changed.items()]
+    found = [f"{other!s}: {_difference(len(table) // len(changed), rows)}" for other, rows in changed.items()]
     figures = ", ".join(sorted(set(table.figure.astype(str))))
     return Claim(
         f"figure {figures}",
@@ -245,7 +245,7 @@ def draw(tables: Tables) -> Drawing:
             axis.add_patch(mpl.patches.Rectangle((column + 0.1, row + 0.1), 0.8, 0.8, color=colours[other]))
             if ours != other:
                 axis.plot(column + 0.5, row + 0.5, "x", color="white", ms=6, mew=2)
-    labels = [f"{shorten(about, 70, placeholder=' …')}\n{other}" for (about, other), _ in groups]
+    labels = [f"{shorten(str(about), 70, placeholder=' …')}\n{other}" for (about, other), _ in groups]
     axis.set_yticks(np.arange(len(groups)) + 0.5, labels, fontsize=6)
     axis.set(xlim=(0, max(len(part) for _, part in groups)), ylim=(len(groups), 0), xticks=[])
     axis.set_xlabel("claims of the figure")

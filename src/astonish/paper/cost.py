@@ -126,7 +126,7 @@ def _weight(line: Any) -> int:
 def per_step(learner: Learner, samples: Any, elementary: bool = False) -> float:
     """The operations per step of a learner on its way through these samples."""
     closed = jax.make_jaxpr(learner.step)(learner.init(), jax.tree.map(lambda part: part[0], samples))
-    form = jax.tree.structure(jax.eval_shape(learner.init))
+    form: Any = jax.tree.structure(jax.eval_shape(learner.init))
 
     def step(state: Any, x: Any) -> tuple[Any, Any]:
         found, count = _Counter(elementary).program(closed, jax.tree.leaves((state, x)))

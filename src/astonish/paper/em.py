@@ -31,10 +31,10 @@ FREEZES = (0, 500, 2000)
 SMALL_M = 0.01  # at which SMiLe reaches the paper's mark, see the figure "sweeps"
 CAPTION = (
     "What online EM starts from. Each grey dot is a walk, each blue one the median: the first step in A at which the "
-    "error in A is below 0.002 (numbers: the share of walks in which that happens). A: against the switch probability P0 that it "
-    "starts from; the true one is 0.005 (dotted), the paper's 0.1. B: against the number of steps in which only its "
-    "statistics are updated. C: against the chances of moves T0 that it starts from. In each panel the other two are "
-    "as in the other figures: P0 = 0.1, 2000 steps, random."
+    "error in A is below 0.002 (numbers: the share of walks in which that happens). A: against the switch probability "
+    "P0 that it starts from; the true one is 0.005 (dotted), the paper's 0.1. B: against the number of steps in which "
+    "only its statistics are updated. C: against the chances of moves T0 that it starts from. In each panel the other "
+    "two are as in the other figures: P0 = 0.1, 2000 steps, random."
 )
 
 
@@ -46,7 +46,8 @@ def _simulate(run: RunSettings) -> DataFrame:
     tables = []
     for name, values in varied.items():
         for value in values:
-            settings = OURS._replace(**{name: value})
+            changed: dict[str, Any] = {name: value}
+            settings = OURS._replace(**changed)
             if settings not in known:
                 known[settings] = _summary(where, run.seed, settings)
             tables.append(known[settings].assign(varied=name, value=str(value)))
@@ -61,6 +62,8 @@ def _summary(where: MazeWalks, seed: int, settings: OnlineEMSettings) -> DataFra
 def claims(tables: Tables) -> list[Claim]:
     """What section 4.12 says online EM needs."""
     table = tables["settings"]
+    first: Any
+    late: Any
     first, late = (
         table.pivot(index="episode", columns=["varied", "value"], values=column) for column in ("first_in_a", "late")
     )
@@ -87,7 +90,7 @@ def _switches(first: DataFrame) -> Claim:
     )
 
 
-def _freeze(first: DataFrame, late: DataFrame) -> Claim:
+def _freeze(first: Any, late: DataFrame) -> Claim:
     frozen, never = str(FREEZES[-1]), str(FREEZES[0])
     slower = _slower(first["frozen"], frozen)
     worse = {name: interval(late[name] - late[frozen]) for name in late if name != frozen}

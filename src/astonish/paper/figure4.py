@@ -57,7 +57,7 @@ def _exponential(stays: DataFrame) -> Claim:
     expected = {q: float((1 - LEAVE) ** q) for q in BEYOND}
     off = max(abs(shares[q] - expected[q]) for shares in last.values() for q in BEYOND)
     share = interval(stays.groupby("episode").share_in_a.first())
-    shares = "; ".join(f"{name}: {listed(shares.values(), '.3f')}" for name, shares in last.items())
+    shares = "; ".join(f"{name!s}: {listed(shares.values(), '.3f')}" for name, shares in last.items())
     return Claim(
         "Fig. 4, caption",
         "Stays in an environment are exponentially distributed, with a mean of one over the chance of leaving it; the "

@@ -136,11 +136,11 @@ class _Speed:
 
 def speeds(table: DataFrame) -> dict[tuple[str, ...], _Speed]:
     """By norm, gamma, logarithm, estimate and start."""
-    found = {}
+    found: dict[tuple[str, ...], _Speed] = {}
     for start, walks in (("either", table), ("A", table[table.start == "A"])):
         ours, em = walks[walks.learner == "SMiLe"], walks[walks.learner == "online EM"]
         for key, part in ours.groupby(["norm", *READINGS], sort=False):
-            found[(*key, start)] = _Speed(part, em[em.norm == key[0]])
+            found[*map(str, key), start] = _Speed(part, em[em.norm == key[0]])
     return found
 
 

@@ -50,7 +50,7 @@ QUICK = "This was a quick run: its numbers come from very small simulations, and
 SEEDS = 5  # of a thorough run
 COLUMNS = ["claim, and its place in the paper", "paper", "measured", "verdict", "why"]
 OWN = ["finding", "expected", "measured", "verdict", "why"]
-NOTES = {
+NOTES: dict[str, tuple[Note, ...]] = {
     "Where the paper contradicts itself": INCONSISTENCIES,
     "What simulations cannot test": NOT_TESTABLE,
 }
