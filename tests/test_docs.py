@@ -104,9 +104,9 @@ REPORT = """# Title
 
 def test_the_page_of_verdicts_is_filled_from_a_report() -> None:
     blocks = ["counts", "verdicts: ✓", "verdicts: ◐ ✗", "rows: Ours | It is so", "table: Findings of our own"]
-    page = "\n".join(f"<!-- {block} -->\nold\n<!-- end -->" for block in blocks)
+    page = "\n".join(f"<!-- {block} -->\nbefore\n<!-- end -->" for block in blocks)
     counts, holds, not_, rows, table = _filled()(page, REPORT).split("<!-- end -->")[:5]
-    assert "old" not in counts + holds + not_ + rows + table
+    assert "before" not in counts + holds + not_ + rows + table
     assert "**Of 2 claims" in counts
     assert "It is so." in holds
     assert "It is not." not in holds

@@ -396,7 +396,7 @@ def test_the_report_says_what_was_run(kind: Callable[..., str]) -> None:
     ("verdicts", "sentence"),
     [
         ([], "There are no claims to check."),
-        ([HOLDS], "Of 1 claim, 1 holds."),
+        ([HOLDS], "Of 1 claim of the paper, 1 holds, 0 hold in part, 0 do not hold as stated."),
         ([IN_PART, HOLDS, IN_PART], "Of 3 claims of the paper, 1 holds, 2 hold in part, 0 do not hold as stated."),
         (
             [FAILS, FAILS, HOLDS, HOLDS, IN_PART],

@@ -203,7 +203,7 @@ def _compared(where: str, says: str, what: str, cases: Cases, paper: str = "no n
 
 def _growth(table: Any, name: str) -> Cases:
     """By how much the numbers in the columns, one per hazard, grow from each hazard to the next."""
-    return {f"{name}, H = {a:g} to {b:g}": interval(table[b] - table[a]) for a, b in pairwise(table.columns)}
+    return {f"{name}, H = {a:g} to {b:g}": interval(table[b] - table[a]) for a, b in pairwise(sorted(table.columns))}
 
 
 def _weighted_average(series: DataFrame) -> Claim:
@@ -300,7 +300,7 @@ def _overlapping(errors: Tables, spreads: Tables, over: str) -> dict[str, list[f
 
 
 def _hazards_in(errors: Tables) -> list[float]:
-    return list(errors["squared"][SMILE].columns)
+    return sorted(errors["squared"][SMILE].columns)
 
 
 def _places(error: str, hazards: list[float]) -> str:
