@@ -8,9 +8,10 @@ begin with some words, or a whole table of the report.
 """
 
 import re
-import shutil
 import sys
 from pathlib import Path
+
+from PIL import Image
 
 PAGE = Path(__file__).with_suffix(".md")
 PICTURES = PAGE.parent / "_static" / "reproduction"
@@ -59,7 +60,8 @@ def main(folder: Path) -> None:
     PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), (folder / "report.md").read_text(encoding="utf-8")))
     PICTURES.mkdir(parents=True, exist_ok=True)
     for name in re.findall(r"_static/reproduction/(\w+\.png)", PAGE.read_text(encoding="utf-8")):
-        shutil.copy(folder / name, PICTURES / name)
+        small = Image.open(folder / name).convert("RGB").quantize(128)
+        small.save(PICTURES / name, optimize=True)
 
 
 if __name__ == "__main__":

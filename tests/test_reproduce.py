@@ -375,7 +375,7 @@ def test_the_markdown_shows_every_claim_as_it_was_written() -> None:
     images = [attributes for tag, attributes in page.tags if tag == "img"]
     assert [image["src"] for image in images] == ["figure3.png", "ceiling.png"]
     assert [image["alt"] for image in images] == [result.figure.caption for result in _results()]
-    assert len([tag for tag, _ in page.tags if tag == "td"]) == 5 * 4
+    assert len([tag for tag, _ in page.tags if tag == "td"]) == 6 * 4
 
 
 def _joined(text: str) -> str:

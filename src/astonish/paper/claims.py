@@ -16,6 +16,7 @@ class Claim(NamedTuple):
     confidence interval over episodes where there are episodes, at the paper's own parameters and in its own quantity.
     verdict: `HOLDS`, `IN_PART` or `FAILS`. why: one or two sentences; what holds at other settings is said here. ours:
     whether the statement is a finding of our own. seeds: with how many of several seeds the verdict is the same.
+    figure: the name of the figure whose numbers decide it.
     """
 
     where: str
@@ -26,6 +27,7 @@ class Claim(NamedTuple):
     why: str
     ours: bool = False
     seeds: str = ""
+    figure: str = ""
 
 
 class Interval(NamedTuple):

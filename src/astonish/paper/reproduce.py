@@ -48,8 +48,8 @@ ABOUT = (
 )
 QUICK = "This was a quick run: its numbers come from very small simulations, and its verdicts are not to be trusted."
 SEEDS = 5  # of a thorough run
-COLUMNS = ["claim, and its place in the paper", "paper", "measured", "verdict", "why"]
-OWN = ["finding", "expected", "measured", "verdict", "why"]
+COLUMNS = ["claim, and its place in the paper", "paper", "measured", "verdict", "why", "figure"]
+OWN = ["finding", "expected", "measured", "verdict", "why", "figure"]
 NOTES: dict[str, tuple[Note, ...]] = {
     "Where the paper contradicts itself": INCONSISTENCIES,
     "What simulations cannot test": NOT_TESTABLE,
@@ -131,7 +131,7 @@ def reproduce(
                 report(0.0)
                 tables = figure.compute(run, numbers_folder(out, run), report, say_once)
                 png = png or _drawn(figure, tables, out)
-                found.append(figure.claims(tables))
+                found.append([claim._replace(figure=figure.name) for claim in figure.claims(tables)])
             results.append(FigureResult(figure, _over_seeds(found), png))
         write_text(out / "report.md", markdown(results, settings, command))
         write_text(out / "report.html", html(results, settings, command))
@@ -250,7 +250,7 @@ def _command(results: Sequence[FigureResult], settings: RunSettings, command: st
 
 def _cells(claim: Claim) -> tuple[str, ...]:
     verdict = f"{MARKS[claim.verdict]} {claim.verdict}" + (f" ({claim.seeds} seeds)" if claim.seeds else "")
-    return f"{claim.says} ({claim.where})", claim.paper, claim.measured, verdict, claim.why
+    return f"{claim.says} ({claim.where})", claim.paper, claim.measured, verdict, claim.why, claim.figure
 
 
 def _plain(text: str) -> str:
