@@ -17,10 +17,7 @@ import pytest
 
 mpl.use("Agg")
 HASTY = "XLA_FLAGS" not in os.environ
-FLAGS = (
-    "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1 "
-    "--xla_cpu_enable_concurrency_optimized_scheduler=false --xla_disable_hlo_passes=algsimp,reshape-mover"
-)
+FLAGS = "--xla_cpu_use_fusion_emitters=false"
 CACHE = str(Path(__file__).parent.parent / ".pytest_cache" / "jax")
 if HASTY:
     os.environ["XLA_FLAGS"] = FLAGS
