@@ -114,7 +114,7 @@ class Exponential(RateFamily):
 
     def likelihood(self, x: Number) -> GammaBelief:
         wait = number(x)
-        return GammaBelief(jnp.full((), 2.0), jnp.maximum(wait, limits(wait).tiny * 2**20))
+        return GammaBelief(jnp.full((), 2.0), wait.clip(min=float(limits(wait).tiny) * 2**20))
 
     def error(self, belief: GammaBelief, x: Number) -> Array:
         """Minus infinity as long as no event has been seen, for the wait that is then expected is infinite."""
