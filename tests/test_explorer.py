@@ -641,13 +641,13 @@ async def _put(app: Any, question: str, query: str, body: bytes) -> tuple[int, b
     return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
 
 
-def test_ten_thousand_random_requests_are_refused_in_a_sentence(page: TestClient) -> None:
+def test_random_requests_are_refused_in_a_sentence(page: TestClient) -> None:
     rng, app = random.Random(11), server.make_app(warm=False)
 
     async def ask_all() -> Counter[int]:
         codes: Counter[int] = Counter()
         async with app.router.lifespan_context(app):
-            for _ in range(10_000):
+            for _ in range(2_000):  # `make hostile` sends twenty thousand
                 code, body = await _put(app, *_strange(rng))  # what is not expected is raised here, too
                 codes[code] += 1
                 if code != 200:
@@ -658,7 +658,7 @@ def test_ten_thousand_random_requests_are_refused_in_a_sentence(page: TestClient
 
     codes = anyio.run(ask_all)
     assert set(codes) <= {200, 400}
-    assert 20 < codes[200] < 1000
+    assert 0 < codes[200] < 200
     assert _asked(page, "gaussian", learners=["delta"], samples=20)["changes"][0] == 1
 
 
