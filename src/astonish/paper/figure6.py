@@ -115,14 +115,16 @@ def draw(tables: Tables) -> Drawing:
     switches = explored[explored.episode == 0].environment.value_counts()
     titles = {"true A": "true, A", "SMiLe A": "SMiLe, in A", "naive Bayes A": "naive Bayes, in A",
               "true B": "true, B", "SMiLe B": "SMiLe, in B", "naive Bayes B": "naive Bayes, in B"}  # fmt: skip
-    titles |= {name: f"{title} ({switches.get(name[-1], 0)})" for name, title in titles.items() if "true" not in name}
+    titles |= {
+        name: f"{title}\n{switches.get(name[-1], 0)} switches" for name, title in titles.items() if "true" not in name
+    }
     with mpl.rc_context({"axes.spines.top": True, "axes.spines.right": True}):
         figure, axes = plt.subplots(2, 3, figsize=(7, 4.9), sharex=True, sharey=True, layout="constrained")
         for axis, letter, (name, title) in zip(axes.flat, "ACEBDF", titles.items(), strict=True):
             matrix = wide(table[table.matrix == name], "room", "next", "chance")
             image = axis.imshow(matrix, vmin=0, vmax=0.27, cmap="cividis", extent=(0.5, 16.5, 16.5, 0.5))
             axis.set_title(letter, loc="left", fontweight="bold")
-            axis.set_title(title)
+            axis.set_title(title, fontsize=8)
             axis.set(xticks=[1, 6, 11, 16], yticks=[1, 6, 11, 16])
         figure.supxlabel("next room", fontsize=9)
         figure.supylabel("room", fontsize=9)

@@ -46,6 +46,10 @@ ABOUT = (
     "What Faraji, Preuschoff & Gerstner say in “Balancing New Against Old Information: The Role of Surprise in "
     "Learning” (2018), and what new simulations say to it. Brackets hold 95 % confidence intervals over episodes."
 )
+THOROUGH = (
+    " This was a thorough run: there are 100 walks where captions say 20 or 10, numbers and pictures are those of the "
+    "first seed, and brackets behind a verdict say with how many seeds it is the same."
+)
 QUICK = "This was a quick run: its numbers come from very small simulations, and its verdicts are not to be trusted."
 SEEDS = 5  # of a thorough run
 COLUMNS = ["claim, and its place in the paper", "paper", "measured", "verdict", "why", "figure"]
@@ -207,7 +211,7 @@ def _notes(results: Sequence[FigureResult]) -> dict[str, tuple[Note, ...]]:
 def markdown(results: Sequence[FigureResult], settings: RunSettings, command: str = "") -> str:
     """The report for a folder that holds the pictures. command: see `reproduce`."""
     claims = [claim for result in results for claim in result.claims]
-    parts = [f"# {TITLE}", f"**{count(claims)}**", f"> **{QUICK}**" if settings.quick else "", ABOUT]
+    parts = [f"# {TITLE}", f"**{count(claims)}**", f"> **{QUICK}**" if settings.quick else "", _about(settings)]
     parts += [f"Made by astonish {__version__} with `{_command(results, settings, command)}`"]
     for table in _claim_tables(results):
         parts += [f"## {table.heading}", markdown_table(table.columns, table.rows)]
@@ -239,7 +243,11 @@ def html(results: Sequence[FigureResult], settings: RunSettings, command: str = 
     pictures = [picture(png, f"{f.label}: {f.title}", f.stem, f.caption) for f, _, png in results]
     sections.append(section("Figures", *pictures))
     warning = QUICK if settings.quick else ""
-    return page(TITLE, count(claims), ABOUT, _command(results, settings, command), sections, warning)
+    return page(TITLE, count(claims), _about(settings), _command(results, settings, command), sections, warning)
+
+
+def _about(settings: RunSettings) -> str:
+    return ABOUT + (THOROUGH if settings.thorough else "")
 
 
 def _command(results: Sequence[FigureResult], settings: RunSettings, command: str) -> str:
