@@ -10,7 +10,7 @@ from pandas import DataFrame
 
 from astonish import special
 from astonish.learners import Delta, Nassar2010
-from astonish.paper import cost
+from astonish.paper import cost, figure3
 from astonish.paper.claims import FAILS, HOLDS, IN_PART
 
 
@@ -57,8 +57,9 @@ def test_steps_are_averaged_and_numbers_counted() -> None:
 
 def test_the_closed_form_is_the_papers() -> None:
     surprise = 0.1 * 9 / (2 * 16)
-    expected = 1 + 3 * np.sqrt(surprise / (1 + surprise))
-    assert float(cost.closed_form(1.0, 4.0)) == pytest.approx(expected, rel=1e-12)
+    gamma = np.sqrt(surprise / (1 + surprise))
+    assert figure3.closed_form(1.0, 4.0) == pytest.approx((gamma, 4 * gamma + 1 - gamma), rel=1e-12)
+    assert cost.operations(figure3.closed_form, 1.0, 4.0) == 10
 
 
 def _table(**changed: float) -> DataFrame:

@@ -17,13 +17,14 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 from pandas import DataFrame
 
 from astonish import special
-from astonish.beliefs import Dirichlet, Gaussian
+from astonish.beliefs import Gaussian
 from astonish.learner import Learner
-from astonish.learners import Bayes, MessagePassing, Nassar2010, OnlineEM, PerContext, Smile
-from astonish.paper.agents import ROOMS, smile, walks_of
+from astonish.learners import MessagePassing, Nassar2010, OnlineEM
+from astonish.paper import figure3
+from astonish.paper.agents import ROOMS, naive, smile, walks_of
 from astonish.paper.claims import Claim, listed, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
-from astonish.paper.figure3 import HAZARD, HIGH, LOW, NOISE, START, episodes
+from astonish.paper.figure3 import HAZARD, HIGH, LOW, NOISE, SPREAD, START, episodes
 from astonish.report.style import BLUE, GREEN, ORANGE, VERMILLION
 
 ENVIRONMENTS = (2, 4, 8)
@@ -151,14 +152,14 @@ def _count(run: RunSettings) -> DataFrame:
         ("maze", "online EM", n, OnlineEM(ROOMS, environments=n, frozen=0), moves) for n in ENVIRONMENTS
     ]
     rows += [("maze", "SMiLe", 1, smile(), choices)]
-    rows += [("maze", "naive Bayes", 1, PerContext(Bayes(Dirichlet(ROOMS - 1)), ROOMS), choices)]
+    rows += [("maze", "naive Bayes", 1, naive(), choices)]
     family = Gaussian(NOISE)
-    wide = family.prior(START, (HIGH - LOW) / np.sqrt(12))
+    wide = family.prior(START, SPREAD)
     rows += [("Gaussian", "exact", n, MessagePassing(family, HAZARD, wide, hypotheses=n), numbers) for n in HYPOTHESES]
     rows += [("Gaussian", "Nassar 2010", 1, Nassar2010(NOISE, HAZARD, LOW, HIGH), numbers)]
-    rows += [("Gaussian", "SMiLe", 1, Smile(family, 0.1, family.prior(START, NOISE)), numbers)]
+    rows += [("Gaussian", "SMiLe", 1, figure3.smile(), numbers)]
     found = [(task, name, size, per_step(each, xs), numbers_kept(each)) for task, name, size, each, xs in rows]
-    found.append(("Gaussian", "SMiLe, closed form", 1, operations(closed_form, 0.0, 1.0), 1))
+    found.append(("Gaussian", "SMiLe, closed form", 1, operations(figure3.closed_form, 0.0, 1.0), 1))
     table = DataFrame(found, columns=["task", "learner", "size", "operations", "numbers_kept"])
     once = tuple(part[:1] for part in choices)
     return table.assign(
@@ -168,18 +169,12 @@ def _count(run: RunSettings) -> DataFrame:
     )
 
 
-def closed_form(mean: Any, x: Any, m: float = 0.1) -> Any:
-    """The paper's eqs. 9 and 10: the next estimate, if the prior is as uncertain as one sample."""
-    surprise = m * (x - mean) ** 2 / (2 * NOISE**2)
-    return mean + jnp.sqrt(surprise / (1 + surprise)) * (x - mean)
-
-
 def claims(tables: Tables) -> list[Claim]:
     """What grows with the world, and what is cheap."""
     table = tables["operations"].set_index(["task", "learner", "size"])
     maze, gaussian = (table.loc[task] for task in ("maze", "Gaussian"))
     em, exact = maze.operations["online EM"], gaussian.operations["exact"]
-    ours, naive = (float(maze.operations[name].iloc[0]) for name in ("SMiLe", "naive Bayes"))
+    ours, plain = (float(maze.operations[name].iloc[0]) for name in ("SMiLe", "naive Bayes"))
     general, closed, nassar = (
         float(gaussian.operations[name].iloc[0]) for name in ("SMiLe", "SMiLe, closed form", "Nassar 2010")
     )
@@ -201,7 +196,7 @@ def claims(tables: Tables) -> list[Claim]:
             "SMiLe has a lower computational complexity than online EM.",
             "reduced computational complexity",
             f"two environments: {ours:.0f} operations per step against {em[2]:.0f}, {kept['SMiLe'].iloc[0]} numbers "
-            f"kept against {kept['online EM'][2]}; naive Bayes: {naive:.0f} operations",
+            f"kept against {kept['online EM'][2]}; naive Bayes: {plain:.0f} operations",
             verdict([kept["SMiLe"].iloc[0] < kept["online EM"][2], ours < em[2] and elementary < em[2]]),
             f"A logarithm or gamma function counts as one operation; counted in the {elementary:.0f} sums and products "
             "that they are made of here, SMiLe costs more than online EM with two environments. It spends nearly all "

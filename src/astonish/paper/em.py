@@ -22,13 +22,12 @@ from astonish.paper.agents import (
 )
 from astonish.paper.claims import Claim, Interval, interval, median, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
-from astonish.paper.sweeps import summary
+from astonish.paper.sweeps import SMALL_M, summary, times_as_long
 from astonish.report.style import BLUE
 
 SWITCHES = (0.001, 0.005, 0.02, 0.1, 0.3, 0.5)
 TRUE = 0.005  # the chance of a switch in these walks
 FREEZES = (0, 500, 2000)
-SMALL_M = 0.01  # at which SMiLe reaches the paper's mark, see the figure "sweeps"
 CAPTION = (
     "What online EM starts from. Each grey dot is a walk, each blue one the median: the first step in A at which the "
     "error in A is below 0.002 (numbers: the share of walks in which that happens). A: against the switch probability "
@@ -94,13 +93,12 @@ def _freeze(first: Any, late: DataFrame) -> Claim:
     frozen, never = str(FREEZES[-1]), str(FREEZES[0])
     slower = _slower(first["frozen"], frozen)
     worse = {name: interval(late[name] - late[frozen]) for name in late if name != frozen}
-    ratio = {name: median((first["frozen"][name] / first["SMiLe"][str(SMALL_M)]).dropna()) for name in (frozen, never)}
+    ratio = {name: times_as_long(first["frozen"][name], first["SMiLe"][str(SMALL_M)]) for name in (frozen, never)}
     return Claim(
         "section 4.12",
         "For online EM to work properly, only its statistics must be updated at first.",
         "required, for 2000 steps",
-        f"median steps until the error in A is below 0.002: {_medians(first['frozen'])}; error in the last quarter "
-        + ", ".join(f"{late[name].mean():.3g} ({name})" for name in late),
+        _measured(first["frozen"], late),
         verdict([slower[never].low > 0, worse[never].low > 0.1 * late[frozen].mean()]),
         "Without a freeze it works as well in the end, and is faster by most of the freeze. So most of its slowness "
         f"is the freeze: it takes {ratio[frozen]} times as long as SMiLe at m = {SMALL_M:g}, which does reach 0.002, "
@@ -110,19 +108,22 @@ def _freeze(first: Any, late: DataFrame) -> Claim:
 
 
 def _first_chances(first: DataFrame, late: DataFrame) -> Claim:
-    equal = list(FIRST_CHANCES)[-1]
-    slower = {name: by for name, by in _slower(first, equal).items() if name != equal}
+    slower = _slower(first, list(FIRST_CHANCES)[-1])
     return Claim(
         "section 4.12, which does not state T0",
         "Online EM is accurate sooner if it starts from nearly equal chances of moves than from random ones.",
         "-",
-        f"median steps until the error in A is below 0.002: {_medians(first)}; error in the last quarter "
-        + ", ".join(f"{late[name].mean():.3g} ({name})" for name in late),
+        _measured(first, late),
         verdict(by.low > 0 for by in slower.values()),
         "The other figures use random chances, with staying in a room among them. From random chances some walks are "
         "over before both environments are told apart.",
         ours=True,
     )
+
+
+def _measured(first: DataFrame, late: DataFrame) -> str:
+    errors = ", ".join(f"{late[name].mean():.3g} ({name})" for name in late)
+    return f"median steps until the error in A is below 0.002: {_medians(first)}; error in the last quarter {errors}"
 
 
 def _medians(first: DataFrame) -> str:

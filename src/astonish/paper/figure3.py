@@ -206,11 +206,17 @@ def _growth(table: Any, name: str) -> Cases:
     return {f"{name}, H = {a:g} to {b:g}": interval(table[b] - table[a]) for a, b in pairwise(sorted(table.columns))}
 
 
+def closed_form(mean: Any, x: Any) -> tuple[Any, Any]:
+    """Gamma and the next estimate by the paper's eqs. 9 and 10, if the prior is as uncertain as one sample."""
+    product = M * (x - mean) ** 2 / (2 * NOISE**2)
+    gamma = (product / (1 + product)) ** 0.5
+    return gamma, mean + gamma * (x - mean)
+
+
 def _weighted_average(series: DataFrame) -> Claim:
     before = series.estimate.shift(fill_value=START)
-    product = M * (series["sample"] - before) ** 2 / (2 * NOISE**2)
-    gamma = np.sqrt(product / (1 + product))
-    off = abs(gamma * series["sample"] + (1 - gamma) * before - series.estimate).max()
+    gamma, estimate = closed_form(before, series["sample"])
+    off = abs(estimate - series.estimate).max()
     off_gamma = abs(gamma - series.gamma).max()
     return Claim(
         "eqs. 9 and 10",
