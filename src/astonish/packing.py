@@ -33,6 +33,12 @@ class Packing:
         small = [jnp.ravel(leaf) for leaf, together in leaves if together]
         return jnp.concatenate([jnp.zeros(0), *small]), [leaf for leaf, together in leaves if not together]
 
+    def pack_numpy(self, state: Any) -> tuple[Any, list[Any]]:
+        """The same in NumPy's arrays, the vector a copy."""
+        leaves = list(zip(map(np.asarray, jax.tree.leaves(state)), self.together, strict=True))
+        small = [leaf.ravel() for leaf, together in leaves if together]
+        return np.concatenate([np.zeros(0), *small]), [leaf for leaf, together in leaves if not together]
+
     def unpack(self, vector: Any, others: list[Any]) -> Any:
         """The state; numbers in the vector beyond those of the state are left alone. Or many: a vector in each row."""
         rest, at, leaves = iter(others), 0, []

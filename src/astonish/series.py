@@ -12,6 +12,8 @@ from astonish.checks import read_state
 from astonish.deprecated import renamed_fields
 from astonish.domain import Mask, Numbers
 from astonish.learner import Learner, State, Trace, check, scan, scan_many
+from astonish.native import program_for
+from astonish.packing import Packing
 from astonish.precision import as_double, double
 from astonish.refusal import naming_extra
 from astonish.samples import read_series
@@ -73,12 +75,13 @@ class History:
         return plot_history(self)
 
 
-def run(learner: Learner, xs: Any, state: State | None = None) -> History:
+def run(learner: Learner, xs: Any, state: State | None = None, engine: str | None = None) -> History:
     """Run a learner over a series, in double precision.
 
     xs: a list, array, or column of samples, None, NaN or masked where one is missing. For samples of several parts (a
     context and an outcome, features and a response) a tuple of columns, or rows.
     state: where to go on from: the `state` of an earlier history or stream.
+    engine: what computes it, "native" or "xla"; see `Stream`.
 
     >>> from astonish import Gaussian, Smile
     >>> run(Smile(Gaussian(noise=1.0)), [0.1, -0.2, 5.0, 5.1]).learning_rate.round(2).tolist()
@@ -87,10 +90,22 @@ def run(learner: Learner, xs: Any, state: State | None = None) -> History:
     check(learner)
     samples, observed = read_series(learner.samples, xs)
     with double():
-        start = None if state is None else read_state(learner, state)
-        xs, seen = to_common_length(samples), None if observed.all() else to_common_length(observed)
-        trace = jax.device_get(_one(as_double(learner), xs, start, seen, length=len(observed)))
-    return _history(learner, samples, observed, _cut(trace, len(observed)))
+        start = as_double(learner.init()) if state is None else read_state(learner, state)
+        packing = Packing.of(start)
+        program = program_for(learner, start, packing, engine)
+        if program is None:
+            trace = through(as_double(learner), samples, observed, start)
+        else:
+            from astonish.native.streams import run_series
+
+            trace = Trace(*run_series(program, learner, start, packing, samples, observed))
+    return _history(learner, samples, observed, trace)
+
+
+def through(learner: Learner, samples: Any, observed: Mask, start: State) -> Trace:
+    """What XLA makes of a series that was read, in NumPy's arrays."""
+    xs, seen = to_common_length(samples), None if observed.all() else to_common_length(observed)
+    return _cut(jax.device_get(_one(learner, xs, start, seen, length=len(observed))), len(observed))
 
 
 def run_many(learner: Learner, many: Sequence[Any]) -> list[History]:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 from threading import Lock
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import jax
 import numpy as np
@@ -15,32 +15,20 @@ from astonish.bank.keys import UNKNOWN, Slots, kept_keys, read_keys
 from astonish.bank.placement import Placement
 from astonish.bank.schedule import Block, Schedule
 from astonish.bank.states import States
-from astonish.deprecated import renamed_arguments, renamed_fields
+from astonish.deprecated import renamed_arguments
 from astonish.domain import Domain, Mask, Numbers
 from astonish.io.archive import Source, name_of, read, write
 from astonish.io.files import atomic_write
 from astonish.io.state import check_saved_by, described, matching, named_leaves, start_of
 from astonish.learner import Learner, State, Trace, check
 from astonish.samples import read_series
+from astonish.stream import Steps
 
 if TYPE_CHECKING:
     from astonish.bank.tables import ColumnNames
 
 _CAPACITY = Domain(1, 2**31 - 1, whole=True)
 _LARGE = 2**30  # bytes that are not set aside for keys to come, unless somebody asks for them
-
-
-@renamed_fields(rate="learning_rate", change="change_probability")
-class Steps(NamedTuple):
-    """What `Bank.update` returns: a row per sample, in the order in which they were given.
-
-    change_probability: of a change just before the sample; None if the learner does not estimate it.
-    """
-
-    estimate: Numbers
-    surprise: Numbers
-    learning_rate: Numbers
-    change_probability: Numbers | None = None
 
 
 class Bank:

@@ -2,7 +2,6 @@
 
 import math
 import os
-from threading import Lock
 from typing import Any
 
 import jax
@@ -60,15 +59,21 @@ class Detector:
     ) -> None:
         Domain(0, whole=True).check("cooldown", cooldown)
         Domain(0, whole=True).check("burn_in", burn_in)
-        self.learner, self.threshold, self.within = learner, float(threshold), within
+        self.learner, self.within = learner, within
         in_sight = within if within > 1 else 0  # so long, the start, or a change that gave an alarm, stays in sight
         self.cooldown, self.burn_in = max(cooldown, in_sight), max(burn_in, in_sight)
         self.false_alarm_rate = math.nan  # per sample, as counted where the threshold was found
         self._watched = _watched(learner, within)
-        self._stream = Stream(self._watched)
         self.signal = signal_of(self._watched, signal)
-        self._after = (self._stream.packed, self.burn_in, False)  # a step, for how long there is no alarm, and whether
-        self._lock = Lock()
+        self._begin(Stream(self._watched), float(threshold), self.burn_in, False)
+
+    def _begin(self, stream: Stream, threshold: float, wait: int, alarm: bool) -> None:
+        """Go on from a stream. wait: for how many samples there is no alarm. alarm: whether the last one gave one."""
+        self._stream = stream
+        self._watch = stream.watch(self.signal, threshold, self.cooldown, wait, alarm)
+        self._update = self._watch.updater()
+        if type(self).update is Detector.update:  # then the function itself is there, without a call in between
+            self.update = self._update  # type: ignore[method-assign]
 
     @classmethod
     @renamed_arguments(rate="false_alarm_rate")
@@ -130,32 +135,27 @@ class Detector:
         return f"Detector({self.learner}, threshold={self.threshold:.4g}, cooldown={self.cooldown})"
 
     @property
+    def threshold(self) -> float:
+        """Where the signal gives an alarm."""
+        return float(self._watch.threshold)
+
+    @threshold.setter
+    def threshold(self, value: float) -> None:
+        self._watch.threshold = float(value)
+
+    @property
+    def engine(self) -> str:
+        """What computes the steps: "native" or "xla" (see `Stream`)."""
+        return self._stream.engine
+
+    @property
     def drift_detected(self) -> bool:
         """Whether the last sample gave an alarm."""
-        with self._lock:
-            return self._alarm_and_wait()[0]
+        return self._watch.alarm
 
     def update(self, x: Any) -> bool:
         """Learn from one sample, and say whether it gives an alarm. One that is missing (None, NaN) gives none."""
-        with self._lock:
-            _, wait = self._alarm_and_wait()
-            before = self._stream.packed
-            self._stream.update(x)
-            if self._stream.packed is before:  # the sample is missing
-                self._after = (before, max(wait - 1, 0), False)
-            return self._alarm_and_wait()[0]
-
-    def _alarm_and_wait(self) -> tuple[bool, int]:
-        """Whether the last sample gave an alarm, and for how many samples there is no other.
-
-        Computed from the last step whenever it is not known, as after an update that was interrupted.
-        """
-        last, wait, alarm = self._after
-        if self._stream.packed is not last:
-            alarm = wait == 0 and getattr(self._stream.last_step, self.signal) > self.threshold
-            wait = self.cooldown if alarm else max(wait - 1, 0)
-            self._after = (self._stream.packed, wait, alarm)
-        return alarm, wait
+        return self._update(x)
 
     def alarms(self, xs: Any) -> Mask:
         """Which samples of a whole series give an alarm, from the learner's start; what was fed before is left alone.
@@ -180,9 +180,8 @@ class Detector:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write threshold, settings and state to a file; `Detector.load` goes on exactly where this left off."""
         kept = {"threshold": self.threshold, "false_alarm_rate": self.false_alarm_rate, **self.settings}
-        with self._lock:
-            alarm, wait = self._alarm_and_wait()
-            leaves = named_leaves(self._stream.state)
+        state, alarm, wait = self._watch.now()
+        leaves = named_leaves(state)
         about = kept | {"wait": wait, "alarm": alarm, "learner": described(self.learner)}
         with atomic_write(path) as file:
             write(file, "detector", leaves, about)
@@ -200,18 +199,19 @@ class Detector:
         except (AttributeError, KeyError, TypeError) as problem:
             wrong = f"{name_of(path)} is not a saved detector ({problem})"
             raise DamagedError(f"{wrong}; give a file written by save") from None
-        detector.false_alarm_rate, detector._stream = rate, Stream(detector._watched, state)
-        detector._after = (detector._stream.packed, wait, alarm)
+        detector.false_alarm_rate = rate
+        detector._begin(Stream(detector._watched, state), detector.threshold, wait, alarm)
         return detector
 
     def __getstate__(self) -> dict[str, Any]:
-        with self._lock:
-            alarm, wait = self._alarm_and_wait()
-            return {**self.__dict__, "_after": (None, wait, alarm), "_lock": None}
+        left_out = ("update", "_update", "_watch", "_stream")  # which hold compiled code
+        kept = {name: value for name, value in self.__dict__.items() if name not in left_out}
+        return kept | {"_now": self._watch.now(), "_threshold": self.threshold}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ = state
-        self._after, self._lock = (self._stream.packed, *self._after[1:]), Lock()
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        (state, alarm, wait), threshold = kept.pop("_now"), kept.pop("_threshold")
+        self.__dict__.update(kept)
+        self._begin(Stream(self._watched, state), threshold, wait, alarm)
 
     def _signals(self, histories: list[History]) -> Numbers:
         return np.stack([getattr(history, self.signal) for history in histories])

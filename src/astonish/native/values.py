@@ -1,0 +1,198 @@
+"""How is an array of JAX held in LLVM: which type does it have, and how are its numbers put in another order?
+
+An array of one number is a scalar and a larger one a vector of all its numbers, row after row, so that loops over
+elements are unrolled and a vector unit works on as many of them at once as it can. What is known beforehand stays an
+array of NumPy until it is needed.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+
+Shape = tuple[int, ...]
+CONTRACT = ("contract",)  # a product and a sum may be rounded once, as XLA allows
+
+
+class UnsupportedError(Exception):
+    """Something in a learner's step for which there is no rule here; XLA computes it instead.
+
+    expected: whether that is as it should be, because XLA is as good at it.
+    """
+
+    def __init__(self, what: str, expected: bool = False) -> None:
+        super().__init__(what)
+        self.expected = expected
+
+
+class Lowered(NamedTuple):
+    """An array as it is in LLVM. dtype: NumPy's; booleans are single bits."""
+
+    shape: Shape
+    dtype: np.dtype[Any]
+    value: Any
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape))
+
+    @property
+    def kind(self) -> str:
+        return "u" if self.dtype.kind == "b" else self.dtype.kind
+
+    def reshaped(self, shape: Sequence[int]) -> "Lowered":
+        return self._replace(shape=tuple(shape))
+
+
+Value = Lowered | np.ndarray[Any, Any]  # the latter is known when this is compiled
+
+
+def element_type(dtype: Any) -> Any:
+    """The LLVM type of one number."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return ir.IntType(1)
+    if dtype.kind == "f" and dtype.itemsize in (4, 8):
+        return ir.FloatType() if dtype.itemsize == 4 else ir.DoubleType()
+    if dtype.kind in "iu":
+        return ir.IntType(8 * dtype.itemsize)
+    raise UnsupportedError(f"numbers of type {dtype}")
+
+
+def array_type(dtype: Any, size: int) -> Any:
+    """The LLVM type of an array of so many numbers."""
+    element = element_type(dtype)
+    return element if size == 1 else ir.VectorType(element, size)
+
+
+def constant(array: Any) -> Lowered:
+    """Numbers that are known."""
+    array = np.asarray(array)
+    element = element_type(array.dtype)
+    numbers = [int(x) if array.dtype.kind in "bui" else float(x) for x in array.ravel()]
+    if not numbers:
+        raise UnsupportedError("empty arrays")
+    kind = array_type(array.dtype, len(numbers))
+    held = numbers[0] if len(numbers) == 1 else [ir.Constant(element, x) for x in numbers]
+    return Lowered(array.shape, array.dtype, ir.Constant(kind, held))
+
+
+def lowered(value: Value) -> Lowered:
+    """The same, in LLVM."""
+    return value if isinstance(value, Lowered) else constant(value)
+
+
+def positions(shape: Sequence[int]) -> Any:
+    """Where each number of an array is, counted row after row."""
+    return np.arange(int(np.prod(shape))).reshape(shape)
+
+
+def moved(builder: Any, value: Value, where: Any) -> Value:
+    """An array whose numbers are those at the given positions of another one."""
+    where = np.asarray(where)
+    if not isinstance(value, Lowered):
+        return value.ravel()[where]
+    if value.size == where.size and (where.ravel() == np.arange(where.size)).all():
+        return value.reshaped(where.shape)
+    return Lowered(where.shape, value.dtype, _picked(builder, value, where.ravel()))
+
+
+def _picked(builder: Any, value: Lowered, where: Any) -> Any:
+    at, vector = ir.IntType(32), value.value
+    if len(where) == 1:
+        return vector if value.size == 1 else builder.extract_element(vector, at(int(where[0])))
+    if value.size == 1:
+        kind = ir.VectorType(element_type(value.dtype), 1)
+        vector = builder.insert_element(ir.Constant(kind, ir.Undefined), vector, at(0))
+    mask = ir.Constant(ir.VectorType(at, len(where)), [at(int(k)) for k in where])
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
+
+
+def joined(builder: Any, parts: Sequence[Lowered]) -> Lowered:
+    """The numbers of several arrays, end to end."""
+    while len(parts) > 1:
+        pairs = [parts[k : k + 2] for k in range(0, len(parts), 2)]
+        parts = [pair[0] if len(pair) == 1 else _appended(builder, *pair) for pair in pairs]
+    return parts[0].reshaped((parts[0].size,))
+
+
+def _appended(builder: Any, a: Lowered, b: Lowered) -> Lowered:
+    at, size = ir.IntType(32), max(a.size, b.size)
+    if b.size == 1 and a.size > 1:
+        wide = _picked(builder, a, [*range(a.size), 0])
+        return Lowered((a.size + 1,), a.dtype, builder.insert_element(wide, b.value, at(a.size)))
+    equal = [_picked(builder, part, [min(k, part.size - 1) for k in range(max(size, 2))]) for part in (a, b)]
+    mask = [*range(a.size), *range(max(size, 2), max(size, 2) + b.size)]
+    order = ir.Constant(ir.VectorType(at, len(mask)), [at(k) for k in mask])
+    return Lowered((a.size + b.size,), a.dtype, builder.shuffle_vector(*equal, order))
+
+
+def halved(builder: Any, value: Lowered, combine: Callable[[Lowered, Lowered], Lowered]) -> Lowered:
+    """All rows (along the first axis) combined into one, the first half with the second, and so on."""
+    rows, *rest = value.shape
+    while rows > 1:
+        where = positions((rows, *rest))
+        half = rows // 2
+        parts = [lowered(moved(builder, value, where[k * half : (k + 1) * half])) for k in range(2)]
+        both = combine(*parts)
+        if rows % 2:
+            last = lowered(moved(builder, value, where[-1:]))
+            first = lowered(moved(builder, both, positions((half, *rest))[:1]))
+            flat = [combine(first, last)]
+            if half > 1:
+                flat.append(lowered(moved(builder, both, positions((half, *rest))[1:])))
+            both = joined(builder, flat)
+        value, rows = both.reshaped((half, *rest)), half
+    return value.reshaped(rest)
+
+
+def allocated(builder: Any, kind: Any) -> Any:
+    """Room for something of this type, as long as the function runs."""
+    with builder.goto_entry_block():
+        room = builder.alloca(kind)
+    room.type = ir.PointerType()  # whatever is put there
+    return room
+
+
+class Memory:
+    """An array in memory, where it can be read and written at places that are not known beforehand."""
+
+    def __init__(self, builder: Any, value: Lowered, spare: int = 0) -> None:
+        self.builder, self.shape, self.dtype, self.size = builder, value.shape, value.dtype, value.size
+        bits = value.dtype.kind == "b"
+        self.element = ir.IntType(8) if bits else element_type(value.dtype)
+        self.pointer = allocated(builder, ir.ArrayType(self.element, self.size + spare))
+        whole = self.element if self.size == 1 else ir.VectorType(self.element, self.size)
+        held = builder.zext(value.value, whole) if bits else value.value
+        builder.store(held, self.pointer, align=self.element_size)
+        self.whole = whole
+
+    @property
+    def element_size(self) -> int:
+        return max(self.dtype.itemsize, 1)
+
+    def at(self, place: Any) -> Any:
+        """Where one number is."""
+        return self.builder.gep(self.pointer, [place], source_etype=self.element)
+
+    def read(self, places: Sequence[Any], shape: Shape) -> Lowered:
+        """The numbers at these places."""
+        found = [self.builder.load(self.at(place), typ=self.element, align=self.element_size) for place in places]
+        value = found[0]
+        if len(found) > 1:
+            value = ir.Constant(ir.VectorType(self.element, len(found)), ir.Undefined)
+            for k, one in enumerate(found):
+                value = self.builder.insert_element(value, one, ir.IntType(32)(k))
+        return self._back(shape, value)
+
+    def all(self) -> Lowered:
+        """The whole array."""
+        loaded = self.builder.load(self.pointer, typ=self.whole, align=self.element_size)
+        return self._back(self.shape, loaded)
+
+    def _back(self, shape: Shape, value: Any) -> Lowered:
+        if self.dtype.kind == "b":
+            bit = ir.IntType(1)
+            value = self.builder.trunc(value, ir.VectorType(bit, value.type.count) if int(np.prod(shape)) > 1 else bit)
+        return Lowered(shape, self.dtype, value)
