@@ -54,8 +54,8 @@ def filled(value: Lowered, number: Any) -> Lowered:
 
 def _binary(floating: str, signed: str, unsigned: str, builder: Any, a: Lowered, b: Lowered, **_: Any) -> Lowered:
     name = {"f": floating, "i": signed, "u": unsigned}[a.kind]
-    if not name:
-        raise UnsupportedError(f"this operation on {a.dtype}")
+    if not name or a.dtype != b.dtype:
+        raise UnsupportedError(f"this operation on {a.dtype} and {b.dtype}")
     flags = {"flags": CONTRACT} if name in ("fadd", "fsub", "fmul") else {}
     return _like(a, getattr(builder, name)(a.value, b.value, **flags))
 

@@ -29,6 +29,7 @@ from astonish.native.values import (
     positions,
 )
 
+_LAPACK = ("cholesky", "triangular_solve", "lu", "lu_pivots_to_permutation")  # of matrices that are not small
 LARGEST = 512  # numbers in an array; where there are more, XLA is as good
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
           "custom_vjp_call": "call_jaxpr", "checkpoint": "jaxpr", "remat2": "jaxpr"}  # fmt: skip
@@ -64,7 +65,7 @@ class Lowering:
         if found is None:
             rule = _RULES.get(name)
             if rule is None:
-                raise UnsupportedError(f"the operation {name!r}")
+                raise UnsupportedError(f"the operation {name!r}", expected=name in _LAPACK)
             found = rule(self, *values, **params, out=equation.outvars[0].aval)
         return found if isinstance(found, list) else [found]
 
@@ -279,6 +280,7 @@ def _dot(low: Lowering, a: Value, b: Value, dimension_numbers: Any, out: Any, **
         sizes = [int(np.prod([shape[k] for k in axes])) for axes in (batch, free, contract)]
         return positions(shape).transpose([*batch, *free, *contract]).reshape(sizes), sizes[1]
 
+    a, b = (arithmetic.RULES["convert_element_type"](low.builder, lowered(each), out.dtype) for each in (a, b))
     (at_a, free_a), (at_b, free_b) = ordered(a, batch_a, contract_a), ordered(b, batch_b, contract_b)
     terms = at_a.shape[2]
     grid = (at_a.shape[0], free_a, free_b)

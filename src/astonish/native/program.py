@@ -80,6 +80,8 @@ def _program(structure: Any, parameters: Any, packing: Packing, state: Any, samp
             return _Writer(structure, parameters, packing, state, samples).program()
     except UnsupportedError as problem:
         return problem
+    except Exception as problem:  # of a rule that does not foresee everything: another reason to leave it to XLA
+        return UnsupportedError(f"something that failed to compile ({type(problem).__name__}: {problem})")
 
 
 def program_of(learner: Learner, start: Any, packing: Packing) -> Program:
