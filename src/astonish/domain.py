@@ -93,6 +93,15 @@ class Domain:
             good &= (values != self.low) & (values != self.high)
         return good & (values == np.floor(values)) if self.whole else good
 
+    def holds_all(self, values: Numbers) -> bool:
+        """Whether all of at least one are allowed; `holds` in two passes instead of many."""
+        if not values.size:
+            return True
+        low, high = values.min(), values.max()  # NaN if there is any
+        within = self.low < low <= high < self.high if self.open else self.low <= low <= high <= self.high
+        finite = math.isfinite(low) and math.isfinite(high)
+        return bool(finite and within and (not self.whole or (values == np.floor(values)).all()))
+
     def allows(self, value: float) -> bool:
         """Whether one number is allowed; `holds` without the cost of arrays."""
         if not math.isfinite(value) or (self.whole and value != math.floor(value)):

@@ -26,8 +26,11 @@ def read_series(samples: Any, xs: Any) -> tuple[Any, Mask]:
         raise ValueError("the series is empty; give at least one sample")
     if len(lengths) > 1:
         raise ValueError(f"the columns have {sorted(lengths)} rows; give columns of one length")
-    observed = ~np.any([np.isnan(column).reshape(len(column), -1).any(axis=1) for column in columns], axis=0)
     domains, structure = jax.tree.flatten(samples)
+    if all(domain.holds_all(column) for domain, column in zip(domains, columns, strict=True)):
+        typed = [column.astype(np.int32) if d.is_index else column for d, column in zip(domains, columns, strict=True)]
+        return jax.tree.unflatten(structure, typed), np.ones(len(columns[0]), bool)
+    observed = ~np.any([np.isnan(column).reshape(len(column), -1).any(axis=1) for column in columns], axis=0)
     read = [_checked(domain, column, observed) for domain, column in zip(domains, columns, strict=True)]
     return jax.tree.unflatten(structure, read), observed
 

@@ -35,7 +35,7 @@ class Bank:
     """One learner with a state for every key, such as a user, a sensor or a participant.
 
     capacity: how many keys there is room for. evict: whether the least recently used keys make room for new ones once
-    it is full; else new keys are then refused.
+    it is full; else new keys are then refused. engine: "native" or "xla"; see `Stream`.
     It can be used from several threads. A batch is learned completely or not at all, whatever interrupts it.
 
     >>> from astonish import Gaussian, Smile
@@ -46,13 +46,14 @@ class Bank:
     """
 
     @renamed_arguments(forgets="evict")
-    def __init__(self, learner: Learner, capacity: int, evict: bool = False) -> None:
+    def __init__(self, learner: Learner, capacity: int, evict: bool = False, engine: str | None = None) -> None:
         check(learner)
         self.learner, self.evict = learner, evict
         self.capacity = int(_CAPACITY.check("capacity", capacity))
         self._states = States(learner, self.capacity)
-        self._schedule = Schedule(self.capacity, self._states.size)
-        self._placement = Placement(self.capacity, evict)
+        self._native = self._states.native(learner, engine)
+        self._schedule = None if self._native else Schedule(self.capacity, self._states.size)
+        self._placement = Placement(self.capacity, evict, compiled=self._native is not None)
         self._journal: Journal | None = None
         self._lock = Lock()
 
@@ -79,9 +80,14 @@ class Bank:
                 return False
 
     @property
+    def engine(self) -> str:
+        """What computes the steps: "native" or "xla" (see `Stream`)."""
+        return "native" if self._native else "xla"
+
+    @property
     def nbytes(self) -> int:
         """How much memory keys and states take, used or not; keys that are not whole numbers come on top."""
-        return self._placement.nbytes + self._schedule.nbytes + self._states.nbytes
+        return self._placement.nbytes + (self._schedule.nbytes if self._schedule else 0) + self._states.nbytes
 
     def update(self, keys: Any, xs: Any) -> Steps:
         """Learn from a batch: a key and a sample in each row. Samples of one key are learned from in their order.
@@ -202,6 +208,8 @@ class Bank:
         """Put everything back as it was before an update that was interrupted, if the last one was."""
         journal = self._journal
         if journal is not None:
+            if journal.batch is not None:
+                journal.batch.undo()
             for slots, rows in reversed(journal.rows):  # what was there first is put back last
                 self._states.put_rows(slots, rows)
             self._placement.undo(journal)
@@ -213,6 +221,10 @@ class Bank:
 
     def _learned(self, journal: Journal, keys: Any, samples: Any, observed: Mask) -> Steps:
         """Learn from a batch, and answer for each sample. What is changed goes into the journal first."""
+        if self._native:
+            (slots,) = self._placement.place(keys, len(observed), self._states, journal, part=len(observed))
+            journal.batch = self._native.batch(slots)
+            return Steps(*self._native.learn(journal.batch, samples, observed))
         found: Any = None
         placed = self._placement.place(keys, len(observed), self._states, journal)
         for block, steps in self._steps(journal, placed, samples, observed):
@@ -231,6 +243,7 @@ class Bank:
         All blocks of a turn are begun before any is waited for: while they are computed, the keys of those to come are
         found, and what those before gave is put away. Nor is any state changed before all keys have found room.
         """
+        assert self._schedule is not None
         seen = None if observed.all() else observed
         begun: list[tuple[Block, Trace]] = []
         self._states.reset()

@@ -16,10 +16,13 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio
 
 
 class WholeNumbers:
-    """Keys that are whole numbers: a hash table with open addressing, which is searched for all of them at once."""
+    """Keys that are whole numbers: a hash table with open addressing, which is searched for all of them at once.
 
-    def __init__(self, capacity: int) -> None:
-        self._keys = np.zeros(capacity, np.int64)
+    compiled: whether compiled code searches it.
+    """
+
+    def __init__(self, capacity: int, compiled: bool = False) -> None:
+        self._keys, self._compiled = np.zeros(capacity, np.int64), compiled
         self._bits = max(int(2 * capacity - 1).bit_length(), 3)
         self._clear()
 
@@ -44,6 +47,10 @@ class WholeNumbers:
 
     def find(self, keys: NDArray[np.int64]) -> Slots:
         """The slot of each key, `UNKNOWN` where there is none."""
+        if self._compiled:
+            from astonish.native.search import find
+
+            return find(np.ascontiguousarray(keys), self._table, self._keys, self._bits, int(_SPREAD))
         place = self._places(keys)
         found = self._table.take(place, mode="clip").astype(np.int64)  # a little faster where nothing needs it
         left, step = self._astray(found, keys), 1
@@ -110,7 +117,7 @@ class WholeNumbers:
 class Names:
     """Keys of any other sort, above all strings: a dictionary with the methods of `WholeNumbers`."""
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, compiled: bool = False) -> None:
         self._slots: dict[Hashable, int] = {}
         self._keys: list[Any] = [None] * capacity
 
@@ -158,10 +165,10 @@ class Names:
         return keys
 
 
-def keys_like(keys: Any, capacity: int) -> Any:
+def keys_like(keys: Any, capacity: int, compiled: bool = False) -> Any:
     """An empty memory for keys of the sort of these."""
     array = _array(keys)
-    return (WholeNumbers if array.dtype.kind in "iu" and array.ndim == 1 else Names)(capacity)
+    return (WholeNumbers if array.dtype.kind in "iu" and array.ndim == 1 else Names)(capacity, compiled)
 
 
 def _listed(keys: Any) -> list[Any]:

@@ -10,19 +10,19 @@ from astonish.bank.keys import UNKNOWN, Slots, keys_like
 from astonish.bank.schedule import TILES
 from astonish.bank.states import States
 
-_PART = TILES[-1]  # samples whose keys are found before any of them is learned from
 _NONE: Slots = np.zeros(0, np.int64)
 
 
 class Placement:
     """Keys in the slots of a bank. used: how many slots have a key. seen: how many samples there were.
 
-    evict: whether the least recently used keys make room for new ones; else new keys are then refused.
+    evict: whether the least recently used keys make room for new ones; else new keys are then refused. compiled:
+    whether compiled code finds them.
     """
 
-    def __init__(self, capacity: int, evict: bool) -> None:
+    def __init__(self, capacity: int, evict: bool, compiled: bool = False) -> None:
         self.used = self.seen = 0
-        self._capacity, self._evict = capacity, evict
+        self._capacity, self._evict, self._compiled = capacity, evict, compiled
         self._keys: Any = None
         self._last = np.zeros(capacity if evict else 0, np.int64)  # when each key last had a sample
 
@@ -46,7 +46,7 @@ class Placement:
 
     def fill(self, keys: Any, last: Slots) -> None:
         """Put keys, and when they last had a sample, into the first slots."""
-        self._keys = keys_like(keys, self._capacity)
+        self._keys = keys_like(keys, self._capacity, self._compiled)
         self._keys.enter(self._keys.read(keys), np.arange(len(keys)))
         self.used, self.seen = len(keys), int(last.max()) + 1
         if self._evict:
@@ -65,19 +65,23 @@ class Placement:
             slots, keys = journal.left
             self._keys.restore(keys, slots, self.used)
 
-    def place(self, keys: Any, samples: int, states: States, journal: Journal) -> Iterator[Slots]:
-        """The slots of the samples' keys, part after part; new keys are given one, and the state to begin with."""
-        memory = keys_like(keys, self._capacity) if self._keys is None else self._keys
+    def place(
+        self, keys: Any, samples: int, states: States, journal: Journal, part: int = TILES[-1]
+    ) -> Iterator[Slots]:
+        """The slots of the samples' keys, part after part; new keys are given one, and the state to begin with.
+
+        part: samples whose keys are found before any of them is learned from.
+        """
+        memory = keys_like(keys, self._capacity, self._compiled) if self._keys is None else self._keys
         read = memory.read(keys)
         if len(read) != samples:
             raise ValueError(f"there are {len(read)} keys and {samples} samples; give a key for each sample")
         parts: list[Slots] = []
-        for begin in range(0, samples, _PART):
-            part = read[begin : begin + _PART]
-            slots = memory.find(part)
+        for begin in range(0, samples, part):
+            slots = memory.find(read[begin : begin + part])
             if slots.min() == UNKNOWN:
                 self._enter(memory, read, states, journal)
-                slots = memory.find(part)
+                slots = memory.find(read[begin : begin + part])
             parts.append(slots)
             yield slots
         if self._evict:

@@ -14,6 +14,7 @@ from astonish.bank.keys import Slots
 from astonish.bank.schedule import Block
 from astonish.domain import Mask, Numbers
 from astonish.learner import Learner, State, Trace, scan
+from astonish.native import program_for
 from astonish.packing import Packing
 from astonish.precision import as_double, double
 from astonish.series import OPTIONS
@@ -36,6 +37,16 @@ class States:
         self._items = [_items(part) for part in self._rows]
         self.table = self._packing.unpack(self._rows[0], self._rows[1:])
         self.reset()
+
+    def native(self, learner: Learner, engine: str | None) -> Any:
+        """What learns from batches in compiled code; None where XLA does."""
+        with double():
+            program = program_for(learner, self.start, self._packing, engine, for_banks=True)
+        if program is None:
+            return None
+        from astonish.native.banks import NativeRows
+
+        return NativeRows(program, learner, self._rows)
 
     @property
     def size(self) -> int:

@@ -24,10 +24,13 @@ if TYPE_CHECKING:
 ENGINES = ("native", "xla")
 
 
-def program_for(learner: Learner, start: Any, packing: Packing, engine: str | None = None) -> "Program | None":
+def program_for(
+    learner: Learner, start: Any, packing: Packing, engine: str | None = None, for_banks: bool = False
+) -> "Program | None":
     """The compiled step of this learner, for states like this one; None where XLA is to compute it.
 
     engine: "native" or "xla", by name; left out, the one that the environment asks for, or else the better one.
+    for_banks: for tables of states, instead of one.
     """
     named = engine or os.environ.get("ASTONISH_ENGINE") or None
     if named not in (None, *ENGINES):
@@ -40,7 +43,7 @@ def program_for(learner: Learner, start: Any, packing: Packing, engine: str | No
         from astonish.native.values import UnsupportedError
 
         try:
-            return program_of(learner, start, packing)
+            return program_of(learner, start, packing, for_banks)
         except UnsupportedError as problem:
             obstacle = f"{type(learner).__name__} needs {problem}"
             if not problem.expected:

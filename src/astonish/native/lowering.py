@@ -119,13 +119,24 @@ def _while(
     test, body, end = (builder.append_basic_block(name) for name in ("test", "body", "end"))
     builder.branch(test)
     builder.position_at_end(test)
-    goes_on = lowered(low.run(cond_jaxpr, [*in_test, *variables.get()])[0])
-    builder.cbranch(goes_on.value, body, end)
+    before = variables.get()
+    goes_on = lowered(low.run(cond_jaxpr, [*in_test, *before])[0])
+    any_on = _along(low, goes_on, range(len(goes_on.shape)), lambda a, b: low.combine("or", a, b))
+    builder.cbranch(any_on.value, body, end)
     builder.position_at_end(body)
-    variables.set(low.run(body_jaxpr, [*in_body, *variables.get()]))
+    after = low.run(body_jaxpr, [*in_body, *before])
+    if goes_on.size > 1:  # loops side by side, of which those that have ended stay as they are
+        after = [_where(low, goes_on, new, old) for new, old in zip(after, before, strict=True)]
+    variables.set(after)
     builder.branch(test)
     builder.position_at_end(end)
     return variables.get()
+
+
+def _where(low: Lowering, which: Lowered, yes: Value, no: Value) -> Value:
+    """Whole rows of one array or of another."""
+    inner = (1,) * (len(yes.shape) - len(which.shape))
+    return arithmetic.elementwise("select_n", low.builder, [which.reshaped((*which.shape, *inner)), no, yes])
 
 
 def _cond(low: Lowering, which: Value, *values: Value, branches: Any, **_: Any) -> list[Value]:
@@ -391,7 +402,15 @@ class _Indexing:
 
 
 def _gather(
-    low: Lowering, value: Value, indices: Value, dimension_numbers: Any, slice_sizes: Any, mode: Any, fill_value: Any, out: Any, **_: Any
+    low: Lowering,
+    value: Value,
+    indices: Value,
+    dimension_numbers: Any,
+    slice_sizes: Any,
+    mode: Any,
+    fill_value: Any,
+    out: Any,
+    **_: Any,
 ) -> Value:
     d = dimension_numbers
     numbers = d.collapsed_slice_dims, d.start_index_map, d.operand_batching_dims, d.start_indices_batching_dims
@@ -409,7 +428,14 @@ def _gather(
 
 def _scatter(add: str | None) -> Callable[..., Value]:
     def rule(
-        low: Lowering, value: Value, indices: Value, update: Value, dimension_numbers: Any, mode: Any, out: Any, **_: Any
+        low: Lowering,
+        value: Value,
+        indices: Value,
+        update: Value,
+        dimension_numbers: Any,
+        mode: Any,
+        out: Any,
+        **_: Any,
     ) -> Value:
         d = dimension_numbers
         batching = getattr(d, "operand_batching_dims", ())
@@ -451,7 +477,10 @@ def _threefry(low: Lowering, *values: Value, out: Any, **_: Any) -> list[Value]:
         return np.full(shape, number, np.uint32)
 
     def turned(value: Lowered, by: int) -> Lowered:
-        left, right = low.combine("shift_left", value, fixed(by)), low.combine("shift_right_logical", value, fixed(32 - by))
+        left, right = (
+            low.combine("shift_left", value, fixed(by)),
+            low.combine("shift_right_logical", value, fixed(32 - by)),
+        )
         return low.combine("or", left, right)
 
     keys.append(low.combine("xor", low.combine("xor", *keys), fixed(0x1BD11BDA)))

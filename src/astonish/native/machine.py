@@ -48,7 +48,7 @@ def compiled(module: Any) -> Code:
             kept = _object(text, target)
             if path is not None:
                 _write(path, kept)
-        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), target)
+        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _target())
         engine.add_object_file(binding.ObjectFileRef.from_data(kept))
         engine.finalize_object()
         return Code(engine)
@@ -64,12 +64,14 @@ def _object(text: str, target: Any) -> bytes:
     return bytes(target.emit_object(parsed))
 
 
-@cache
 def _target() -> Any:
+    """A machine to compile for; one that runs code belongs to that code, and ends with it."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     target = binding.Target.from_default_triple()
-    return target.create_target_machine(cpu=_processor()[0], features=_processor()[1], opt=3, jit=True, codemodel="jitdefault")
+    return target.create_target_machine(
+        cpu=_processor()[0], features=_processor()[1], opt=3, jit=True, codemodel="jitdefault"
+    )
 
 
 @cache
@@ -95,7 +97,14 @@ def _path(text: str) -> Path | None:
     folder = _folder()
     if folder is None:
         return None
-    about = [text, llvmlite.__version__, str(binding.llvm_version_info), *_processor(), platform.platform(), sys.version]
+    about = [
+        text,
+        llvmlite.__version__,
+        str(binding.llvm_version_info),
+        *_processor(),
+        platform.platform(),
+        sys.version,
+    ]
     return folder / f"{hashlib.sha256(chr(0).join(about).encode()).hexdigest()}.o"
 
 

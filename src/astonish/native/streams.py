@@ -10,7 +10,8 @@ import numpy as np
 
 from astonish.learner import Learner, State
 from astonish.native import entry
-from astonish.native.program import ANSWERS, Program
+from astonish.native.layout import ANSWERS
+from astonish.native.program import Program
 from astonish.numbers import Mask
 from astonish.packing import Packing
 from astonish.samples import read_one
@@ -86,7 +87,9 @@ class NativeSteps:
 class NativeWatch:
     """Whether one of the numbers of a step exceeds a threshold, and when it did not do so just before."""
 
-    def __init__(self, steps: NativeSteps, signal: int, threshold: float, cooldown: int, wait: int, alarm: bool) -> None:
+    def __init__(
+        self, steps: NativeSteps, signal: int, threshold: float, cooldown: int, wait: int, alarm: bool
+    ) -> None:
         self._numbers = np.zeros(6, np.int64)
         self._numbers[0] = steps.address_of(signal)
         self._numbers[2:5] = cooldown, wait, alarm
@@ -142,7 +145,13 @@ def _series(
     columns = as_columns(program, samples)
     answers = [np.empty((count, *layout.estimate)), *(np.empty(count) for _ in range(3))]
     seen = None if observed.all() else np.ascontiguousarray(observed)
-    pointers = [*own, *map(_address, columns), *map(_address, answers), None if seen is None else _address(seen), *latest]
+    pointers = [
+        *own,
+        *map(_address, columns),
+        *map(_address, answers),
+        None if seen is None else _address(seen),
+        *latest,
+    ]
     kind(None, *[ctypes.c_void_p] * len(pointers), ctypes.c_int64)(program.code["series"])(*pointers, count)
     return answers_of(program, answers)
 
