@@ -10,6 +10,7 @@ EXTRAS = {  # which modules each of them installs, besides those of other extras
     "cli": ("rich", "typer"),
     "cluster": ("dask", "distributed"),
     "frames": ("narwhals", "pandas"),
+    "native": ("llvmlite",),
     "page": ("anyio", "plotly", "starlette", "uvicorn"),
     "parquet": ("pyarrow",),
     "plots": ("matplotlib",),

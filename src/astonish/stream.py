@@ -76,8 +76,8 @@ class Stream:
             start = as_double(learner.init()) if state is None else read_state(learner, state)
             packing = Packing.of(start)
             program = program_for(learner, start, packing, engine)
-            self._steps = _XlaSteps(learner, start, packing) if program is None else _native(program, learner, start, packing)
-        self._update = self._steps.updater()
+            self._steps: Any = _steps(program, learner, start, packing)
+        self._update: Callable[[Any], Step] = self._steps.updater()
         if type(self).update is Stream.update:  # then the function itself is there, without a call in between
             self.update = self._update  # type: ignore[method-assign]
 
@@ -132,7 +132,10 @@ class Stream:
         return cls(learner, load_state(path, learner, other_learner))
 
 
-def _native(program: Any, learner: Learner, start: State, packing: Packing) -> Any:
+def _steps(program: Any, learner: Learner, start: State, packing: Packing) -> Any:
+    """What takes the steps: compiled code, or XLA where there is none."""
+    if program is None:
+        return _XlaSteps(learner, start, packing)
     from astonish.native.streams import NativeSteps
 
     return NativeSteps(program, learner, start, packing, Step)
@@ -206,9 +209,7 @@ class _XlaSteps:
 class _XlaWatch:
     """Whether a number of each step exceeds a threshold, and no alarm was given within the cool-down before."""
 
-    def __init__(
-        self, steps: _XlaSteps, signal: int, threshold: float, cooldown: int, wait: int, alarm: bool
-    ) -> None:
+    def __init__(self, steps: _XlaSteps, signal: int, threshold: float, cooldown: int, wait: int, alarm: bool) -> None:
         self._steps, self._signal, self._cooldown, self.threshold = steps, signal, cooldown, threshold
         self._after = (steps.kept[0], wait, alarm)  # a step, for how long there is no alarm, and whether it gave one
         self._lock = Lock()

@@ -18,7 +18,8 @@ from astonish.domain import Numbers
 class Journal:
     """A bank before a batch. keys: where its keys were kept. used: slots with a key. seen: samples there were.
 
-    rows: states as they were, with their slots. batch: the same, as compiled code wrote it down. left: slots that were taken from keys, and these keys; None as long as
+    rows: states as they were, with their slots. batch: the same, as compiled code wrote it down.
+    left: slots that were taken from keys, and these keys; None as long as
     no key was entered. last: when keys last had a sample, with their slots.
     """
 

@@ -1,6 +1,6 @@
 """How does LLVM compute what JAX's elementwise operations compute, NaN, infinity and overflow included?"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -28,16 +28,15 @@ _NUMPY: dict[str, Any] = {
 }  # fmt: skip
 
 
-def elementwise(name: str, builder: Any, values: list[Value], **params: Any) -> Value | None:
-    """What an operation of this name gives; None if it is not one of these."""
+def elementwise(name: str, builder: Any, values: Sequence[Value], **params: Any) -> Value:
+    """What an operation of this name gives."""
     if name in _NUMPY and not any(isinstance(value, Lowered) for value in values):
         with np.errstate(all="ignore"):
             return np.asarray(_NUMPY[name](*values))
-    rule = RULES.get(name)
-    return None if rule is None else rule(builder, *_alike(builder, values), **params)
+    return RULES[name](builder, *_alike(builder, values), **params)
 
 
-def _alike(builder: Any, values: list[Value]) -> list[Lowered]:
+def _alike(builder: Any, values: Sequence[Value]) -> list[Lowered]:
     """Arrays of one shape: where one has a single number along an axis, it stands for as many as the others have."""
     shape = np.broadcast_shapes(*(value.shape for value in values))
     return [lowered(moved(builder, value, np.broadcast_to(positions(value.shape), shape))) for value in values]
@@ -259,7 +258,7 @@ def _bitcast(builder: Any, a: Lowered, new_dtype: Any, **_: Any) -> Lowered:
     return _like(a, a.value if a.value.type == kind else builder.bitcast(a.value, kind), new)
 
 
-def _same(builder: Any, a: Lowered, **_: Any) -> Lowered:
+def _same(_builder: Any, a: Lowered, **_: Any) -> Lowered:
     return a
 
 
@@ -300,10 +299,7 @@ RULES: dict[str, Rule] = {
     "clamp": _clamp,
     "convert_element_type": _convert,
     "bitcast_convert_type": _bitcast,
-    **{
-        name: _same
-        for name in ("stop_gradient", "copy", "copy_p", "optimization_barrier", "device_put")
-    },
+    **dict.fromkeys(("stop_gradient", "copy", "copy_p", "optimization_barrier", "device_put"), _same),
     **{name: partial(_function, f"llvm.{name}") for name in ("sqrt", "floor", "ceil")},
     **{
         name: partial(_function, name)

@@ -14,7 +14,6 @@ from astonish.native.values import Lowered, allocated, array_type, lowered, move
 from astonish.native.writer import (
     BIT,
     BYTE,
-    DOUBLE,
     NOTHING,
     NULL,
     POINTER,
@@ -45,8 +44,8 @@ def write_series(writer: Writer) -> None:
     last = allocated(builder, WORD)
     builder.store(WORD(-1), last)
     with counted(builder, count) as k:
-        with builder.if_then(writer.step_or_skip(builder, k, k, parameters, rows, samples, answers, seen)):
-            builder.store(k, last)
+        there = writer.step_or_skip(builder, k, k, parameters, rows, samples, answers, seen)
+        builder.store(builder.select(there, k, builder.load(last, typ=WORD)), last)
     at = builder.load(last, typ=WORD)
     asked = builder.icmp_unsigned("!=", latest[0], NULL)
     with builder.if_then(builder.and_(asked, builder.icmp_signed(">=", at, WORD(0)))):

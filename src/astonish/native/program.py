@@ -85,10 +85,10 @@ class _Traced:
             learner, old = structure.unflatten(parameters), packing.structure.unflatten(leaves)
             new, info = advance(learner, old, jax.tree.unflatten(jax.tree.structure(samples), xs))
             kept = [jnp.asarray(leaf, aval.dtype) for leaf, aval in zip(jax.tree.leaves(new), state, strict=True)]
-            numbers = [info.surprise, info.learning_rate, info.change_probability]
-            numbers = [jnp.nan if number is None else number for number in numbers]
             self.gives_change = info.change_probability is not None
-            return kept, [jnp.asarray(n, float) for n in (learner.estimate(new), *numbers)]
+            change = info.change_probability if self.gives_change else jnp.nan
+            answers = (learner.estimate(new), info.surprise, info.learning_rate, change)
+            return kept, [jnp.asarray(answer, float) for answer in answers]
 
         def read(parameters: Any, leaves: Any) -> Any:
             estimate = structure.unflatten(parameters).estimate(packing.structure.unflatten(leaves))

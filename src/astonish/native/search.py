@@ -15,6 +15,7 @@ from astonish.native.parallel import in_parallel, threads_for
 from astonish.native.writer import NOTHING, POINTER, WORD, counted
 
 _SHORT = ir.IntType(32)
+_LOADED: list[Any] = []  # machine code that must stay
 
 
 def find(keys: Any, table: Any, slot_keys: Any, bits: int, spread: int) -> Any:
@@ -63,7 +64,7 @@ def _functions() -> tuple[Any, Any, Any]:
     finding = ctypes.CFUNCTYPE(None, *pointers, *[ctypes.c_uint64] * 3)(code["find"])
     sharing = ctypes.CFUNCTYPE(ctypes.c_int64, *pointers[:2], *[ctypes.c_int64] * 3)(code["share"])
     merging = ctypes.CFUNCTYPE(None, *pointers, *[ctypes.c_int64] * 3)(code["merge"])
-    finding.code = sharing.code = merging.code = code  # which must stay loaded
+    _LOADED.append(code)
     return finding, sharing, merging
 
 

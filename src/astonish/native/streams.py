@@ -76,7 +76,7 @@ class NativeSteps:
         return self._addresses[-ANSWERS + answer]
 
     def update_many(self, samples: Any, observed: Mask) -> tuple[Any, ...]:
-        """Learn from samples in their order, and answer for each; under Python's lock, so that nothing comes between."""
+        """Learn from samples in their order, and answer for each; under Python's lock, so nothing comes between."""
         return _series(self._program, ctypes.PYFUNCTYPE, self._addresses[: 1 + len(self._parts)], samples, observed,
                        self._addresses[1 + len(self._parts) :])  # fmt: skip
 

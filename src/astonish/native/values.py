@@ -45,7 +45,7 @@ class Lowered(NamedTuple):
         return self._replace(shape=tuple(shape))
 
 
-Value = Lowered | np.ndarray[Any, Any]  # the latter is known when this is compiled
+Value = Any  # Lowered, or an array of NumPy where the numbers are known when this is compiled
 
 
 def element_type(dtype: Any) -> Any:
@@ -153,46 +153,3 @@ def allocated(builder: Any, kind: Any) -> Any:
         room = builder.alloca(kind)
     room.type = ir.PointerType()  # whatever is put there
     return room
-
-
-class Memory:
-    """An array in memory, where it can be read and written at places that are not known beforehand."""
-
-    def __init__(self, builder: Any, value: Lowered, spare: int = 0) -> None:
-        self.builder, self.shape, self.dtype, self.size = builder, value.shape, value.dtype, value.size
-        bits = value.dtype.kind == "b"
-        self.element = ir.IntType(8) if bits else element_type(value.dtype)
-        self.pointer = allocated(builder, ir.ArrayType(self.element, self.size + spare))
-        whole = self.element if self.size == 1 else ir.VectorType(self.element, self.size)
-        held = builder.zext(value.value, whole) if bits else value.value
-        builder.store(held, self.pointer, align=self.element_size)
-        self.whole = whole
-
-    @property
-    def element_size(self) -> int:
-        return max(self.dtype.itemsize, 1)
-
-    def at(self, place: Any) -> Any:
-        """Where one number is."""
-        return self.builder.gep(self.pointer, [place], source_etype=self.element)
-
-    def read(self, places: Sequence[Any], shape: Shape) -> Lowered:
-        """The numbers at these places."""
-        found = [self.builder.load(self.at(place), typ=self.element, align=self.element_size) for place in places]
-        value = found[0]
-        if len(found) > 1:
-            value = ir.Constant(ir.VectorType(self.element, len(found)), ir.Undefined)
-            for k, one in enumerate(found):
-                value = self.builder.insert_element(value, one, ir.IntType(32)(k))
-        return self._back(shape, value)
-
-    def all(self) -> Lowered:
-        """The whole array."""
-        loaded = self.builder.load(self.pointer, typ=self.whole, align=self.element_size)
-        return self._back(self.shape, loaded)
-
-    def _back(self, shape: Shape, value: Any) -> Lowered:
-        if self.dtype.kind == "b":
-            bit = ir.IntType(1)
-            value = self.builder.trunc(value, ir.VectorType(bit, value.type.count) if int(np.prod(shape)) > 1 else bit)
-        return Lowered(shape, self.dtype, value)

@@ -1,6 +1,7 @@
 """How is the step of a learner written as a function, for loops and for Python to call?"""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -97,11 +98,12 @@ class Writer:
 def split(pointers: Sequence[Any], *counts: int) -> list[Any]:
     """Groups of so many pointers, and the rest."""
     ends = np.cumsum((0, *counts)).tolist()
-    groups = [list(pointers[begin:end]) for begin, end in zip(ends, ends[1:], strict=False)]
+    groups = [list(pointers[begin:end]) for begin, end in pairwise(ends)]
     return [*groups, list(pointers[ends[-1] :])]
 
 
 def load(builder: Any, pointer: Any, at: int, aval: Any) -> Lowered:
+    """An array that is so many bytes ahead."""
     dtype, size = np.dtype(aval.dtype), int(np.prod(aval.shape))
     if dtype.kind == "b":
         raise UnsupportedError("states of booleans")
@@ -110,15 +112,18 @@ def load(builder: Any, pointer: Any, at: int, aval: Any) -> Lowered:
 
 
 def store(builder: Any, pointer: Any, at: int, value: Any) -> None:
+    """Put an array there."""
     value = lowered(value)
     builder.store(value.value, builder.gep(pointer, [WORD(at)], source_etype=BYTE), align=value.dtype.itemsize)
 
 
 def ahead(builder: Any, pointer: Any, index: Any, size: int) -> Any:
+    """Where the item of this number is, of items of this size in bytes."""
     return builder.gep(pointer, [builder.mul(index, WORD(size))], source_etype=BYTE)
 
 
 def copy(builder: Any, source: Any, target: Any, size: int) -> None:
+    """Copy so many bytes."""
     if size:
         name = "llvm.memcpy.p0.p0.i64"
         arguments = [POINTER, POINTER, WORD, BIT]

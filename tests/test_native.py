@@ -1,0 +1,597 @@
+"""Does compiled code compute what XLA computes, whatever the learner, the sample and the operation?"""
+
+import copy
+import ctypes
+import gc
+import math
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from astonish import (
+    Bank,
+    Bayes,
+    Delta,
+    Detector,
+    Dirichlet,
+    Exponential,
+    Gaussian,
+    MessagePassing,
+    NormalGamma,
+    ParticleFilter,
+    PerContext,
+    Poisson,
+    Smile,
+    Step,
+    Stream,
+    run,
+)
+from astonish.config import config
+from astonish.domain import Domain
+from astonish.learner import Info, Learner, NumberLearner
+from astonish.precision import double
+from families import LEARNERS, LearnerCase, columns
+
+ir = pytest.importorskip("llvmlite.ir", reason="the native engine is not installed")
+if jax.default_backend() != "cpu":
+    pytest.skip("compared on the processor", allow_module_level=True)
+
+from astonish.native import machine  # noqa: E402
+from astonish.native.layout import nbytes  # noqa: E402
+from astonish.native.lowering import Lowering  # noqa: E402
+from astonish.native.values import UnsupportedError  # noqa: E402
+from astonish.native.writer import POINTER, load, store  # noqa: E402
+
+GAUSSIAN, BAYES = Smile(Gaussian(noise=1.0)), Bayes(Gaussian(noise=1.0))
+
+
+def compiled(function: Callable[..., Any], *arguments: Any) -> list[Any]:
+    """What the lowered code of a function gives for these arguments, as flat arrays."""
+    arrays = [np.asarray(a) for a in jax.tree.leaves(arguments)]
+
+    def without_bits(*values: Any) -> Any:
+        return jax.tree.map(lambda leaf: leaf.astype(jnp.int8) if leaf.dtype == bool else leaf, function(*values))
+
+    program = jax.make_jaxpr(without_bits)(*arguments)
+    module = ir.Module("test")
+    code = ir.Function(
+        module, ir.FunctionType(ir.VoidType(), [POINTER] * (len(arrays) + len(program.out_avals))), "test"
+    )
+    builder = ir.IRBuilder(code.append_basic_block("entry"))
+    body = builder.append_basic_block("body")
+    builder.branch(body)
+    builder.position_at_end(body)
+    values = [load(builder, code.args[k], 0, aval) for k, aval in enumerate(program.in_avals)]
+    found = Lowering(builder).run(program, values)
+    for pointer, value in zip(code.args[len(arrays) :], found, strict=True):
+        store(builder, pointer, 0, value)
+    builder.ret_void()
+    made = machine.compiled(module)
+    outputs = [np.zeros(nbytes(aval) + 8, np.uint8) for aval in program.out_avals]
+    held = [np.ascontiguousarray(array) for array in arrays]
+    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(code.args))(made["test"])
+    call(*(array.ctypes.data for array in (*held, *outputs)))
+    pairs = zip(outputs, program.out_avals, strict=True)
+    return [room[: nbytes(aval)].view(aval.dtype).reshape(aval.shape) for room, aval in pairs]
+
+
+V, W = np.array([0.3, -1.5, 2.0, 7.0, -0.0, 1e300]), np.array([2.0, 0.5, -3.0, 7.0, 1.0, 1e-300])
+ODD = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 3.5])
+M, N = np.arange(12.0).reshape(3, 4) / 7 - 0.8, np.arange(8.0).reshape(4, 2) - 3.1
+I, J = np.array([3, -7, 0, 5], np.int32), np.array([1, 2, 31, 40], np.int32)
+P = np.array([0.2, 0.9, 0.01, 3.0])
+KEY = np.array([12345, 678910], np.uint32)
+
+OPERATIONS: dict[str, tuple[Any, ...]] = {
+    "sums and products": (lambda a, b: (a + b, a - b, a * b, a / b, -a), V, W),
+    "with NaN and infinity": (lambda a, b: (jnp.maximum(a, b), jnp.minimum(a, b), a + b, a * b, a < b), ODD, V),
+    "comparisons": (lambda a, b: [(f(a, b) * 1.0) for f in (jnp.less, jnp.less_equal, jnp.greater, jnp.greater_equal,
+                                                            jnp.equal, jnp.not_equal)], ODD, ODD[::-1].copy()),
+    "of whole numbers": (lambda a, b: (a + b, a * b, a & b, a | b, a ^ b, ~a, abs(a), jnp.sign(a), a < b, -a), I, J),
+    "shifts": (lambda a, b: [f(a, b) for f in (jax.lax.shift_left, jax.lax.shift_right_logical,
+                                               jax.lax.shift_right_arithmetic)], I, J),
+    "division of whole numbers": (lambda a: (jax.lax.div(a, np.int32(3)), jax.lax.rem(a, np.int32(3))), I),
+    "functions": (lambda a: [f(a) for f in (jnp.exp, jnp.log, jnp.log1p, jnp.expm1, jnp.tanh, jnp.sqrt, jnp.floor,
+                                            jnp.ceil, jnp.round, jnp.sin, jnp.cos, jax.nn.sigmoid, jax.lax.rsqrt,
+                                            jnp.square, jax.scipy.special.erf)], P),
+    "functions of odd numbers": (lambda a: [f(a) for f in (jnp.exp, jnp.log, jnp.abs, jnp.sign, jnp.isfinite,
+                                                           jnp.isnan, jnp.floor, jax.nn.sigmoid)], ODD),
+    "powers": (lambda a: (a**2, a**3, a**-2, a**7, a**0, a**0.5, jnp.power(a, 2.5)), P),
+    "conversions": (lambda a, i: (a.astype(jnp.int32), a.astype(jnp.int64), a.astype(bool), i.astype(float),
+                                  i.astype(jnp.uint32), i.astype(jnp.int8), a.astype(jnp.float32), (i > 0).astype(float)), ODD, I),
+    "bits": (lambda a: jax.lax.bitcast_convert_type(a, jnp.int64) >> 52, V),
+    "choices": (lambda a, b: (jnp.where(a > b, a, b), jax.lax.select_n(jnp.array([0, 2, 1, 0, 2, 1], jnp.int32), a, b, a + b),
+                              jnp.clip(a, -1.0, 2.0), jax.lax.clamp(-1.0, a, 1.0)), V, W),
+    "one number for many": (lambda a, b: (a * b, a[:, :1] - a, a[:1] + a, a[0, 0] * a), M, np.float64(2.5)),
+    "shapes": (lambda a: (a.reshape(2, 6), a.T, a[::2, 1:3], a[::-1], a[:, None, :], jnp.squeeze(a[:1]),
+                          jnp.broadcast_to(a, (2, 3, 4))), M),
+    "joined": (lambda a, b: (jnp.concatenate([a, b[:3]], axis=0), jnp.stack([a[0], a[1], a[2]], axis=1),
+                             jnp.pad(a, ((1, 0), (0, 2)), constant_values=9.0)), M, np.vstack([M, M])),
+    "reduced": (lambda a: (a.sum(), a.sum(0), a.sum(1), a.max(0), a.min(1), a.prod(1), (a > 0).any(0), (a > 0).all(1),
+                           jnp.argmax(a, 1), jnp.argmin(a, 0), jnp.cumsum(a, 1), jnp.cumsum(a[::-1], 0), a.mean()), M),
+    "argmax of odd numbers": (lambda a: (jnp.argmax(a), jnp.argmin(a), jnp.argmax(a[1:]), jnp.argmin(a[1:])), ODD),
+    "products of matrices": (lambda a, b: (a @ b, a @ b[:, 0], b[:, 1] @ b[:, 0], jnp.einsum("ij,kj->ik", a, a),
+                                           jnp.einsum("bij,bjk->bik", a.reshape(3, 2, 2), a.reshape(3, 2, 2)),
+                                           a.T @ (a[:, 0] > 0)), M, N),
+    "reading by index": (lambda a, i: (a[i], a[i, i], a[1, i], jnp.take(a, i, axis=1, mode="fill"), a.at[i].get(mode="clip")), M,
+                         np.array([2, 0, -1, 7], np.int32)),
+    "writing by index": (lambda a, i: (a.at[i].set(9.0), a.at[1, i].add(2.0), a.at[i, i].set(a[0]), a.at[:, i[0]].set(1.0),
+                                       a.at[i].set(5.0, mode="drop"), (a > 0).at[i[0]].set(True)), M,
+                         np.array([2, 0, 2, 7], np.int32)),
+    "slices that move": (lambda a, i: (jax.lax.dynamic_slice(a, (i, i), (2, 2)), jax.lax.dynamic_index_in_dim(a, i),
+                                       jax.lax.dynamic_update_slice(a, a[:2, :2], (i, np.int32(0)))), M, np.int32(2)),
+    "many indices at once": (lambda a, i: (jax.vmap(lambda row, k: row[k])(a, i), jax.vmap(lambda row, k: row.at[k].set(0.0))(a, i),
+                                           jax.vmap(lambda row, k: jax.lax.dynamic_slice(row, (k,), (2,)))(a, i)), M,
+                             np.array([3, 0, 2], np.int32)),
+    "loops": (lambda a: (jax.lax.while_loop(lambda s: s[0] < 5, lambda s: (s[0] + 1, s[1] * 1.5 + s[0]), (0, a)),
+                         jax.lax.fori_loop(0, jnp.sum(a > 0), lambda k, s: s + a[k], 0.0)), P),
+    "loops side by side": (lambda a: jax.vmap(lambda x: jax.lax.while_loop(lambda y: y < 100, lambda y: y * 1.7 + 1, x))(a), P),
+    "branches": (lambda a, i: (jax.lax.cond(a[0] > 0, lambda: a * 2, lambda: a - 1), jax.lax.switch(
+        i, [lambda: a, lambda: a + 1, lambda: a + 2])), P, np.int32(1)),
+    "by platform": (lambda a: jax.lax.platform_dependent(a, cpu=lambda x: x + 1, default=lambda x: x - 1), P),
+    "random numbers": (lambda k: (jax.random.uniform(jax.random.wrap_key_data(k, impl="threefry2x32"), (3, 5)),
+                                  jax.random.key_data(jax.random.split(jax.random.wrap_key_data(k, impl="threefry2x32"), 3)),
+                                  jax.random.bits(jax.random.wrap_key_data(k, impl="threefry2x32"), (4,), jnp.uint32)), KEY),
+    "sorted search": (lambda a, b: jnp.searchsorted(jnp.cumsum(jnp.abs(a)), b, method="compare_all"), V[:5], P),
+    "nothing known": (lambda a: (jnp.ones(3) * 2, jnp.arange(4), jnp.zeros((2, 2)) + a[0]), P),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operations_give_what_jax_gives(name: str) -> None:
+    function, *arguments = OPERATIONS[name]
+    with double():
+        expected = jax.tree.leaves(jax.device_get(jax.jit(function)(*arguments)))
+        found = compiled(function, *arguments)
+    for one, other in zip(found, expected, strict=True):
+        assert one.dtype == np.asarray(other).dtype or (one.dtype == np.int8 and other.dtype == bool)
+        if one.dtype.kind == "f":
+            np.testing.assert_allclose(one, other, rtol=1e-13, atol=0)
+            zeros = np.asarray(other) == 0
+            np.testing.assert_array_equal(np.signbit(one)[zeros], np.signbit(other)[zeros])
+        else:
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("function", [jnp.sort, jnp.fft.fft, lambda a: jax.lax.div(a.astype(int), a.astype(int))])
+def test_an_operation_without_a_rule_is_refused(function: Any) -> None:
+    with double(), pytest.raises(UnsupportedError):
+        compiled(function, P)
+
+
+def close(a: Any, b: Any, within: float) -> None:
+    for one, other in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
+        np.testing.assert_allclose(one, other, rtol=within, atol=within * 1e-3)
+
+
+@pytest.mark.parametrize("case", LEARNERS, ids=lambda case: case.name)
+def test_every_learner_takes_the_same_steps(case: LearnerCase) -> None:
+    """One by one from the same states, and along a series with a gap in it."""
+    by_xla = Stream(case.learner, engine="xla")
+    for x in case.samples:
+        native = Stream(case.learner, by_xla.state, engine="native")
+        close(native.update(x), by_xla.update(x), 1e-9)
+        close(native.state, by_xla.state, 1e-9)
+    xs = [*case.samples[:4], None, *case.samples[4:]]
+    one, other = (run(case.learner, xs, engine=engine) for engine in ("native", "xla"))
+    close([one.estimate, one.surprise, one.learning_rate, one.state], [other.estimate, other.surprise,
+           other.learning_rate, other.state], 1e-7)  # fmt: skip
+    assert (one.change_probability is None) == (other.change_probability is None)
+    stream = Stream(case.learner)
+    steps = [stream.update(x) for x in xs]
+    close(np.array([step.surprise for step in steps]), one.surprise, 1e-12)
+    assert stream.engine == "native"
+
+
+EXTREMES = [
+    Smile(Gaussian(noise=1.0), 1e-9),
+    Smile(Gaussian(noise=1.0), 1e9),
+    Smile(Gaussian(noise=1e-6), 0.1),
+    Smile(Dirichlet(4), 1e6),
+    Smile(Poisson(), 0.01),
+    Smile(Exponential(), 10.0),
+    Smile(NormalGamma(), 0.5, reference=NormalGamma().prior()),
+    MessagePassing(Gaussian(noise=1.0), 0.001),
+    ParticleFilter(Gaussian(noise=1.0), 0.1, particles=6),
+]
+
+
+@pytest.mark.parametrize("learner", EXTREMES, ids=str)
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_extreme_samples_give_the_same_numbers(learner: Any, data: st.DataObject) -> None:
+    domain: Domain = learner.samples
+    low, high = max(domain.low, -1e150), min(domain.high, 1e150)
+    numbers = (
+        st.integers(int(low), int(min(high, 1e9))) if domain.whole else st.floats(low, high, exclude_min=domain.open)
+    )
+    xs = data.draw(st.lists(numbers, min_size=1, max_size=6))
+    by_xla = Stream(learner, engine="xla")
+    for x in xs:
+        native = Stream(learner, by_xla.state, engine="native")
+        step, expected = native.update(x), by_xla.update(x)
+        for one, other in zip(
+            jax.tree.leaves([step, native.state]), jax.tree.leaves([expected, by_xla.state]), strict=True
+        ):
+            assert np.array_equal(np.isnan(one), np.isnan(other))
+            np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-12 * max(map(abs, xs)))
+
+
+def test_particles_draw_the_same_numbers() -> None:
+    learner, xs = (
+        ParticleFilter(Gaussian(noise=1.0), 0.2, particles=9, seed=5),
+        np.random.default_rng(1).normal(size=60),
+    )
+    one, other = run(learner, xs, engine="native").state, run(learner, xs, engine="xla").state
+    np.testing.assert_array_equal(one.key, other.key)
+    np.testing.assert_array_equal(one.ages, other.ages)
+
+
+SAMPLES: list[Any] = [
+    0.5,
+    3,
+    True,
+    np.float32(0.25),
+    np.int64(2),
+    np.float64(1.5),
+    np.array(0.75),
+    None,
+    math.nan,
+    10**30,
+]
+
+
+@pytest.mark.parametrize("x", SAMPLES, ids=repr)
+def test_samples_of_every_sort_are_read_as_by_xla(x: Any) -> None:
+    streams = [Stream(GAUSSIAN, engine=engine) for engine in ("native", "xla")]
+    one, other = (stream.update(x) for stream in streams)
+    assert isinstance(one, Step)
+    assert [type(part) for part in one] == [type(part) for part in other]
+    close(one, other, 1e-12)
+    close(streams[0].last_step, streams[1].last_step, 1e-12)
+
+
+@pytest.mark.parametrize("x", ["0.5", [1.0, 2.0], math.inf, 10**400, 1j, np.array([1.0]), (1.0,)], ids=repr)
+def test_what_is_not_allowed_is_refused_in_the_same_words(x: Any) -> None:
+    said = []
+    for engine in ("native", "xla"):
+        stream = Stream(GAUSSIAN, engine=engine)
+        before = stream.state
+        with pytest.raises(ValueError, match=".") as refused:
+            stream.update(x)
+        said.append(str(refused.value))
+        assert stream.state == before
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize(
+    ("learner", "bad"),
+    [(Smile(Dirichlet(4)), 4), (Smile(Dirichlet(4)), -1), (Smile(Dirichlet(4)), 1.5), (Smile(Exponential()), 0.0),
+     (Smile(Poisson()), -1), (PerContext(Smile(Dirichlet(4)), 3), (3, 1)), (PerContext(Smile(Dirichlet(4)), 3), (1, 2, 0)),
+     (PerContext(Smile(Dirichlet(4)), 3), [1])],
+    ids=str,
+)  # fmt: skip
+def test_domains_are_checked(learner: Any, bad: Any) -> None:
+    with pytest.raises(ValueError, match=r"give|samples have"):
+        Stream(learner, engine="native").update(bad)
+
+
+def test_update_is_called_as_before() -> None:
+    stream = Stream(GAUSSIAN, engine="native")
+    assert repr(stream.update(x=0.5)) == repr(Stream(GAUSSIAN, engine="native").update(0.5))
+    assert "Learn from one sample" in (stream.update.__doc__ or "")
+    for wrong in ((), (1.0, 2.0)):
+        with pytest.raises(TypeError):
+            stream.update(*wrong)
+    with pytest.raises(TypeError):
+        stream.update(y=1.0)  # type: ignore[call-arg]
+
+
+class Doubled(Stream):
+    """One whose updates are its own."""
+
+    def update(self, x: Any) -> Step:
+        return super().update(2 * x)
+
+
+def test_updates_of_ones_own_are_kept() -> None:
+    assert repr(Doubled(GAUSSIAN).update(0.5)) == repr(Stream(GAUSSIAN).update(1.0))
+
+
+@pytest.mark.parametrize(
+    "learner", [GAUSSIAN, Smile(Dirichlet(15)), MessagePassing(Gaussian(1.0), 0.1, hypotheses=5)], ids=str
+)
+def test_estimates_that_were_handed_out_stay_as_they_were(learner: Any) -> None:
+    stream = Stream(learner, engine="native")
+    step, state = stream.update(1), stream.state
+    kept = copy.deepcopy((step, state))
+    stream.update(0)
+    jax.tree.map(np.testing.assert_array_equal, (step, state), kept)
+    estimate = stream.estimate
+    if np.ndim(estimate):
+        estimate[...] = -1.0
+        assert (stream.estimate != -1.0).all()
+
+
+def test_many_at_once_is_the_same_as_one_by_one() -> None:
+    xs = [0.5, None, 2.0, -1.0, math.nan]
+    for engine in ("native", "xla"):
+        many, single = Stream(GAUSSIAN, engine=engine), Stream(GAUSSIAN, engine=engine)
+        steps, each = many.update_many(xs), [single.update(x) for x in xs]
+        close([steps.estimate, steps.surprise, steps.learning_rate], list(np.array(each).T[:3]), 1e-12)
+        assert steps.change_probability is None
+        close(many.last_step, single.last_step, 1e-12)
+        close(many.state, single.state, 1e-12)
+        with pytest.raises(ValueError, match="sample 1 "):
+            many.update_many([1.0, math.inf])
+        close(many.state, single.state, 1e-12)
+        before = many.last_step
+        many.update_many([None, None])
+        assert repr(many.last_step) == repr(before)
+
+
+def test_large_states_go_many_at_once_too() -> None:
+    learner = PerContext(Smile(Dirichlet(4)), 300)
+    many, single = Stream(learner), Stream(learner)
+    assert many.engine == "xla"
+    many.update_many(([3, 299, 3], [1, 2, 1]))
+    for x in ((3, 1), (299, 2), (3, 1)):
+        single.update(x)
+    close(many.state, single.state, 1e-12)
+    close(many.last_step, single.last_step, 1e-12)
+
+
+def test_a_stream_ends_with_its_last_reference_and_its_function_goes_on() -> None:
+    stream = Stream(GAUSSIAN, engine="native")
+    gone, update = weakref.ref(stream), stream.update
+    del stream
+    assert gone() is None
+    gc.collect()
+    assert repr(update(0.5)) == repr(Stream(GAUSSIAN, engine="native").update(0.5))
+
+
+def test_thousands_of_updates_leave_no_objects_behind() -> None:
+    stream = Stream(Smile(Dirichlet(3)), engine="native")
+    counted = 0
+    for k in range(3):
+        for _ in range(2000):
+            stream.update(1)
+            stream.update(None)
+        counts, counted = counted, len(gc.get_objects())
+        assert k < 2 or counted <= counts + 50
+    gaussian = Stream(GAUSSIAN, engine="native")
+    before = sys.getrefcount(Step)
+    steps = [gaussian.update(1.0) for _ in range(100)]
+    assert sys.getrefcount(Step) - before in (0, 100)
+    del steps
+    assert sys.getrefcount(Step) == before
+
+
+def test_threads_lose_nothing() -> None:
+    stream = Stream(BAYES, engine="native")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: [stream.update(0.0) for _ in range(500)], range(8)))
+        list(pool.map(lambda _: stream.update_many(np.zeros(500)), range(8)))
+    assert BAYES.belief(stream.state).std == pytest.approx(8001**-0.5)
+
+
+def test_states_read_by_other_threads_are_of_one_moment() -> None:
+    """The two numbers of this state always agree."""
+    learner = Pair()
+    stream, stop = Stream(learner, engine="native"), threading.Event()
+
+    def read() -> bool:
+        good = True
+        while not stop.is_set():
+            a, b = stream.state
+            good &= bool(a == b)
+        return good
+
+    with ThreadPoolExecutor(2) as pool:
+        readers = [pool.submit(read) for _ in range(2)]
+        for k in range(20_000):
+            stream.update(float(k))
+        stop.set()
+        assert all(reader.result() for reader in readers)
+
+
+@config
+class Pair(Learner):
+    """It remembers the last sample twice, as a number and as a whole one."""
+
+    samples = Domain()
+
+    def init(self) -> Any:
+        return jnp.zeros(()), jnp.zeros((), jnp.int32)
+
+    def step(self, state: Any, x: Any) -> tuple[Any, Info]:
+        return (x, jnp.asarray(x, jnp.int32)), Info(jnp.zeros(()), jnp.zeros(()))
+
+    def estimate(self, state: Any) -> Any:
+        return state[0]
+
+
+@config
+class Sorting(NumberLearner):
+    """It sorts, for which there is no rule."""
+
+    def init(self) -> Any:
+        return jnp.zeros(3)
+
+    def step(self, state: Any, x: Any) -> tuple[Any, Info]:
+        return jnp.sort(state.at[0].set(x)), Info(jnp.abs(x), jnp.ones(()))
+
+    def estimate(self, state: Any) -> Any:
+        return state[1]
+
+
+def test_a_learner_with_an_operation_nobody_knows_falls_back_and_says_so_once() -> None:
+    with pytest.warns(UserWarning, match="Sorting needs the operation 'sort'.*XLA computes it instead"):
+        stream = Stream(Sorting())
+    assert stream.engine == "xla"
+    assert [stream.update(x).estimate for x in (3.0, 1.0)] == [0.0, 1.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Stream(Sorting()).engine == "xla"
+        run(Sorting(), [1.0])
+    with pytest.raises(ValueError, match="not possible here: Sorting needs the operation 'sort'; give engine='xla'"):
+        Stream(Sorting(), engine="native")
+
+
+def test_the_engine_is_chosen_by_name_or_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Stream(GAUSSIAN).engine == "native"
+    assert Stream(GAUSSIAN, engine="xla").engine == "xla"
+    assert Bank(GAUSSIAN, 3, engine="xla").engine == "xla"
+    monkeypatch.setenv("ASTONISH_ENGINE", "xla")
+    assert Stream(GAUSSIAN).engine == Bank(GAUSSIAN, 3).engine == Detector(GAUSSIAN, 3.0).engine == "xla"
+    assert Stream(GAUSSIAN, engine="native").engine == "native"
+    monkeypatch.setenv("ASTONISH_ENGINE", "fast")
+    with pytest.raises(ValueError, match="engine = 'fast' is not known; give one of native, xla"):
+        Stream(GAUSSIAN)
+
+
+def test_states_are_the_same_whichever_engine_wrote_them(tmp_path: Path) -> None:
+    for learner in (GAUSSIAN, PerContext(Smile(Dirichlet(4)), 3), ParticleFilter(Gaussian(1.0), particles=5)):
+        for name in ("native", "xla"):
+            stream = Stream(learner, engine=name)
+            stream.update(learner.simulate(np.random.default_rng(0), 1)[0] if learner is GAUSSIAN else (1, 2)
+                          if isinstance(learner, PerContext) else 0.5)  # fmt: skip
+            stream.save(tmp_path / name)
+        states = [Stream.load(tmp_path / name, learner).state for name in ("native", "xla")]
+        assert [leaf.dtype for leaf in jax.tree.leaves(states[0])] == [
+            leaf.dtype for leaf in jax.tree.leaves(states[1])
+        ]
+        close(*states, 1e-12)
+        again = pickle.loads(pickle.dumps(Stream(learner, states[0], engine="xla")))
+        close(again.state, states[0], 0)
+
+
+def test_a_detector_is_the_same_with_either_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    xs = [*np.random.default_rng(0).normal(size=40), None, *np.random.default_rng(1).normal(6.0, 1.0, 40), math.nan]
+    found = []
+    for engine in ("native", "xla"):
+        monkeypatch.setenv("ASTONISH_ENGINE", engine)
+        detector = Detector(GAUSSIAN, 3.0, burn_in=3, cooldown=4)
+        assert detector.engine == engine
+        alarms = [detector.update(x) for x in xs]
+        assert all(type(alarm) is bool for alarm in alarms)
+        detector.threshold = 0.0
+        found.append((alarms, detector.drift_detected, [detector.update(0.0) for _ in range(6)]))
+        copied = pickle.loads(pickle.dumps(detector))
+        assert [copied.update(9.0) for _ in range(6)] == [detector.update(9.0) for _ in range(6)]
+        assert copied.threshold == 0.0
+    assert found[0] == found[1]
+    assert any(found[0][0])
+
+
+LANES = [Smile(Gaussian(noise=1.0)), Bayes(Gaussian(noise=1.0)), Delta(0.3), Smile(Poisson()), Smile(Dirichlet(4)),
+         MessagePassing(Gaussian(1.0), 0.1, hypotheses=4), ParticleFilter(Gaussian(1.0), particles=4)]  # fmt: skip
+
+
+@pytest.mark.parametrize("learner", LANES, ids=str)
+def test_a_bank_learns_as_streams_do(learner: Any) -> None:
+    """Batches small and large, with few keys and many, and with gaps."""
+    rng, bank = np.random.default_rng(3), Bank(learner, 3000, engine="native")
+    streams: dict[int, Stream] = {}
+    for size, keys in ((3, 2), (100, 5), (4000, 3000), (9000, 2000)):
+        names = rng.integers(keys, size=size)
+        xs = rng.integers(4, size=size).astype(float)
+        if size == 100:
+            xs[::7] = np.nan
+        steps = bank.update(names, xs)
+        small = size <= 100
+        for k, (name, x) in enumerate(zip(names.tolist(), xs.tolist(), strict=True)):
+            if not small and name > 5:
+                continue
+            stream = streams.setdefault(name, Stream(learner, engine="native"))
+            step = stream.update(x)
+            close([steps.estimate[k], steps.surprise[k], steps.learning_rate[k]], list(step[:3]), 1e-9)
+        for name, stream in streams.items():
+            if small or name <= 5:
+                close(bank.state(name), stream.state, 1e-9)
+
+
+def test_batches_by_several_threads_are_the_same_as_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    batches = [(rng.integers(500, size=n), rng.normal(size=n)) for n in (20_000, 7, 30_000)]
+    found = []
+    for cores in (1, 2, 4):
+        monkeypatch.setattr("astonish.native.banks.threads_for", lambda rows, cores=cores: cores)
+        monkeypatch.setattr("astonish.native.search.threads_for", lambda rows, cores=cores: cores)
+        bank = Bank(GAUSSIAN, 500, engine="native")
+        found.append([bank.update(*batch) for batch in batches] + [bank.__reduce__()[1][3:]])
+    for other in found[1:]:
+        close(other, found[0], 1e-12)
+
+
+def test_a_program_is_kept_and_a_damaged_one_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASTONISH_CACHE", str(tmp_path / "kept"))
+
+    def module() -> Any:
+        made = ir.Module("kept")
+        function = ir.Function(made, ir.FunctionType(ir.IntType(64), []), "answer")
+        ir.IRBuilder(function.append_basic_block()).ret(ir.IntType(64)(42))
+        return made
+
+    def answer() -> int:
+        code = machine.compiled(module())
+        return ctypes.CFUNCTYPE(ctypes.c_int64)(code["answer"])()
+
+    assert answer() == 42
+    (file,) = (tmp_path / "kept").iterdir()
+    written = file.read_bytes()
+    compilations = []
+    original = machine._object
+    monkeypatch.setattr(machine, "_object", lambda *about: (compilations.append(1), original(*about))[1])
+    assert (answer(), compilations) == (42, [])
+    for damaged in (b"", written[:-1], bytes([written[0] ^ 1]) + written[1:], b"x" * len(written)):
+        file.write_bytes(damaged)
+        compilations.clear()
+        assert (answer(), compilations) == (42, [1])
+        assert file.read_bytes() == written
+    monkeypatch.setenv("ASTONISH_CACHE", str(file / "no folder"))
+    assert answer() == 42
+    monkeypatch.setenv("ASTONISH_CACHE", "off")
+    assert answer() == 42
+    assert list((tmp_path / "kept").iterdir()) == [file]
+
+
+def test_a_program_without_llvmlite_computes_by_xla() -> None:
+    script = """
+import importlib.abc, sys
+class Absent(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.partition(".")[0] == "llvmlite":
+            raise ModuleNotFoundError(name, name=name)
+sys.meta_path.insert(0, Absent())
+import importlib.util
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name == "llvmlite" else found(name, *more)
+import warnings; warnings.simplefilter("error")
+from astonish import Bank, Detector, Gaussian, Smile, Stream, run
+learner = Smile(Gaussian(1.0))
+assert Stream(learner).engine == Bank(learner, 3).engine == Detector(learner, 3.0).engine == "xla"
+Stream(learner).update(0.5)
+assert "llvmlite" not in sys.modules
+try:
+    Stream(learner, engine="native")
+except ValueError as refused:
+    print(refused)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=dict(os.environ))
+    assert done.returncode == 0, done.stderr
+    assert "llvmlite is not installed; pip install 'astonish[native]'" in done.stdout
