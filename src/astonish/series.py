@@ -12,6 +12,7 @@ from astonish.checks import read_state
 from astonish.deprecated import renamed_fields
 from astonish.domain import Mask, Numbers
 from astonish.learner import Learner, State, Trace, check, scan, scan_many
+from astonish.loops import compiled
 from astonish.precision import as_double, double
 from astonish.refusal import naming_extra
 from astonish.samples import read_series
@@ -26,8 +27,8 @@ OPTIONS = {
     "xla_cpu_prefer_vector_width": "512",  # wide vector units are used in full
     "xla_gpu_autotune_level": "0",  # what is fastest by a hair would be chosen again every time, with other last digits
 }
-_one = jax.jit(scan, compiler_options=OPTIONS)
-_many = jax.jit(scan_many, compiler_options=OPTIONS)
+_one = compiled(scan, compiler_options=OPTIONS)
+_many = compiled(scan_many, compiler_options=OPTIONS)
 
 
 @renamed_fields(rate="learning_rate", change="change_probability")
