@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Sized
+from functools import reduce
 from typing import Any
 
 import jax
@@ -26,7 +27,7 @@ def read_series(samples: Any, xs: Any) -> tuple[Any, Mask]:
         raise ValueError("the series is empty; give at least one sample")
     if len(lengths) > 1:
         raise ValueError(f"the columns have {sorted(lengths)} rows; give columns of one length")
-    observed = ~np.any([np.isnan(column).reshape(len(column), -1).any(axis=1) for column in columns], axis=0)
+    observed: Mask = ~reduce(np.logical_or, (_any_of_row(np.isnan(column)) for column in columns))
     domains, structure = jax.tree.flatten(samples)
     read = [_checked(domain, column, observed) for domain, column in zip(domains, columns, strict=True)]
     return jax.tree.unflatten(structure, read), observed
@@ -91,8 +92,15 @@ def _numbers(domain: Domain, column: Any) -> Numbers:
     return numbers
 
 
+def _any_of_row(marks: Mask) -> Mask:
+    return marks if marks.ndim == 1 else np.asarray(marks.reshape(len(marks), -1).any(axis=1))
+
+
 def _checked(domain: Domain, column: Numbers, observed: Mask) -> Any:
-    good = domain.holds(column).reshape(len(column), -1).all(axis=1)
+    holds = domain.holds(column)
+    if holds.all() and observed.all():
+        return column.astype(np.int32) if domain.is_index else column
+    good = ~_any_of_row(~holds)
     if not (good | ~observed).all():
         at = int(np.argmax(~good & observed))
         value = column[at].flat[np.argmax(~domain.holds(column[at]))]
