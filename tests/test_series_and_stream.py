@@ -357,12 +357,12 @@ def test_series_of_many_lengths_share_a_program_and_begin_alike() -> None:
     }
     for compiled, entry in entries.items():
         whole = entry(64)
-        programs = compiled._cache_size()
+        programs = compiled.programs()
         for length in (13, 5, 40):
             found = entry(length)
             if compiled not in (regressors._record, changepoints._most_probable):
                 pd.testing.assert_frame_equal(found, whole.head(length), check_exact=True)
-        assert compiled._cache_size() == programs
+        assert compiled.programs() == programs
 
 
 def _bernoulli(x: Any, points: Any) -> Any:

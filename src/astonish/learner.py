@@ -15,6 +15,7 @@ from astonish.deprecated import old_name, renamed_fields
 from astonish.domain import Domain
 from astonish.expfam import Belief, Family
 from astonish.kinds import OutcomeKind
+from astonish.loops import loop
 from astonish.numbers import as_float
 from astonish.precision import Number, double
 from astonish.refusal import cannot_continue, cannot_simulate
@@ -232,16 +233,16 @@ def scan(
     state: where to go on from; the learner's own start when left out.
     observed: False where a sample is missing; it then changes nothing and has surprise NaN and learning rate 0.
     read: what to record of the state after each sample, in place of the learner's estimate.
-    length: how many samples to learn from, if not from all; see `scan_first`.
+    length: how many samples to learn from, if not from all; see `loops.loop`.
     """
     start = learner.init() if state is None else state
-    return _traced(scan_first(length, _recorded(learner, read or learner.estimate), start, (xs, observed)))
+    return _traced(loop(_recorded(learner, read or learner.estimate), start, (xs, observed), length))
 
 
 def scan_many(learner: Learner, xs: Any, observed: Number | None, length: Number) -> Trace:
     """The same for many series side by side, each from the learner's own start: along the second axis of everything."""
     start = repeated(learner.init(), jax.tree.leaves(xs)[0].shape[1])
-    return _traced(scan_first(length, jax.vmap(_recorded(learner, learner.estimate)), start, (xs, observed)))
+    return _traced(loop(jax.vmap(_recorded(learner, learner.estimate)), start, (xs, observed), length))
 
 
 def _recorded(learner: Learner, read: Callable[[State], Any]) -> Callable[..., tuple[State, tuple[Any, Info]]]:
@@ -257,30 +258,6 @@ def _recorded(learner: Learner, read: Callable[[State], Any]) -> Callable[..., t
 def _traced(found: tuple[State, tuple[Any, Info]]) -> Trace:
     last, (estimate, info) = found
     return Trace(estimate, info.surprise, info.learning_rate, last, info.change_probability)
-
-
-def scan_first(length: Number | None, step: Callable[[Any, Any], tuple[Any, Any]], start: Any, rows: Any) -> Any:
-    """`jax.lax.scan` over the first `length` rows, or over all. What it gives for the others is zero.
-
-    The length need not be known when this is compiled, so that series of many lengths can share a program. Where one is
-    given there are no derivatives in reverse mode.
-    """
-    if length is None:
-        return jax.lax.scan(step, start, rows)
-
-    def row(at: Number) -> Any:
-        return jax.tree.map(lambda leaf: jax.lax.dynamic_index_in_dim(leaf, at, keepdims=False), rows)
-
-    def further(at: Number, so_far: tuple[Any, Any]) -> tuple[Any, Any]:
-        state, recorded = so_far
-        new, found = step(state, row(at))
-        put = jax.lax.dynamic_update_index_in_dim
-        return new, jax.tree.map(lambda column, value: put(column, value, at, 0), recorded, found)
-
-    count = len(jax.tree.leaves(rows)[0])
-    shapes = jax.eval_shape(step, start, row(0))[1]
-    nothing = jax.tree.map(lambda leaf: jnp.zeros((count, *leaf.shape), leaf.dtype), shapes)
-    return jax.lax.fori_loop(0, length, further, (jax.tree.map(jnp.asarray, start), nothing))
 
 
 def advance(learner: Learner, state: State, x: Any, seen: Array | None = None) -> tuple[State, Info]:

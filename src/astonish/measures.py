@@ -12,7 +12,8 @@ from jax import Array
 from astonish import surprise
 from astonish.domain import PROBABILITY
 from astonish.expfam import Belief, Family
-from astonish.learner import Learner, State, advance, check, scan_first
+from astonish.learner import Learner, State, advance, check
+from astonish.loops import compiled, loop
 from astonish.precision import Number, as_double, double
 from astonish.refusal import naming_extra
 from astonish.samples import read_series
@@ -69,7 +70,7 @@ def measure(learner: Learner, xs: Any, hazard: float | None = None) -> "DataFram
     return DataFrame({name: np.where(observed, values, np.nan) for name, values in cut.items()})
 
 
-@jax.jit
+@compiled
 def _measured_series(
     learner: Learner, xs: Any, observed: Array | None, length: Number, hazard: Number | None
 ) -> dict[str, Array]:
@@ -78,7 +79,7 @@ def _measured_series(
         new, _ = advance(learner, state, x, seen)
         return new, all_measures(moment(learner, state, new, x), hazard)
 
-    return scan_first(length, step, learner.init(), (xs, observed))[1]
+    return loop(step, learner.init(), (xs, observed), length)[1]
 
 
 def moment(learner: Any, state: State, new: State, x: Any) -> Moment:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Sized
+from functools import reduce
 from typing import Any
 
 import jax
@@ -30,7 +31,7 @@ def read_series(samples: Any, xs: Any) -> tuple[Any, Mask]:
     if all(domain.holds_all(column) for domain, column in zip(domains, columns, strict=True)):
         typed = [column.astype(np.int32) if d.is_index else column for d, column in zip(domains, columns, strict=True)]
         return jax.tree.unflatten(structure, typed), np.ones(len(columns[0]), bool)
-    observed = ~np.any([np.isnan(column).reshape(len(column), -1).any(axis=1) for column in columns], axis=0)
+    observed: Mask = ~reduce(np.logical_or, (_any_of_row(np.isnan(column)) for column in columns))
     read = [_checked(domain, column, observed) for domain, column in zip(domains, columns, strict=True)]
     return jax.tree.unflatten(structure, read), observed
 
@@ -94,8 +95,15 @@ def _numbers(domain: Domain, column: Any) -> Numbers:
     return numbers
 
 
+def _any_of_row(marks: Mask) -> Mask:
+    return marks if marks.ndim == 1 else np.asarray(marks.reshape(len(marks), -1).any(axis=1))
+
+
 def _checked(domain: Domain, column: Numbers, observed: Mask) -> Any:
-    good = domain.holds(column).reshape(len(column), -1).all(axis=1)
+    holds = domain.holds(column)
+    if holds.all() and observed.all():
+        return column.astype(np.int32) if domain.is_index else column
+    good = ~_any_of_row(~holds)
     if not (good | ~observed).all():
         at = int(np.argmax(~good & observed))
         value = column[at].flat[np.argmax(~domain.holds(column[at]))]

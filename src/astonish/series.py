@@ -12,6 +12,7 @@ from astonish.checks import read_state
 from astonish.deprecated import renamed_fields
 from astonish.domain import Mask, Numbers
 from astonish.learner import Learner, State, Trace, check, scan, scan_many
+from astonish.loops import compiled
 from astonish.native import program_for
 from astonish.packing import Packing
 from astonish.precision import as_double, double
@@ -28,8 +29,8 @@ OPTIONS = {
     "xla_cpu_prefer_vector_width": "512",  # wide vector units are used in full
     "xla_gpu_autotune_level": "0",  # what is fastest by a hair would be chosen again every time, with other last digits
 }
-_one = jax.jit(scan, compiler_options=OPTIONS)
-_many = jax.jit(scan_many, compiler_options=OPTIONS)
+_one = compiled(scan, compiler_options=OPTIONS)
+_many = compiled(scan_many, compiler_options=OPTIONS)
 
 
 @renamed_fields(rate="learning_rate", change="change_probability")
@@ -121,12 +122,19 @@ def run_many(learner: Learner, many: Sequence[Any]) -> list[History]:
         raise ValueError("there are no series; give at least one")
     length = max(len(observed) for _, observed in read)
     size = _common_length(length)
-    samples = jax.tree.map(lambda *parts: np.stack([_padded(part, size) for part in parts], 1), *(s for s, _ in read))
-    observed = np.stack([_padded(observed, size) for _, observed in read], 1)
+    samples = jax.tree.map(lambda *parts: _side_by_side(parts, size), *(samples for samples, _ in read))
+    whole = all(len(observed) == length and observed.all() for _, observed in read)
     with double():
-        mask = None if observed[:length].all() else observed
+        mask = None if whole else _side_by_side([observed for _, observed in read], size)
         trace = jax.device_get(_many(as_double(learner), samples, mask, length))
-    return [_history(learner, *read[i], _cut(trace, len(read[i][1]), i)) for i in range(len(read))]
+    columns, form = jax.tree.flatten(trace._replace(state=None))
+    states, form_of_state = jax.tree.flatten(trace.state)  # taken apart once, for there may be thousands of series
+    histories = []
+    for i, (samples, observed) in enumerate(read):
+        own = jax.tree.unflatten(form, [column[: len(observed), i] for column in columns])
+        state = jax.tree.unflatten(form_of_state, [leaf[i] for leaf in states])
+        histories.append(_history(learner, samples, observed, own._replace(state=state)))
+    return histories
 
 
 def to_common_length(parts: Any, axis: int = 0, least: int = 64) -> Any:
@@ -150,23 +158,26 @@ def _common_length(length: int, least: int = 64) -> int:
     return max(least, 1 << (length - 1).bit_length())
 
 
-def _cut(trace: Trace, length: int, series: int | None = None) -> Trace:
-    """What the learner did up to this length, in one of many series where it went through several."""
+def _cut(trace: Trace, length: int) -> Trace:
+    """What the learner did up to this length."""
     columns = trace._replace(state=None)
-    if series is None:
-        return jax.tree.map(lambda part: part[:length], columns)._replace(state=trace.state)
-    state = jax.tree.map(lambda leaf: leaf[series], trace.state)
-    return jax.tree.map(lambda part: part[:length, series], columns)._replace(state=state)
+    return jax.tree.map(lambda part: part[:length], columns)._replace(state=trace.state)
 
 
-def _padded(part: Any, length: int) -> Any:
-    """`part`, its last row repeated (its mask: False) up to the length."""
-    extra = np.repeat(part[-1:], length - len(part), axis=0)
-    return np.concatenate([part, np.zeros_like(extra) if part.dtype == bool else extra])
+def _side_by_side(parts: Sequence[Any], length: int) -> Any:
+    """Series along the second axis, the last row of each repeated (that of its mask: False) up to the length."""
+    table = np.zeros((len(parts), length, *parts[0].shape[1:]), parts[0].dtype)
+    for row, part in zip(table, parts, strict=True):
+        row[: len(part)] = part
+        if len(part) and part.dtype != bool:
+            row[len(part) :] = part[-1]
+    return np.ascontiguousarray(table.swapaxes(0, 1))
 
 
 def _history(learner: Learner, samples: Any, observed: Mask, trace: Trace) -> History:
     def gapped(part: Any) -> Any:
+        if observed.all():
+            return part
         where = observed.reshape(-1, *[1] * (part.ndim - 1))
         return np.where(where, part, np.nan) if part.dtype.kind == "f" else part
 

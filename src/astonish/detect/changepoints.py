@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from astonish.domain import COUNT, Mask, Numbers
 from astonish.learner import Learner, check, scan
+from astonish.loops import compiled, loop
 from astonish.precision import Number, as_double, double
 from astonish.samples import read_series
 from astonish.series import to_common_length
@@ -70,7 +71,7 @@ def _read(learner: Learner, xs: Any) -> tuple[Any, Mask]:
     return read_series(learner.samples, xs)
 
 
-@partial(jax.jit, static_argnums=4)
+@partial(compiled, static_argnums=4)
 def _run_lengths(learner: Learner, samples: Any, observed: Array, length: Number, longest: int) -> Any:
     def probabilities(state: Any) -> Any:
         last: Any = learner.last_change(state)
@@ -79,7 +80,7 @@ def _run_lengths(learner: Learner, samples: Any, observed: Array, length: Number
     return scan(learner, samples, None, observed, probabilities, length).estimate
 
 
-@jax.jit
+@compiled
 def _most_probable(learner: Learner, samples: Any, length: Number) -> Array:
     """For each sample: how long ago the last change was in the most probable history up to there."""
     last = scan(learner, samples, read=learner.last_change, length=length).estimate
@@ -93,4 +94,4 @@ def _most_probable(learner: Learner, samples: Any, length: Number) -> Array:
 
     steps = len(last.ages)
     at = jnp.arange(1, steps + 1), last.ages, last.log_weights
-    return jax.lax.scan(further, jnp.zeros(steps + 1), at)[1]
+    return loop(further, jnp.zeros(steps + 1), at)[1]

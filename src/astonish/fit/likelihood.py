@@ -14,6 +14,7 @@ from astonish.config import config
 from astonish.domain import Mask, Numbers, matches, resolve, with_parameters
 from astonish.kinds import OutcomeKind, ResponseKind
 from astonish.learner import Learner, State, advance
+from astonish.loops import loop
 from astonish.precision import double
 from astonish.responses.response import Distribution, Response, ResponseInput
 from astonish.trials import Trials
@@ -79,7 +80,7 @@ def participant_data(model: Model, trials: Trials) -> ParticipantData:
 
 def evaluate(model: Model, data: ParticipantData, responds_before: bool) -> TrialOutputs:
     """What the model computes for one participant's trials, each response given before (or after) its outcome."""
-    return jax.lax.scan(partial(given_trial, model, responds_before), begin(model, data), data)[1]
+    return loop(partial(given_trial, model, responds_before), begin(model, data), data)[1]
 
 
 def simulate(model: Model, data: ParticipantData, responds_before: bool, key: Array) -> TrialOutputs:
@@ -92,7 +93,7 @@ def simulate(model: Model, data: ParticipantData, responds_before: bool, key: Ar
         return trial(model, responds_before, memory, at[0], respond)
 
     keys = jax.random.split(key, len(data.starts))
-    return jax.lax.scan(step, begin(model, data), (data, keys))[1]
+    return loop(step, begin(model, data), (data, keys))[1]
 
 
 def begin(model: Model, data: ParticipantData) -> Memory:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from astonish.domain import Numbers
 from astonish.fit.likelihood import Memory, Model, ParticipantData, begin, given_trial
 from astonish.fit.space import Space
+from astonish.loops import compiled, loop
 from astonish.precision import as_double, double
 from astonish.series import OPTIONS
 
@@ -68,7 +69,7 @@ class Losses:
             return jax.device_get(_losses_and_gradients(*given))
 
 
-@partial(jax.jit, static_argnums=(5, 6), compiler_options=OPTIONS)
+@partial(compiled, static_argnums=(5, 6), compiler_options=OPTIONS)
 def _losses_and_gradients(
     model: Model, data: ParticipantData, prior: Any, xs: Any, who: Any, space: Space, responds_before: bool
 ) -> tuple[Array, Array]:
@@ -110,7 +111,7 @@ def log_likelihoods_and_gradients(
     moving, tangents, still = _along(start, xs)(directions)
     zeros = jnp.zeros(people, xs.dtype), jnp.zeros((count, people), xs.dtype)
     by_trial = jax.tree.map(lambda part: jnp.swapaxes(part, 0, 1), data)
-    end = jax.lax.scan(step, ((moving, zeros[0]), (tangents, zeros[1]), still), by_trial)[0]
+    end = loop(step, ((moving, zeros[0]), (tangents, zeros[1]), still), by_trial)[0]
     return end[0][1], end[1][1].T
 
 

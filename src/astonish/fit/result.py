@@ -15,6 +15,7 @@ from astonish.deprecated import renamed_fields
 from astonish.domain import Mask, Numbers, with_parameters
 from astonish.fit.likelihood import Model, ParticipantData, TrialOutputs, evaluate
 from astonish.fit.space import Space, short_names
+from astonish.loops import compiled
 from astonish.precision import as_double, double
 from astonish.series import OPTIONS
 from astonish.trials import Trials
@@ -182,7 +183,7 @@ class Fit:
         return str(self.people().to_string(index=False, float_format="{:.4g}".format))
 
 
-@partial(jax.jit, static_argnums=(3, 4), compiler_options=OPTIONS)
+@partial(compiled, static_argnums=(3, 4), compiler_options=OPTIONS)
 def _outputs(model: Model, data: ParticipantData, xs: Array, space: Space, responds_before: bool) -> TrialOutputs:
     return jax.vmap(lambda x, own: evaluate(space.bind(model, x), own, responds_before))(xs, data)
 

@@ -10,6 +10,8 @@ from astonish.config import config
 from astonish.domain import COUNT, REQUIRED, WHOLE, Domain, parameter
 from astonish.learner import Info, Learner, State, advance, check, repeated
 
+_SMALL = 1024  # numbers in a table
+
 
 class PerContextState(NamedTuple):
     """One state per context, and the context seen last."""
@@ -43,10 +45,9 @@ class PerContext(Learner):
         return self.masked_step(state, x, None)
 
     def masked_step(self, state: PerContextState, x: Any, seen: Array | None) -> tuple[PerContextState, Info]:
-        """Only one row of the table is touched: choosing between whole tables would cost as much as all contexts."""
         context = jnp.asarray(x[0]).astype(jnp.int32)
         row, info = advance(self.learner, _row(state.table, context), x[1], seen)
-        table = jax.tree.map(lambda leaf, new: leaf.at[context].set(new), state.table, row)
+        table = jax.tree.map(lambda leaf, new: _with_row(leaf, context, new), state.table, row)
         return PerContextState(table, context if seen is None else jnp.where(seen, context, state.context)), info
 
     def estimate(self, state: PerContextState) -> Any:
@@ -66,3 +67,11 @@ class PerContext(Learner):
 
 def _row(table: State, context: Any) -> State:
     return jax.tree.map(lambda leaf: leaf[context], table)
+
+
+def _with_row(leaf: Array, context: Array, new: Array) -> Array:
+    """The table with another row. A small one is written anew, which many series at once do faster than scattering."""
+    if leaf.size > _SMALL:
+        return leaf.at[context].set(new)
+    here = jnp.arange(len(leaf)) == context
+    return jnp.where(here.reshape(-1, *[1] * (leaf.ndim - 1)), new, leaf)

@@ -19,6 +19,7 @@ from astonish.domain import Mask, Numbers
 from astonish.expfam import entropy
 from astonish.learner import scan
 from astonish.learners import Bayes, OnlineEM, PerContext, Smile
+from astonish.loops import compiled
 from astonish.paper.figure import RunSettings
 from astonish.precision import double
 from astonish.series import OPTIONS
@@ -157,7 +158,7 @@ def matrices_of_em(where: MazeWalks, episode: int, seed: int) -> Numbers:
     return found[:, int(swapped)]
 
 
-@jax.jit
+@compiled
 def _moves_of_em(first: Array, samples: Any) -> Array:
     learner = OnlineEM(ROOMS, learning_rate=OURS.rate, frozen=OURS.frozen, switch=OURS.switch)
     return scan(learner, samples, learner.init()._replace(first=first), read=learner.moves).estimate
@@ -245,11 +246,11 @@ def _signals_of_one_em(
     return EMSignals(trace.surprise, named, mixed, jnp.where(swapped, where[:, 1], where[:, 0]))
 
 
-_signals = jax.jit(jax.vmap(_signals_of_one, in_axes=(None, 0, 0)), compiler_options=OPTIONS)
-_errors = jax.jit(jax.vmap(errors_of_one, in_axes=(None, 0, 0)), compiler_options=OPTIONS)
-_chances = jax.jit(jax.vmap(_chances_of_one, in_axes=(None, 0)), compiler_options=OPTIONS)
+_signals = compiled(jax.vmap(_signals_of_one, in_axes=(None, 0, 0)), compiler_options=OPTIONS)
+_errors = compiled(jax.vmap(errors_of_one, in_axes=(None, 0, 0)), compiler_options=OPTIONS)
+_chances = compiled(jax.vmap(_chances_of_one, in_axes=(None, 0)), compiler_options=OPTIONS)
 _EM_AXES = (0, None, None, None, 0, 0)
-_signals_of_em = jax.jit(jax.vmap(_signals_of_one_em, in_axes=_EM_AXES), compiler_options=OPTIONS)
-_errors_of_em = jax.jit(
+_signals_of_em = compiled(jax.vmap(_signals_of_one_em, in_axes=_EM_AXES), compiler_options=OPTIONS)
+_errors_of_em = compiled(
     jax.vmap(lambda *inputs: _signals_of_one_em(*inputs).errors, in_axes=_EM_AXES), compiler_options=OPTIONS
 )

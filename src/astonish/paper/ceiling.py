@@ -20,6 +20,7 @@ from pandas import DataFrame, concat
 from astonish.beliefs import Dirichlet, Gaussian
 from astonish.learner import Learner, scan
 from astonish.learners import Modulated, PerContext, Smile
+from astonish.loops import compiled
 from astonish.paper.agents import ROOMS, MazeWalks, errors, smile
 from astonish.paper.claims import Claim, interval, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
@@ -56,8 +57,8 @@ def _samples(run: RunSettings) -> DataFrame:
     return concat(tables)
 
 
-_precision = jax.jit(lambda learner, xs: scan(learner, xs, read=lambda belief: belief.precision).estimate)
-_seen = jax.jit(lambda learner, xs: scan(learner, xs, read=lambda belief: (belief.alpha - 1).sum()).estimate)
+_precision = compiled(lambda learner, xs: scan(learner, xs, read=lambda belief: belief.precision).estimate)
+_seen = compiled(lambda learner, xs: scan(learner, xs, read=lambda belief: (belief.alpha - 1).sum()).estimate)
 
 
 def _always(gamma: Any, surprise: Any) -> Any:
@@ -82,7 +83,7 @@ def _errors(run: RunSettings) -> DataFrame:
     return concat(tables).rename_axis("episode").reset_index()
 
 
-@jax.jit
+@compiled
 @partial(jax.vmap, in_axes=(None, 0))
 def _rates(learner: Learner, choices: Any) -> Any:
     return scan(learner, choices, read=lambda state: state.context).learning_rate

@@ -17,6 +17,7 @@ from scipy import stats
 from astonish.beliefs import Gaussian
 from astonish.learner import Learner, Trace, scan
 from astonish.learners import Delta, MessagePassing, Nassar2010, Smile
+from astonish.loops import compiled
 from astonish.paper.claims import Claim, Interval, interval, listed, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Simulation, Tables, simulated, wide
 from astonish.precision import as_double
@@ -62,7 +63,7 @@ def smile(std: float = NOISE) -> Smile:
     return Smile(Gaussian(NOISE), M, Gaussian(NOISE).prior(START, std))
 
 
-_scan = jax.jit(jax.vmap(scan, (None, 0)))
+_scan = compiled(jax.vmap(scan, (None, 0)))
 
 
 def follow(learner: Learner, task: Episode) -> Trace:
@@ -70,7 +71,7 @@ def follow(learner: Learner, task: Episode) -> Trace:
     return jax.device_get(_scan(as_double(learner), task.samples))
 
 
-@jax.jit
+@compiled
 @partial(jax.vmap, in_axes=(0, None))
 def scores_of_fixed(rate: Any, task: Episode) -> dict[str, Any]:
     """The scores of the delta rule at all rates (rows) in all episodes (columns)."""
@@ -119,7 +120,7 @@ def _uncertainty(run: RunSettings) -> DataFrame:
     return concat(tables, ignore_index=True)
 
 
-_stds = jax.jit(jax.vmap(lambda learner, xs: scan(learner, xs, read=lambda belief: belief.std).estimate, (None, 0)))
+_stds = compiled(jax.vmap(lambda learner, xs: scan(learner, xs, read=lambda belief: belief.std).estimate, (None, 0)))
 
 
 class GaussianTask(NamedTuple):

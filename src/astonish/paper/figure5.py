@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import jax
 import matplotlib.pyplot as plt
 import numpy as np
 from pandas import DataFrame, concat
@@ -10,6 +9,7 @@ from pandas import DataFrame, concat
 from astonish.beliefs import Gaussian
 from astonish.learner import scan
 from astonish.learners import Bayes
+from astonish.loops import compiled
 from astonish.paper.agents import MazeWalks, Signals, current, naive, signals_of, smile, walks_of
 from astonish.paper.claims import Claim, interval, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
@@ -66,7 +66,7 @@ def _uncertainty(signals: Signals, bayes: Signals, seed: int) -> DataFrame:
     return DataFrame(rows, columns=["episode", "surprising", "expected", "falls", "falls_in_100", "gaussian"])
 
 
-@jax.jit
+@compiled
 def _std(samples: Any) -> Any:
     learner = Bayes(Gaussian())
     return scan(learner, samples, read=learner.uncertainty).estimate

@@ -18,6 +18,7 @@ from astonish.domain import Numbers
 from astonish.expfam import Belief, Family, blend, divergence, target
 from astonish.learner import FamilyLearner, Info, scan
 from astonish.learners import PerContext
+from astonish.loops import compiled
 from astonish.paper import figure3
 from astonish.paper.agents import ROOMS, current, others
 from astonish.paper.claims import Claim, Interval, interval, listed, verdict
@@ -109,7 +110,7 @@ def _maze(run: RunSettings) -> Tables:
     return {"maze": concat(errors, ignore_index=True), "gamma_maze": DataFrame(gammas)}
 
 
-@partial(jax.jit, compiler_options=OPTIONS)
+@partial(compiled, compiler_options=OPTIONS)
 @partial(jax.vmap, in_axes=(None, 0, 0))
 def _walked(learner: PerContext, choices: Any, truth: Array) -> tuple[Array, Array]:
     """The error in each environment after each step of a walk, and gamma."""

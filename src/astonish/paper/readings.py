@@ -19,6 +19,7 @@ from astonish.beliefs import Dirichlet
 from astonish.domain import Mask, Numbers
 from astonish.learner import scan
 from astonish.learners import Modulated, PerContext, Smile
+from astonish.loops import compiled
 from astonish.paper.agents import ROOMS, M, MazeWalks, matrices_of_em, spread, walks_of
 from astonish.paper.claims import Claim, Interval, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
@@ -61,7 +62,7 @@ def _chances(learner: PerContext, choices: Any) -> Any:
     return scan(learner, choices, read=read).estimate
 
 
-_chances_of_all = jax.jit(jax.vmap(_chances, in_axes=(None, 0)), compiler_options=OPTIONS)
+_chances_of_all = compiled(jax.vmap(_chances, in_axes=(None, 0)), compiler_options=OPTIONS)
 
 
 def _simulate(run: RunSettings) -> DataFrame:

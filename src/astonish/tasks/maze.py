@@ -13,6 +13,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from astonish.domain import Domain
+from astonish.loops import compiled, loop
 
 Rooms = NDArray[np.int32]
 
@@ -116,7 +117,7 @@ def walk(mazes: Maze, steps: int, seeds: Any, leave: Any = (0.005, 0.005)) -> Wa
     return Walk(rooms, environment, switched)
 
 
-@jax.jit
+@compiled
 @jax.vmap
 def _walk(doors: Array, leave: Array, in_b: Array, draws: Array) -> tuple[Array, Array]:
     rooms, ways = doors.shape[1:]
@@ -128,7 +129,7 @@ def _walk(doors: Array, leave: Array, in_b: Array, draws: Array) -> tuple[Array,
         return (room, environment), (room, environment)
 
     start = (draws[0, 1] * rooms).astype(jnp.int32), (draws[0, 0] < in_b).astype(jnp.int32)
-    _, (after, environment) = jax.lax.scan(move, start, draws[1:])
+    _, (after, environment) = loop(move, start, draws[1:])
     return jnp.append(start[0], after), environment
 
 

@@ -12,7 +12,8 @@ from pandas import DataFrame
 from astonish import surprise
 from astonish.domain import PROBABILITY, Numbers, resolve, with_parameters
 from astonish.kinds import NUMBERS
-from astonish.learner import Learner, State, advance, check, scan_first
+from astonish.learner import Learner, State, advance, check
+from astonish.loops import compiled, loop
 from astonish.measures import COLUMNS, all_measures, check_holds_a_belief, holds_a_belief, moment
 from astonish.precision import Number, as_double, double
 from astonish.refusal import unknown
@@ -138,7 +139,7 @@ def _samples(learner: Learner, trials: Trials) -> Any:
     return read[0] if len(read) == 1 else tuple(read)
 
 
-@partial(jax.jit, static_argnames="wanted")
+@partial(compiled, static_argnames="wanted")
 def _record(
     learner: Learner,
     samples: Any,
@@ -169,7 +170,7 @@ def _record(
 
     def one(*series: Any) -> dict[str, Any]:
         first = with_parameters(learner, {path: values[0] for path, values in series[-1].items()}).init()
-        return scan_first(length, step, first, series)[1]
+        return loop(step, first, series, length)[1]
 
     return jax.vmap(one)(samples, observed, starts, given)
 

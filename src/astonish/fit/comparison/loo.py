@@ -20,6 +20,7 @@ from astonish.fit.estimate import Progress
 from astonish.fit.likelihood import Model, ParticipantData, evaluate
 from astonish.fit.result import Fit
 from astonish.fit.space import Space
+from astonish.loops import compiled
 from astonish.precision import as_double, double
 from astonish.refusal import check_installed
 from astonish.series import OPTIONS
@@ -67,7 +68,7 @@ def _predicted(fit: Fit, row: int, steps: Numbers) -> tuple[Numbers, Numbers]:
     return logsumexp(weights + responses, axis=1), trust
 
 
-@partial(jax.jit, static_argnums=(3, 4), compiler_options=OPTIONS)
+@partial(compiled, static_argnums=(3, 4), compiler_options=OPTIONS)
 def _each(model: Model, data: ParticipantData, xs: Array, space: Space, responds_before: bool) -> Any:
     """The log-likelihood of each response, a row for each row of parameters."""
     return jax.vmap(lambda x: evaluate(space.bind(model, x), data, responds_before).log_likelihood)(xs)

@@ -14,6 +14,7 @@ from pandas import DataFrame, concat
 from astonish.domain import Numbers
 from astonish.fit.likelihood import Model, ParticipantData, simulate
 from astonish.fit.space import Space
+from astonish.loops import compiled
 from astonish.precision import as_double, double
 from astonish.series import OPTIONS
 from astonish.trials import Trials
@@ -40,7 +41,7 @@ def checked(model: Model, trials: Trials, space: Space, data: ParticipantData, d
     return concat(parts, ignore_index=True)
 
 
-@partial(jax.jit, static_argnums=(4, 5), compiler_options=OPTIONS)
+@partial(compiled, static_argnums=(4, 5), compiler_options=OPTIONS)
 def _simulated(
     model: Model, data: ParticipantData, draws: Array, keys: Array, space: Space, responds_before: bool
 ) -> Array:

@@ -21,6 +21,7 @@ from astonish.domain import Numbers
 from astonish.fit.estimate import Progress
 from astonish.fit.posterior.density import Roles, Target, potential
 from astonish.fit.space import Space
+from astonish.loops import compiled
 from astonish.precision import double
 from astonish.refusal import naming_extra
 from astonish.series import OPTIONS
@@ -141,7 +142,7 @@ def _kernel(roles: Roles, space: Space, responds_before: bool, warmup: int, acce
     def piece(target: Target, state: Any) -> tuple[Any, Drawn]:
         return jax.lax.scan(partial(draw, target), state, None, length=PIECE)
 
-    return jax.jit(begin, compiler_options=OPTIONS), jax.jit(piece, compiler_options=OPTIONS)
+    return compiled(begin, compiler_options=OPTIONS), compiled(piece, compiler_options=OPTIONS)
 
 
 def _start(roles: Roles, target: Target, key: Any) -> dict[str, Any]:

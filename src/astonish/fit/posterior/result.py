@@ -19,6 +19,7 @@ from astonish.fit.posterior.density import Roles
 from astonish.fit.posterior.nuts import Drawn
 from astonish.fit.space import Space, short_names
 from astonish.io.files import atomic_write
+from astonish.loops import compiled
 from astonish.precision import as_double, double
 from astonish.refusal import check_installed, naming_extra
 from astonish.series import OPTIONS
@@ -207,7 +208,7 @@ class Posterior:
         return "\n".join([shown, *self.warnings])
 
 
-@partial(jax.jit, static_argnums=(4, 5), compiler_options=OPTIONS)
+@partial(compiled, static_argnums=(4, 5), compiler_options=OPTIONS)
 def _log_likelihood(
     model: Model, data: ParticipantData, draws: Array, scored: Array, space: Space, responds_before: bool
 ) -> Array:

@@ -18,6 +18,7 @@ from astonish.fit.likelihood import Model, ParticipantData, participant_data, si
 from astonish.fit.result import Fit
 from astonish.fit.space import Space
 from astonish.learner import check
+from astonish.loops import compiled
 from astonish.precision import as_double, double
 from astonish.tasks.gaussian_jumps import Episode
 from astonish.trials import Columns, Trials, read_trials
@@ -199,7 +200,7 @@ def _with_responses(model: Model, trials: Trials, space: Space, values: Numbers,
     return with_responses(trials, responses)
 
 
-@partial(jax.jit, static_argnums=4)
+@partial(compiled, static_argnums=4)
 def _sampled(model: Model, data: ParticipantData, own: dict[str, Array], key: Array, responds_before: bool) -> Array:
     """Responses, a row for each participant; NaN where there is none."""
 

@@ -16,6 +16,7 @@ from pandas import DataFrame
 from astonish.catalogue import title
 from astonish.domain import Domain
 from astonish.learner import Learner
+from astonish.loops import compiled
 from astonish.precision import as_double, double
 from astonish.refusal import unknown
 from astonish.series import OPTIONS
@@ -153,4 +154,4 @@ def _compute(world: World, settings: Sequence[Setting]) -> list[Result]:
 
 @cache
 def _compiled(errors: Callable[..., dict[str, Any]]) -> Any:
-    return jax.jit(jax.vmap(errors), compiler_options=OPTIONS)
+    return compiled(jax.vmap(errors), compiler_options=OPTIONS)

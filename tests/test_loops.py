@@ -1,0 +1,131 @@
+"""Checks loops: one kernel gives what the plain loop gives, refusals are noticed, and JAX heeds the attributes."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from astonish.learner import scan, scan_many
+from astonish.loops import ONE_KERNEL, compiled, loop
+from astonish.precision import as_double
+from families import LEARNERS, LearnerCase, columns
+
+every = pytest.mark.parametrize("case", LEARNERS, ids=lambda case: case.name)
+
+
+def same(one: Any, other: Any, tolerance: float) -> None:
+    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+@every
+def test_one_kernel_gives_what_the_plain_loop_gives(case: LearnerCase) -> None:
+    learner, xs = as_double(case.learner), columns(case.samples)
+    fast = compiled(scan)
+    found, plain = fast(learner, xs), jax.jit(scan)(learner, xs)
+    assert not fast._refused
+    same(found, plain, 1e-14 if case.name == "smile_gaussian" else 1e-10)  # the same bits, compiled as users do
+
+
+@pytest.mark.parametrize("name", ["smile_gaussian", "smile_dirichlet", "smile_regression", "per_context"])
+def test_so_it_does_for_series_side_by_side_of_any_length(name: str) -> None:
+    case = next(case for case in LEARNERS if case.name == name)
+    learner, xs = (
+        as_double(case.learner),
+        jax.tree.map(lambda part: np.stack([part, part[::-1]], 1), columns(case.samples)),
+    )
+    observed = np.ones(jax.tree.leaves(xs)[0].shape[:2], bool)
+    observed[2, 1] = False
+    fast = compiled(scan_many)
+    found, plain = fast(learner, xs, observed, 5), jax.jit(scan_many)(learner, xs, observed, 5)
+    assert not fast._refused
+    same(found, plain, 1e-10)
+
+
+def running_sums(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def step(total: Any, x: Any) -> tuple[Any, Any]:
+        new = total + work(total + x)
+        return new, new
+
+    return lambda xs: loop(step, jnp.zeros(3), xs)[1]
+
+
+REFUSED: dict[str, Callable[[Any], Any]] = {
+    "a product of matrices": lambda x: (jnp.outer(x, x) @ jnp.outer(x, x))[0] * 1e-3,
+    "a scatter": lambda x: x.at[jnp.array([0, 2])].add(1.0),
+    "a callback": lambda x: jax.pure_callback(lambda x: np.asarray(x) + 1, x, x),
+}
+NEVER_TRIED: dict[str, Callable[[Any], Any]] = {
+    "LAPACK": lambda x: jnp.linalg.cholesky(jnp.outer(x, x) + 9 * jnp.eye(3))[2],
+    "sorting": jnp.sort,
+}
+
+
+@pytest.mark.parametrize("name", [*REFUSED, *NEVER_TRIED])
+def test_what_xla_refuses_is_compiled_plainly_once_and_for_all(name: str) -> None:
+    loops = running_sums((REFUSED | NEVER_TRIED)[name])
+    fast, xs = compiled(loops), np.arange(12.0).reshape(4, 3)
+    same(fast(xs), jax.jit(loops)(xs), 1e-12)
+    refused = set(fast._refused)
+    same(fast(xs + 1), jax.jit(loops)(xs + 1), 1e-12)
+    assert fast._refused == refused
+    if name in ("LAPACK", "sorting", "a callback"):  # the others are not always refused
+        assert len(refused) == (name == "a callback")  # this also shows that XLA heeds the attributes
+
+
+def test_other_errors_are_not_swallowed() -> None:
+    with pytest.raises(TypeError, match="carry"):
+        compiled(lambda xs: loop(lambda _, x: (x[None], None), 0.0, xs))(np.ones(3))
+
+
+def test_arguments_that_are_equal_or_needed_by_nothing_do_no_harm() -> None:
+    """XLA would end the process if a kernel had an argument that nothing in it uses."""
+
+    def sums(xs: Any, idle: Any) -> Any:
+        zeros = [jnp.zeros(3) + 0 * k for k in range(3)]  # equal constants
+
+        def step(total: Any, at: Any) -> tuple[Any, Any]:
+            x, unused = at
+            new = total[0] + x + sum(zeros) + 0 * len(unused)
+            return (new, total[1]), jnp.zeros_like(idle)
+
+        return loop(step, (jnp.zeros(3), idle), (xs, xs))
+
+    xs = np.arange(12.0).reshape(4, 3)
+    same(compiled(sums)(xs, np.ones(2)), jax.jit(sums)(xs, np.ones(2)), 0.0)
+
+
+def test_the_call_of_a_loop_carries_the_attributes_and_nothing_else_does() -> None:
+    lowered = compiled(scan)._one_kernel.lower(as_double(LEARNERS[0].learner), columns(LEARNERS[0].samples))
+    marked = [
+        line
+        for line in lowered.as_text().splitlines()
+        if " call @" in line and any(name in line for name in ONE_KERNEL)
+    ]
+    assert len(marked) == 1
+    assert "call @whole" in marked[0]
+    assert all(f'{name} = "{value}"' in marked[0] for name, value in ONE_KERNEL.items())
+    assert re.search("call.*to_apply=%whole", lowered.compile().as_text())  # it is not inlined
+
+
+def test_a_program_of_ones_own_stays_plain() -> None:
+    learner, xs = as_double(LEARNERS[0].learner), columns(LEARNERS[0].samples)
+    fast = compiled(scan)
+    fast(learner, xs)
+    own = jax.jit(lambda learner, xs: (scan(learner, xs).estimate, fast(learner, xs).estimate))
+    assert "xla_cpu_small_call" not in own.lower(learner, xs).as_text()
+
+
+def test_loops_can_be_mapped_and_differentiated_within() -> None:
+    learner, xs = as_double(LEARNERS[0].learner), columns(LEARNERS[0].samples)
+
+    def steeper(learner: Any, xs: Any) -> Any:
+        slope = jax.jvp(lambda xs: scan(learner, xs).estimate, (xs,), (jnp.ones_like(xs),))
+        return slope, jax.grad(lambda xs: scan(learner, xs).estimate.sum())(xs)
+
+    many = jax.vmap(steeper, in_axes=(None, 0))
+    same(compiled(many)(learner, xs[None]), jax.jit(many)(learner, xs[None]), 1e-12)
