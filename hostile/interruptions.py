@@ -1,6 +1,7 @@
 """Is a sample, or a batch, learned completely or not at all, whatever interrupts it?"""
 
 import sys
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -9,8 +10,8 @@ from test_interrupted import MAKERS, bank, interrupted_at, outcomes, signal_at_r
 
 ALL = {
     **MAKERS,
-    "bank of numbers": lambda: bank(int, evict=False),
-    "bank of strings that evicts": lambda: bank(str, True),
+    "bank of numbers": partial(bank, int, False, "xla"),
+    "bank of strings that evicts": partial(bank, str, True, "xla"),
 }
 
 

@@ -37,7 +37,7 @@ class Detector:
     within: a change within so many samples up to now is what the probability is about. Above 1, small changes, which
     take several samples to show, are noticed too; for learners that know since when: MessagePassing, ParticleFilter.
     cooldown: so many samples after an alarm there is no other. burn_in: nor is there at the start, for so many samples.
-    Both are at least `within`, if that is above 1.
+    Both are at least `within`, if that is above 1. engine: "native" or "xla"; see `Stream`.
     It can be fed from several threads, and an update that is interrupted is made completely or not at all.
 
     >>> from astonish import Gaussian, MessagePassing
@@ -56,6 +56,7 @@ class Detector:
         burn_in: int = 50,
         within: int = 1,
         signal: str | None = None,
+        engine: str | None = None,
     ) -> None:
         Domain(0, whole=True).check("cooldown", cooldown)
         Domain(0, whole=True).check("burn_in", burn_in)
@@ -65,7 +66,7 @@ class Detector:
         self.false_alarm_rate = math.nan  # per sample, as counted where the threshold was found
         self._watched = _watched(learner, within)
         self.signal = signal_of(self._watched, signal)
-        self._begin(Stream(self._watched), float(threshold), self.burn_in, False)
+        self._begin(Stream(self._watched, engine=engine), float(threshold), self.burn_in, False)
 
     def _begin(self, stream: Stream, threshold: float, wait: int, alarm: bool) -> None:
         """Go on from a stream. wait: for how many samples there is no alarm. alarm: whether the last one gave one."""

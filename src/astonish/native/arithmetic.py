@@ -25,14 +25,18 @@ _NUMPY: dict[str, Any] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum, "min": np.minimum, "neg": np.negative,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
+    "convert_element_type": np.ndarray.astype,
+    "select_n": lambda which, *cases: np.choose(which.astype(int), cases),
 }  # fmt: skip
 
 
 def elementwise(name: str, builder: Any, values: Sequence[Value], **params: Any) -> Value:
     """What an operation of this name gives."""
+    if params.pop("out_dtype", None) not in (None, values[0].dtype):
+        raise UnsupportedError("a result of another type than its numbers")
     if name in _NUMPY and not any(isinstance(value, Lowered) for value in values):
         with np.errstate(all="ignore"):
-            return np.asarray(_NUMPY[name](*values))
+            return np.asarray(_NUMPY[name](*values, *([params["new_dtype"]] if "new_dtype" in params else [])))
     return RULES[name](builder, *_alike(builder, values), **params)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from astonish.native.values import Lowered, Shape, Value, allocated, constant, element_type, lowered, positions
+from astonish.native.values import Lowered, Shape, Value, allocated, element_type, lowered, positions
 
 
 class _Memory:
@@ -14,6 +14,7 @@ class _Memory:
 
     def __init__(self, low: Any, value: Value) -> None:
         value = lowered(value)
+        self._value = value
         self._low, self._shape, self._dtype = low, value.shape, value.dtype
         self._is_bits = value.dtype.kind == "b"
         self._kind = ir.IntType(8) if self._is_bits else element_type(value.dtype)
@@ -25,7 +26,9 @@ class _Memory:
     def _at(self, place: Any) -> Any:
         return self._low.builder.gep(self._pointer, [place], source_etype=self._kind)
 
-    def read(self, places: Lowered, shape: Shape) -> Value:
+    def read(self, places: Value, shape: Shape) -> Value:
+        if not isinstance(places, Lowered):
+            return self._low.moved(self._value, places.reshape(shape))
         builder = self._low.builder
         found = [
             builder.load(self._at(p), typ=self._kind, align=self._dtype.itemsize) for p in _each(self._low, places)
@@ -37,10 +40,10 @@ class _Memory:
                 value = builder.insert_element(value, one, ir.IntType(32)(k))
         return self._back(shape, value)
 
-    def write(self, places: Lowered, update: Value, add: str | None) -> Value:
+    def write(self, places: Value, update: Value, add: str | None) -> Value:
         """The array with other numbers at these places, or with numbers added there."""
         builder = self._low.builder
-        for place, one in zip(_each(self._low, places), _each(self._low, lowered(update)), strict=True):
+        for place, one in zip(_each(self._low, lowered(places)), _each(self._low, lowered(update)), strict=True):
             at, new = self._at(place), one
             if add is not None:
                 before = Lowered((), self._dtype, builder.load(at, typ=self._kind))
@@ -62,7 +65,7 @@ def _each(low: Any, value: Lowered) -> list[Any]:
     return [lowered(low.moved(value, np.asarray([k]))).value for k in range(value.size)]
 
 
-def _places(low: Any, fixed: Any, starts: Sequence[tuple[Value, int, int]]) -> tuple[Lowered, Value]:
+def _places(low: Any, fixed: Any, starts: Sequence[tuple[Value, int, int]]) -> tuple[Value, Value]:
     """Positions of which only a part is known, and whether each lies where it may; those that do not are put there.
 
     fixed: the part that is known. starts: for each axis where to begin (one number, or one for each position), how far
@@ -77,14 +80,14 @@ def _places(low: Any, fixed: Any, starts: Sequence[tuple[Value, int, int]]) -> t
             inside = low.do("and", inside, low.do(how, wide, end))
         near = low.do("min", low.do("max", wide, first), final)
         total = low.do("add", total, low.do("mul", near, np.asarray(stride, np.int64)))
-    return lowered(total), inside
+    return total, inside
 
 
 def _strides(shape: Shape) -> list[int]:
     return [int(np.prod(shape[k + 1 :])) for k in range(len(shape))]
 
 
-def _block(low: Any, shape: Shape, sizes: Any, starts: Sequence[Value]) -> Lowered:
+def _block(low: Any, shape: Shape, sizes: Any, starts: Sequence[Value]) -> Value:
     """Positions of a block of an array."""
     fixed = positions(shape)[tuple(map(slice, sizes))].reshape(-1)
     lasts = [length - size for length, size in zip(shape, sizes, strict=True)]
@@ -103,7 +106,7 @@ def dynamic_update_slice(low: Any, value: Value, update: Value, *starts: Value, 
 
 def _windows(
     low: Any, shape: Shape, indices: Value, window: Any, sizes: Any, kept: Any, mapped: Any, batching: Any
-) -> tuple[Shape, Lowered, Value]:
+) -> tuple[Shape, Value, Value]:
     """The shape of what a gather reads or a scatter writes, where each number of it is, and whether it is inside.
 
     window: which axes of that shape run along windows, and `kept`: along which axes of the array. sizes: of a window.
@@ -177,8 +180,8 @@ def scatter(add: str | None) -> Callable[..., Value]:
         mapped = d.scatter_dims_to_operand_dims
         places, inside = _windows(low, value.shape, indices, d.update_window_dims, sizes, kept, mapped, batching)[1:]
         if "CLIP" not in str(mode):  # what lies outside is written behind the end, and lost
-            behind = constant(np.full(places.shape, int(np.prod(value.shape)), np.int64))
-            places = lowered(low.do("select_n", inside, behind, places))
+            behind = np.full(places.shape, int(np.prod(value.shape)), np.int64)
+            places = low.do("select_n", inside, behind, places)
         return _Memory(low, value).write(places, update, add)
 
     return rule

@@ -28,6 +28,7 @@ from astonish.native.values import (
     positions,
 )
 
+LONGEST = 16  # steps of a loop within a step
 LARGEST = 512  # numbers in an array; where there are more, XLA is as good
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
           "custom_vjp_call": "call_jaxpr", "checkpoint": "jaxpr"}  # fmt: skip
@@ -130,6 +131,22 @@ def _while(
     builder.branch(test)
     builder.position_at_end(end)
     return variables.get()
+
+
+def _scan(
+    low: Lowering, *values: Value, length: int, reverse: bool, num_consts: int, num_carry: int, jaxpr: Any, **_: Any
+) -> list[Value]:
+    """A loop whose length is known, written out."""
+    if length > LONGEST:
+        raise UnsupportedError("a loop within a step", expected=True)
+    begin = num_consts + num_carry
+    consts, carry, columns = values[:num_consts], list(values[num_consts:begin]), values[begin:]
+    rows: list[Any] = [None] * length
+    for k in reversed(range(length)) if reverse else range(length):
+        row = [low.moved(column, positions(column.shape)[k]) for column in columns]
+        found = low.run(jaxpr, [*consts, *carry, *row])
+        carry, rows[k] = found[:num_carry], found[num_carry:]
+    return [*carry, *(_stack(low, *column, axis=0) for column in zip(*rows, strict=True))]
 
 
 def _rows(low: Lowering, which: Lowered, yes: Value, no: Value) -> Value:
@@ -298,6 +315,7 @@ def _threefry(low: Lowering, *values: Value, **_: Any) -> list[Value]:
 
 _RULES: dict[str, Callable[..., Any]] = {
     "while": _while,
+    "scan": _scan,
     "cond": _cond,
     "platform_index": _platform_index,
     "broadcast_in_dim": _broadcast,
