@@ -1,13 +1,11 @@
 """How does compiled code learn from a batch, in the tables of a bank?"""
 
-import ctypes
 from typing import Any
 
 import numpy as np
 
 from astonish.learner import Learner
-from astonish.native.layout import ANSWERS
-from astonish.native.parallel import finished, in_parallel, threads_for
+from astonish.native.parallel import in_parallel, threads_for
 from astonish.native.program import Program
 from astonish.native.search import merge, share
 from astonish.native.streams import answers_of, as_columns
@@ -20,56 +18,36 @@ class NativeRows:
     def __init__(self, program: Program, learner: Learner, tables: list[Any]) -> None:
         self._program, self._tables = program, tables
         self._parameters = program.layout.packed_parameters(learner)
-        pointers = 1 + 2 * len(tables) + len(program.layout.samples) + ANSWERS + 4
-        self._scratch: dict[int, list[Any]] = {}
-        self._rows = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * pointers, ctypes.c_int64)(program.code["rows"])
+        self._scratch: list[tuple[Any, list[Any], list[Any]]] = []  # used again for the next batch
 
     def batch(self, slots: Any) -> "Batch":
         """What is to be learned in these slots, before it is."""
-        return Batch(np.ascontiguousarray(slots, np.int64), self._tables)
+        threads, count = threads_for(len(slots)), len(slots)
+        if len(self._scratch) < threads or len(self._scratch[0][0]) <= count:
+            self._scratch = [(np.empty(count + 1, np.int64), self._before(count), self._answers(count))
+                             for _ in range(threads)]  # fmt: skip
+        orders, before, _ = zip(*self._scratch[:threads], strict=True)
+        slots = np.ascontiguousarray(slots, np.int64)
+        return Batch(self._tables, slots, share(slots, list(orders)), list(before))
 
     def learn(self, batch: "Batch", samples: Any, observed: Mask) -> tuple[Any, ...]:
         """Learn from samples, those of each slot in their order, and answer for each."""
-        columns = as_columns(self._program, samples)
+        columns, threads = as_columns(self._program, samples), len(batch.orders)
         seen = None if observed.all() else np.ascontiguousarray(observed)
-        ends = np.linspace(0, len(observed), batch.threads + 1).astype(int)
-        given = 4 if self._program.gives_change else 3
-        parts: list[Any] = [None] * batch.threads
-
-        def work(thread: int) -> None:
-            order, before, answers = self._room(thread, batch)
-            parts[thread], batch.order[thread], batch.before[thread] = answers, order, before
-            arrays = [self._parameters, *self._tables, *columns, *answers, seen, batch.slots, *before, order]
-            done = batch.done[thread : thread + 1]
-            addresses = [None if array is None else array.ctypes.data for array in (*arrays, done)]
-            self._rows(*addresses, len(order))
-
-        def put(thread: int) -> None:
-            first, last = ends[thread], ends[thread + 1]
-            begins = [int(np.searchsorted(order, first)) for order in batch.order]
-            for k in range(given):
-                merge(batch.slots, [part[k] for part in parts], begins, first, found[k][first:last])
-
-        in_parallel(work, batch.threads, batch.begun)
-        if batch.threads == 1:
-            found = parts[0]
-        else:
-            found = self._answers(len(observed))
-            in_parallel(put, batch.threads)
+        found = self._answers(len(observed))
+        parts = [found] if threads == 1 else [answers for _, _, answers in self._scratch[:threads]]
+        arguments = [
+            (self._parameters, *self._tables, *columns, *answers, seen, batch.slots, *before, order, done, len(order))
+            for order, before, answers, done in zip(batch.orders, batch.before, parts, batch.done, strict=True)
+        ]
+        in_parallel(self._program.code["rows_job"], arguments)
+        if threads > 1:
+            for k in range(4 if self._program.gives_change else 3):
+                merge(batch.slots, batch.orders, [part[k] for part in parts], found[k])
         return answers_of(self._program, found)
 
-    def _room(self, thread: int, batch: "Batch") -> tuple[Any, list[Any], list[Any]]:
-        """The order of a thread's steps, and room for the states before them and for its answers.
-
-        All of it is used again for the next batch, except for answers that are given away as they are.
-        """
-        count = len(batch.slots)
-        if len(self._scratch.get(thread, [()])[0]) <= count:
-            before = [np.empty((count, *table.shape[1:]), table.dtype) for table in self._tables]
-            self._scratch[thread] = [np.empty(count + 1, np.int64), before, self._answers(count)]
-        order, before, answers = self._scratch[thread]
-        own = share(batch.slots, batch.threads, thread, order)
-        return own, before, self._answers(count) if batch.threads == 1 else answers
+    def _before(self, count: int) -> list[Any]:
+        return [np.empty((count, *table.shape[1:]), table.dtype) for table in self._tables]
 
     def _answers(self, count: int) -> list[Any]:
         return [np.empty((count, *self._program.layout.estimate)), *(np.empty(count) for _ in range(3))]
@@ -78,22 +56,16 @@ class NativeRows:
 class Batch:
     """What a batch changes.
 
-    order: the places of each thread's samples. before: the states before their steps. done: which threads have learned
-    from theirs.
+    orders: the places of each thread's samples. before: the states before their steps. done: whether they were taken.
     """
 
-    def __init__(self, slots: Any, tables: list[Any]) -> None:
-        self.slots, self._tables = slots, tables
-        self.threads = threads_for(len(slots))
-        self.done = np.zeros(self.threads, np.uint8)
-        self.order: list[Any] = [None] * self.threads
-        self.begun: list[Any] = []
-        self.before: list[Any] = [None] * self.threads
+    def __init__(self, tables: list[Any], slots: Any, orders: list[Any], before: list[list[Any]]) -> None:
+        self._tables, self.slots, self.orders, self.before = tables, slots, orders, before
+        self.done = np.zeros((len(orders), 1), np.uint8)
 
     def undo(self) -> None:
-        """Put all states back, once nothing changes them any more; what was there first is put back last."""
-        finished(self.begun)
-        for done, order, before in zip(self.done, self.order, self.before, strict=True):
+        """Put all states back; what was there first is put back last."""
+        for order, before, (done,) in zip(self.orders, self.before, self.done, strict=True):
             if done:
                 for table, rows in zip(self._tables, before, strict=True):
                     table[self.slots[order[::-1]]] = rows[: len(order)][::-1]

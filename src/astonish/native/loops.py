@@ -10,6 +10,7 @@ from llvmlite import ir
 from astonish.native.entry import flushing
 from astonish.native.layout import ANSWERS, nbytes
 from astonish.native.lowering import Lowering
+from astonish.native.parallel import write_job
 from astonish.native.values import Lowered, allocated, array_type, lowered, moved
 from astonish.native.writer import (
     BIT,
@@ -82,6 +83,7 @@ def write_rows(writer: Writer, lanes: Any) -> None:
     builder.store(BYTE(1), done)
     restore()
     builder.ret_void()
+    write_job(function)
 
 
 def _arguments(writer: Writer) -> tuple[int, int, int]:

@@ -3,19 +3,18 @@
 The same hash table as in `bank.keys`, read by the same rule; only the reading is here.
 """
 
-import ctypes
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
 from astonish.native import machine
-from astonish.native.parallel import in_parallel, threads_for
+from astonish.native.parallel import in_parallel, threads_for, write_job
 from astonish.native.writer import NOTHING, POINTER, WORD, counted
 
 _SHORT = ir.IntType(32)
-_LOADED: list[Any] = []  # machine code that must stay
 
 
 def find(keys: Any, table: Any, slot_keys: Any, bits: int, spread: int) -> Any:
@@ -24,51 +23,43 @@ def find(keys: Any, table: Any, slot_keys: Any, bits: int, spread: int) -> Any:
     table: a slot in each place, -1 where it is free and -2 where it was given up. slot_keys: the key in each slot.
     """
     found = np.empty(len(keys), np.int64)
-    threads = threads_for(len(keys))
-    ends = np.linspace(0, len(keys), threads + 1).astype(int)
-
-    def search(k: int) -> None:
-        part = slice(ends[k], ends[k + 1])
-        addresses = [array.ctypes.data for array in (keys[part], table, slot_keys, found[part])]
-        _functions()[0](*addresses, len(keys[part]), bits, spread)
-
-    in_parallel(search, threads)
+    signed = spread - (1 << 64) if spread >> 63 else spread
+    pairs = zip(_parts(keys, threads_for(len(keys))), _parts(found, threads_for(len(keys))), strict=True)
+    in_parallel(_code()["find_job"], [(part, table, slot_keys, into, len(part), bits, signed) for part, into in pairs])
     return found
 
 
-def share(slots: Any, threads: int, thread: int, order: Any) -> Any:
-    """The places of those slots that fall to this one of so many threads (a power of 2), written into `order`."""
-    count = _functions()[1](slots.ctypes.data, order.ctypes.data, len(slots), threads - 1, thread)
-    return order[:count]
+def share(slots: Any, orders: list[Any]) -> list[Any]:
+    """The places of those slots that fall to each of several threads (a power of 2), written into these arrays."""
+    threads = len(orders)
+    arguments = [(slots, order, len(slots), threads - 1, k) for k, order in enumerate(orders)]
+    return [order[:count] for order, count in zip(orders, in_parallel(_code()["share_job"], arguments), strict=True)]
 
 
-def merge(slots: Any, parts: list[Any], begins: list[int], first: int, found: Any) -> None:
-    """Put what the threads found where it belongs, for the places from `first` on, as many as there are in `found`.
+def merge(slots: Any, orders: list[Any], parts: list[Any], found: Any) -> None:
+    """Put what the threads found where it belongs. parts: what each found, in the order of its places."""
+    width, arguments = int(np.prod(found.shape[1:])), []
+    addresses = np.array([part.ctypes.data for part in parts])
+    for places, own, into in zip(*(_parts(a, len(parts)) for a in (np.arange(len(slots)), slots, found)), strict=True):
+        begins = np.array([np.searchsorted(order, places[0]) for order in orders])
+        arguments.append((own, addresses, begins, into, len(into), len(parts) - 1, width))
+    in_parallel(_code()["merge_job"], arguments)
 
-    parts: what each thread found, in the order of its places. begins: from where in each part to go on.
-    """
-    at = np.array([part.ctypes.data for part in parts]), np.array(begins)
-    width = int(np.prod(found.shape[1:]))
-    addresses = [array.ctypes.data for array in (slots[first:], *at, found)]
-    _functions()[2](*addresses, len(found), len(parts) - 1, width)
+
+def _parts(array: Any, count: int) -> list[Any]:
+    ends = [k * len(array) // count for k in range(count + 1)]
+    return [array[begin:end] for begin, end in pairwise(ends)]
 
 
 @cache
-def _functions() -> tuple[Any, Any, Any]:
+def _code() -> machine.Code:
     module = ir.Module("astonish_keys")
-    _write_find(module)
-    _write_share(module)
-    _write_merge(module)
-    code = machine.compiled(module)
-    pointers = [ctypes.c_void_p] * 4
-    finding = ctypes.CFUNCTYPE(None, *pointers, *[ctypes.c_uint64] * 3)(code["find"])
-    sharing = ctypes.CFUNCTYPE(ctypes.c_int64, *pointers[:2], *[ctypes.c_int64] * 3)(code["share"])
-    merging = ctypes.CFUNCTYPE(None, *pointers, *[ctypes.c_int64] * 3)(code["merge"])
-    _LOADED.append(code)
-    return finding, sharing, merging
+    for function in (_write_find(module), _write_share(module), _write_merge(module)):
+        write_job(function)
+    return machine.compiled(module)
 
 
-def _write_find(module: Any) -> None:
+def _write_find(module: Any) -> Any:
     function = ir.Function(module, ir.FunctionType(NOTHING, [POINTER] * 4 + [WORD] * 3), "find")
     keys, table, slot_keys, found, count, bits, spread = function.args
     builder = ir.IRBuilder(function.append_basic_block())
@@ -101,9 +92,10 @@ def _write_find(module: Any) -> None:
         builder.position_at_end(end)
         builder.store(slot, builder.gep(found, [k], source_etype=WORD))
     builder.ret_void()
+    return function
 
 
-def _write_share(module: Any) -> None:
+def _write_share(module: Any) -> Any:
     """Without a branch that depends on the slots, which no processor could foresee."""
     function = ir.Function(module, ir.FunctionType(WORD, [POINTER] * 2 + [WORD] * 3), "share")
     slots, order, count, mask, thread = function.args
@@ -117,9 +109,10 @@ def _write_share(module: Any) -> None:
         own = builder.zext(builder.icmp_unsigned("==", builder.and_(slot, mask), thread), WORD)
         builder.store(builder.add(so_far, own), taken)
     builder.ret(builder.load(taken, typ=WORD))
+    return function
 
 
-def _write_merge(module: Any) -> None:
+def _write_merge(module: Any) -> Any:
     function = ir.Function(module, ir.FunctionType(NOTHING, [POINTER] * 4 + [WORD] * 3), "merge")
     slots, parts, begins, found, count, mask, width = function.args
     builder = ir.IRBuilder(function.append_basic_block())
@@ -136,3 +129,4 @@ def _write_merge(module: Any) -> None:
             number = builder.load(builder.gep(source, [j], source_etype=WORD), typ=WORD)
             builder.store(number, builder.gep(target, [j], source_etype=WORD))
     builder.ret_void()
+    return function
