@@ -14,7 +14,6 @@ from astonish.bank.keys import Slots
 from astonish.bank.schedule import Block
 from astonish.domain import Mask, Numbers
 from astonish.learner import Learner, State, Trace, scan
-from astonish.loops import compiled
 from astonish.native import program_for
 from astonish.packing import Packing
 from astonish.precision import as_double, double
@@ -117,7 +116,8 @@ def _compiled_loop(packing: Packing) -> Callable[..., tuple[Trace, Array]]:
     def many(learner: Learner, xs: Any, rows: list[Any], seen: Any, last: Array) -> tuple[Trace, Array]:
         return jax.vmap(one, in_axes=(None, 0, 0, 0))(learner, xs, rows, seen), jnp.zeros_like(last)
 
-    return compiled(many, compiler_options=OPTIONS, keep_unused=True)
+    # not `loops.compiled`: XLA splits thousands of keys over threads, and refuses to do so within one kernel
+    return jax.jit(many, compiler_options=OPTIONS, keep_unused=True)
 
 
 def _items(rows: Any) -> Any:

@@ -90,25 +90,28 @@ def log_likelihoods_and_gradients(
     """
     people, count = xs.shape
     directions = jnp.broadcast_to(jnp.eye(count, dtype=xs.dtype)[:, None], (count, people, count))
+    values, steepness, _ = _along(lambda xs: (jax.vmap(space.constrain)(xs), None), xs)(
+        directions
+    )  # once, not per trial
 
-    def start(xs: Array) -> tuple[Any, Any]:
-        return _split(jax.vmap(lambda x, own: begin(space.bind(model, x), own))(xs, data))
+    def start(values: Array) -> tuple[Any, Any]:
+        return _split(jax.vmap(lambda value, own: begin(space.put(model, value), own))(values, data))
 
     def step(carry: Any, at: ParticipantData) -> tuple[Any, None]:
         (moving, total), (tangents, gradient), still = carry
 
-        def trial(xs: Array, moving: Any) -> tuple[Any, Any]:
-            def one(x: Array, memory: Memory, at: ParticipantData) -> Any:
-                return given_trial(space.bind(model, x), responds_before, memory, at)
+        def trial(values: Array, moving: Any) -> tuple[Any, Any]:
+            def one(value: Array, memory: Memory, at: ParticipantData) -> Any:
+                return given_trial(space.put(model, value), responds_before, memory, at)
 
-            memory, outputs = jax.vmap(one)(xs, _merge(moving, still), at)
+            memory, outputs = jax.vmap(one)(values, _merge(moving, still), at)
             moved, others = _split(memory)
             return (moved, outputs.log_likelihood), others
 
-        (moving, more), (tangents, steeper), still = _along(trial, xs, moving)(directions, tangents)
+        (moving, more), (tangents, steeper), still = _along(trial, values, moving)(steepness, tangents)
         return ((moving, total + more), (tangents, gradient + steeper), still), None
 
-    moving, tangents, still = _along(start, xs)(directions)
+    moving, tangents, still = _along(start, values)(steepness)
     zeros = jnp.zeros(people, xs.dtype), jnp.zeros((count, people), xs.dtype)
     by_trial = jax.tree.map(lambda part: jnp.swapaxes(part, 0, 1), data)
     end = loop(step, ((moving, zeros[0]), (tangents, zeros[1]), still), by_trial)[0]

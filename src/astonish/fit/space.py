@@ -72,7 +72,10 @@ class Space:
 
     def bind(self, model: Any, unconstrained: Array) -> Any:
         """The model with these values of its free parameters."""
-        values = self.constrain(unconstrained)
+        return self.put(model, self.constrain(unconstrained))
+
+    def put(self, model: Any, values: Array) -> Any:
+        """The same from the values themselves."""
         return with_parameters(model, {name: values[k] for k, name in enumerate(self.names)})
 
     def start(self, model: Any) -> Numbers:
