@@ -36,6 +36,7 @@ class Family(Protocol):
     proper_likelihood: whether the likelihood of a single sample is a proper belief by itself.
     support: which numbers the belief is about; None if it is about several at once.
     usual_samples: between which numbers samples lie in an example.
+    search_steps: in how many steps an accelerator searches for `gamma` (see `solver`).
     """
 
     name: ClassVar[str] = ""
@@ -44,6 +45,7 @@ class Family(Protocol):
     proper_likelihood: ClassVar[bool] = True
     support: ClassVar[Domain | None] = None
     usual_samples: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    search_steps: ClassVar[int] = 7
 
     def check_parts(self) -> None:
         """Refuse parts that do not go together, before a learner uses them; parameters are checked already."""

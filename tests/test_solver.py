@@ -1,0 +1,65 @@
+"""Is a fixed number of steps, as on accelerators, enough to find gamma?"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from astonish import Beta, Dirichlet, Exponential, Gaussian, Grid, NormalGamma, Poisson, solver
+from astonish.beliefs import BetaBelief, DirichletBelief, GammaBelief, GaussianBelief, NormalGammaBelief
+from astonish.expfam import target
+from astonish.precision import double
+from families import POINTS, normal_at
+
+COUNT = 2000
+RNG = np.random.default_rng(5)
+
+
+def powers_of_e(low: float, high: float, *shape: int) -> Any:
+    return np.exp(RNG.uniform(low, high, (COUNT, *shape)))
+
+
+GRID = Grid(POINTS, normal_at)
+WIDE: dict[str, tuple[Any, Any, Any]] = {
+    "gaussian": (
+        Gaussian(1.0),
+        GaussianBelief(RNG.normal(size=COUNT) * powers_of_e(-5, 7), powers_of_e(-7, 5)),
+        RNG.normal(size=COUNT),
+    ),
+    "dirichlet": (Dirichlet(15), DirichletBelief(powers_of_e(-3, 9, 15)), RNG.integers(15, size=COUNT)),
+    "beta": (Beta(), BetaBelief(powers_of_e(-2, 7), powers_of_e(-2, 7)), RNG.integers(2, size=COUNT)),
+    "poisson": (Poisson(), GammaBelief(powers_of_e(-1, 7), powers_of_e(-2, 6)), np.floor(powers_of_e(0, 7))),
+    "exponential": (Exponential(), GammaBelief(powers_of_e(-1, 7), powers_of_e(-2, 6)), powers_of_e(-3, 4)),
+    "normal_gamma": (
+        NormalGamma(),
+        NormalGammaBelief(RNG.normal(size=COUNT), powers_of_e(-1, 5), powers_of_e(0, 5), powers_of_e(0, 5)),
+        RNG.normal(size=COUNT) * powers_of_e(-1, 2),
+    ),
+}
+
+
+def fixed(improve: Any, start: Any, steps: int) -> Any:
+    for _ in range(steps):
+        start = improve(start)
+    return start
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_a_fixed_number_of_steps_finds_the_same_gamma(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    family, beliefs, xs = WIDE[name]
+    shares = 1 / (1 + np.exp(RNG.uniform(-10, 10, COUNT)))
+    with double():
+        reference = None if family.proper_likelihood else family.prior()
+
+        def gamma(belief: Any, x: Any, share: Any) -> Any:
+            return solver.powers_at(family, belief, target(family, x, reference), share).gamma
+
+        exact = jax.jit(jax.vmap(gamma))(beliefs, jnp.asarray(xs), shares)
+        monkeypatch.setattr(solver, "_improved", fixed)
+        found = jax.jit(jax.vmap(lambda *at: gamma(*at)))(beliefs, jnp.asarray(xs), shares)
+    off = np.abs(np.asarray(found) / np.asarray(exact) - 1)
+    assert np.median(off) < 1e-13
+    assert np.quantile(off, 0.99) < 1e-8
+    assert off.max() < 2e-6
