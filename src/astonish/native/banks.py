@@ -7,7 +7,7 @@ import numpy as np
 from astonish.learner import Learner
 from astonish.native.parallel import in_parallel, threads_for
 from astonish.native.program import Program
-from astonish.native.search import merge, share
+from astonish.native.search import merge, prepare, share
 from astonish.native.streams import answers_of, as_columns
 from astonish.numbers import Mask
 
@@ -18,6 +18,7 @@ class NativeRows:
     def __init__(self, program: Program, learner: Learner, tables: list[Any]) -> None:
         self._program, self._tables = program, tables
         self._parameters = program.layout.packed_parameters(learner)
+        prepare()  # not while a batch is learned
         self._scratch: list[tuple[Any, list[Any], list[Any]]] = []  # used again for the next batch
 
     def batch(self, slots: Any) -> "Batch":

@@ -9,6 +9,7 @@ import hashlib
 import os
 import platform
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -25,14 +26,18 @@ _lock = RLock()  # LLVM compiles in one thread at a time
 
 
 class Code:
-    """Machine code of a module, which stays loaded as long as this object."""
+    """Machine code of a module, which stays loaded as long as this object.
 
-    def __init__(self, engine: Any) -> None:
+    LLVM is asked for addresses at once: an interruption while it answers would leave it locked.
+    """
+
+    def __init__(self, engine: Any, names: Sequence[str]) -> None:
         self._engine = engine
+        self._addresses = {name: int(engine.get_function_address(name)) for name in names}
 
     def __getitem__(self, name: str) -> int:
         """The address of a function."""
-        return int(self._engine.get_function_address(name))
+        return self._addresses[name]
 
 
 def compiled(module: Any) -> Code:
@@ -51,7 +56,8 @@ def compiled(module: Any) -> Code:
         engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _target())
         engine.add_object_file(binding.ObjectFileRef.from_data(kept))
         engine.finalize_object()
-        return Code(engine)
+        functions = (f for f in module.functions if not f.is_declaration and f.linkage != "internal")
+        return Code(engine, [function.name for function in functions])
 
 
 def _object(text: str, target: Any) -> bytes:

@@ -17,6 +17,12 @@ from astonish.native.writer import NOTHING, POINTER, WORD, counted
 _SHORT = ir.IntType(32)
 
 
+def prepare() -> None:
+    """Have all of this compiled."""
+    _code()
+    in_parallel(_code()["share_job"], [(np.zeros(1, np.int64), np.zeros(2, np.int64), 1, 0, 0)])
+
+
 def find(keys: Any, table: Any, slot_keys: Any, bits: int, spread: int) -> Any:
     """The slot of each key, -1 where there is none.
 
