@@ -24,6 +24,11 @@ from astonish.cli.app import app
 from astonish.refusal import EXTRAS, NotInstalledError
 
 ROOT = Path(__file__).parent.parent
+NATIVE = [
+    f"native.{path.stem}"
+    for path in (ROOT / "src" / "astonish" / "native").glob("*.py")
+    if path.stem not in ("__init__", "layout")
+]
 NEEDED = {  # which modules need which extras; those in a folder, whatever the folder needs
     "assemble": {"frames"},
     "bank.tables": {"frames"},
@@ -36,6 +41,7 @@ NEEDED = {  # which modules need which extras; those in a folder, whatever the f
     "interop.river": {"river"},
     "interop.sklearn": {"sklearn"},
     "interop.spark": {"frames"},
+    **{module: {"native"} for module in NATIVE},
     "paper": {"frames", "plots"},
     "report.history": {"plots"},
     "report.style": {"plots"},

@@ -19,9 +19,9 @@ SMALL = 8
 def inverse_and_log_determinant(matrix: Array) -> tuple[Array, Array]:
     """Of a symmetric positive definite matrix; NaN throughout of another. Derivatives take no other inverse.
 
-    >>> inverse, log_determinant = inverse_and_log_determinant(jnp.diag(jnp.array([0.5, 2.0])))
+    >>> inverse, log_determinant = inverse_and_log_determinant(jnp.array([[1.0, 1.0], [1.0, 2.0]]))
     >>> inverse.tolist(), abs(float(log_determinant)) < 1e-6
-    ([[2.0, 0.0], [0.0, 0.5]], True)
+    ([[2.0, -1.0], [-1.0, 1.0]], True)
     """
     size, matrix = matrix.shape[-1], _symmetric(matrix)
     if size > SMALL:
@@ -36,8 +36,10 @@ def inverse_and_log_determinant(matrix: Array) -> tuple[Array, Array]:
         pivot = jnp.where(pivot > 0, pivot, jnp.nan)
         here, scaled = at == k, row * (1 / pivot)
         column = jnp.where(here, -1 / pivot, scaled)
-        rest = swept - row[:, None] * scaled
-        return jnp.where(here, column[:, None], jnp.where(here[:, None], column, rest)), log_determinant + _log(pivot)
+        rest = swept - row[:, None] * scaled[None]
+        return jnp.where(
+            here[None], column[:, None], jnp.where(here[:, None], column[None], rest)
+        ), log_determinant + _log(pivot)
 
     swept, log_determinant = jax.lax.fori_loop(0, size, sweep, (matrix, jnp.zeros_like(matrix[0, 0])))
     return -swept, log_determinant
@@ -63,7 +65,7 @@ def product(a: Array, b: Array) -> Array:
     """`a @ b` of a matrix and a vector, or of two matrices: as a sum, since a product of matrices is another call."""
     if max(a.shape) > SMALL:
         return a @ b
-    return (a * b).sum(-1) if b.ndim == 1 else (a[:, :, None] * b).sum(1)
+    return (a * b[None]).sum(-1) if b.ndim == 1 else (a[:, :, None] * b[None]).sum(1)
 
 
 def _log(pivot: Array) -> Array:

@@ -66,7 +66,7 @@ class Stream:
     >>> round(step.estimate, 2), round(step.surprise, 1)
     (3.73, 12.5)
     >>> stream.update_many([5.1, 4.9]).learning_rate.round(2).tolist()
-    [0.29, 0.14]
+    [0.29, 0.17]
     """
 
     def __init__(self, learner: Learner, state: State | None = None, engine: str | None = None) -> None:

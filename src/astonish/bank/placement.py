@@ -10,6 +10,7 @@ from astonish.bank.keys import UNKNOWN, Slots, keys_like
 from astonish.bank.schedule import TILES
 from astonish.bank.states import States
 
+_PART = TILES[-1]
 _NONE: Slots = np.zeros(0, np.int64)
 
 
@@ -66,12 +67,13 @@ class Placement:
             self._keys.restore(keys, slots, self.used)
 
     def place(
-        self, keys: Any, samples: int, states: States, journal: Journal, part: int = TILES[-1]
+        self, keys: Any, samples: int, states: States, journal: Journal, part: int | None = None
     ) -> Iterator[Slots]:
         """The slots of the samples' keys, part after part; new keys are given one, and the state to begin with.
 
         part: samples whose keys are found before any of them is learned from.
         """
+        part = _PART if part is None else part
         memory = keys_like(keys, self._capacity, self._compiled) if self._keys is None else self._keys
         read = memory.read(keys)
         if len(read) != samples:

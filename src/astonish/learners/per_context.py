@@ -73,5 +73,5 @@ def _with_row(leaf: Array, context: Array, new: Array) -> Array:
     """The table with another row. A small one is written anew, which many series at once do faster than scattering."""
     if leaf.size > _SMALL:
         return leaf.at[context].set(new)
-    here = jnp.arange(len(leaf)) == context
-    return jnp.where(here.reshape(-1, *[1] * (leaf.ndim - 1)), new, leaf)
+    here = jnp.arange(len(leaf), dtype=context.dtype) == context
+    return jnp.where(here.reshape(-1, *[1] * (leaf.ndim - 1)), new[None], leaf)

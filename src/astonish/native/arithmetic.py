@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 
+from astonish.native.llvm import ir
 from astonish.native.values import (
     CONTRACT,
     Lowered,

@@ -14,9 +14,8 @@ import sysconfig
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from llvmlite import ir
-
 from astonish.domain import Domain
+from astonish.native.llvm import ir
 from astonish.native.values import element_type
 
 BYTE, INT, WORD, POINTER = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.PointerType()

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 
+from astonish.native.llvm import ir
 from astonish.native.values import Lowered, Shape, Value, allocated, element_type, lowered, positions
 
 

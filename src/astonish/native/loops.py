@@ -5,10 +5,9 @@ Where a step is one of single numbers, a table's are taken eight at a time, for 
 
 from typing import Any
 
-from llvmlite import ir
-
 from astonish.native.entry import flushing
 from astonish.native.layout import ANSWERS, nbytes
+from astonish.native.llvm import ir
 from astonish.native.lowering import Lowering
 from astonish.native.parallel import write_job
 from astonish.native.values import Lowered, allocated, array_type, lowered, moved

@@ -16,10 +16,8 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-import llvmlite
-from llvmlite import binding
-
 from astonish.io.files import atomic_write
+from astonish.native.llvm import binding, version
 
 _CHECKSUM = 32  # bytes at the end of a file
 _lock = RLock()  # LLVM compiles in one thread at a time
@@ -105,7 +103,7 @@ def _path(text: str) -> Path | None:
         return None
     about = [
         text,
-        llvmlite.__version__,
+        version,
         str(binding.llvm_version_info),
         *_processor(),
         platform.platform(),

@@ -11,9 +11,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from llvmlite import binding, ir
 
 from astonish.native import machine
+from astonish.native.llvm import binding, ir
 from astonish.native.writer import NULL, POINTER, WORD, counted
 
 _EACH = 4096  # rows from which another thread is worth its while

@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 
 from astonish.native import machine
+from astonish.native.llvm import ir
 from astonish.native.parallel import in_parallel, threads_for, write_job
 from astonish.native.writer import NOTHING, POINTER, WORD, counted
 

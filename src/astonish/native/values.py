@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
+
+from astonish.native.llvm import ir
 
 Shape = tuple[int, ...]
 CONTRACT = ("contract",)  # a product and a sum may be rounded once, as XLA allows

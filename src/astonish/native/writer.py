@@ -5,9 +5,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 
 from astonish.native.layout import ANSWERS, Layout, nbytes
+from astonish.native.llvm import ir
 from astonish.native.lowering import Lowering
 from astonish.native.values import Lowered, UnsupportedError, allocated, array_type, lowered
 
