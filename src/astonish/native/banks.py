@@ -1,5 +1,6 @@
 """How does compiled code learn from a batch, in the tables of a bank?"""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from astonish.learner import Learner
 from astonish.native.parallel import in_parallel, threads_for
 from astonish.native.program import Program
-from astonish.native.search import merge, prepare, share
+from astonish.native.search import prepare, put
 from astonish.native.streams import answers_of, as_columns
 from astonish.numbers import Mask
 
@@ -28,23 +29,23 @@ class NativeRows:
             self._scratch = [(np.empty(count + 1, np.int64), self._before(count), self._answers(count))
                              for _ in range(threads)]  # fmt: skip
         orders, before, _ = zip(*self._scratch[:threads], strict=True)
-        slots = np.ascontiguousarray(slots, np.int64)
-        return Batch(self._tables, slots, share(slots, list(orders)), list(before))
+        return Batch(self._tables, np.ascontiguousarray(slots, np.int64), orders, before)
 
     def learn(self, batch: "Batch", samples: Any, observed: Mask) -> tuple[Any, ...]:
         """Learn from samples, those of each slot in their order, and answer for each."""
-        columns, threads = as_columns(self._program, samples), len(batch.orders)
+        columns, threads, count = as_columns(self._program, samples), len(batch.done), len(observed)
         seen = None if observed.all() else np.ascontiguousarray(observed)
-        found = self._answers(len(observed))
+        found = self._answers(count)
         parts = [found] if threads == 1 else [answers for _, _, answers in self._scratch[:threads]]
-        arguments = [
-            (self._parameters, *self._tables, *columns, *answers, seen, batch.slots, *before, order, done, len(order))
-            for order, before, answers, done in zip(batch.orders, batch.before, parts, batch.done, strict=True)
+        own = [self._parameters, *self._tables, *columns]
+        jobs = [
+            (*own, *parts[k], seen, batch.slots, *before, order, batch.done[k:], count, threads - 1, k)
+            for k, (order, before) in enumerate(zip(batch.orders, batch.before, strict=True))
         ]
-        in_parallel(self._program.code["rows_job"], arguments)
-        if threads > 1:
+        in_parallel(self._program.code["rows_job"], jobs)
+        for part, order in zip(parts, batch.taken(), strict=True) if threads > 1 else ():
             for k in range(4 if self._program.gives_change else 3):
-                merge(batch.slots, batch.orders, [part[k] for part in parts], found[k])
+                put(order, part[k], found[k])
         return answers_of(self._program, found)
 
     def _before(self, count: int) -> list[Any]:
@@ -57,16 +58,20 @@ class NativeRows:
 class Batch:
     """What a batch changes.
 
-    orders: the places of each thread's samples. before: the states before their steps. done: whether they were taken.
+    orders: room for the places of each thread's samples. before: for the states before their steps. done: 1 more than
+    how many there were, once they were all taken.
     """
 
-    def __init__(self, tables: list[Any], slots: Any, orders: list[Any], before: list[list[Any]]) -> None:
+    def __init__(self, tables: list[Any], slots: Any, orders: Sequence[Any], before: Sequence[list[Any]]) -> None:
         self._tables, self.slots, self.orders, self.before = tables, slots, orders, before
-        self.done = np.zeros((len(orders), 1), np.uint8)
+        self.done = np.zeros(len(orders), np.int64)
+
+    def taken(self) -> list[Any]:
+        """The places of the samples that each thread has learned from."""
+        return [order[: max(done - 1, 0)] for order, done in zip(self.orders, self.done.tolist(), strict=True)]
 
     def undo(self) -> None:
         """Put all states back; what was there first is put back last."""
-        for order, before, (done,) in zip(self.orders, self.before, self.done, strict=True):
-            if done:
-                for table, rows in zip(self._tables, before, strict=True):
-                    table[self.slots[order[::-1]]] = rows[: len(order)][::-1]
+        for order, before in zip(self.taken(), self.before, strict=True):
+            for table, rows in zip(self._tables, before, strict=True):
+                table[self.slots[order[::-1]]] = rows[: len(order)][::-1]

@@ -14,7 +14,6 @@ from astonish.native.values import Lowered, allocated, array_type, lowered, move
 from astonish.native.writer import (
     BIT,
     BYTE,
-    NOTHING,
     NULL,
     POINTER,
     WORD,
@@ -23,10 +22,11 @@ from astonish.native.writer import (
     copy,
     counted,
     load,
+    prefetch,
     split,
 )
 
-LANES = 8
+LANES = 16
 
 
 def write_series(writer: Writer) -> None:
@@ -59,30 +59,54 @@ def write_rows(writer: Writer, lanes: Any) -> None:
     """Many samples, a table of states. lanes: JAX's program of `LANES` steps at once, or None.
 
     Arguments: parameters, parts of the table, parts of the samples, answers, which are missing (as above), the slot of
-    each sample, where to copy the state before each step, part by part, the places of the samples to learn from in
-    their order, a byte that becomes 1 at the end, and the count. Answers and states before are in the order of steps.
+    each sample, where to copy the state before each step, part by part, room for the places of those samples that fall
+    to this thread, a number that becomes 1 more than their count at the end; the number of samples, that of threads (a
+    power of 2) less 1, and which one this is. Answers and states before are in the order of steps.
     """
     row = _write_row(writer)
     many = None if lanes is None else _write_lanes(writer, lanes)
-    function = writer.function("rows", _arguments(writer)[2] + 2, exported=True, more=1)
-    (*common, order, done), count = function.args[:-1], function.args[-1]
+    function = writer.function("rows", _arguments(writer)[2] + 2, exported=True, more=3)
+    (*common, order, done), (samples, mask, thread) = function.args[:-3], function.args[-3:]
     builder = writer.builder(function)
     restore = flushing(builder)
+    count = _write_share(builder, common[_slots_at(writer)], order, samples, mask, thread)
     groups = WORD(0) if many is None else builder.sdiv(count, WORD(LANES))
     if many is not None:
         with counted(builder, groups) as group:
             first = builder.mul(group, WORD(LANES))
-            _prefetch(writer, builder, common, order, builder.add(first, WORD(2 * LANES)), count)
+            _prefetch(writer, builder, common, order, builder.add(first, WORD(LANES)), count)
             taken = builder.call(many, [*common, order, first])
             with builder.if_then(builder.not_(taken), likely=False), counted(builder, WORD(LANES)) as k:
                 builder.call(row, [*common, order, builder.add(first, k)])
     begin = builder.mul(groups, WORD(LANES))
     with counted(builder, builder.sub(count, begin)) as k:
         builder.call(row, [*common, order, builder.add(begin, k)])
-    builder.store(BYTE(1), done)
+    builder.store(builder.add(count, WORD(1)), done)
     restore()
     builder.ret_void()
     write_job(function)
+
+
+def _write_share(builder: Any, slots: Any, order: Any, samples: Any, mask: Any, thread: Any) -> Any:
+    """List the samples of a thread, those whose slots end in its number; how many there are.
+
+    Without a branch that depends on the slots, which no processor could foresee.
+    """
+    taken = allocated(builder, WORD)
+    builder.store(WORD(0), taken)
+    with counted(builder, samples) as k:
+        slot = builder.load(builder.gep(slots, [k], source_etype=WORD), typ=WORD)
+        so_far = builder.load(taken, typ=WORD)
+        builder.store(k, builder.gep(order, [so_far], source_etype=WORD))
+        own = builder.zext(builder.icmp_unsigned("==", builder.and_(slot, mask), thread), WORD)
+        builder.store(builder.add(so_far, own), taken)
+    return builder.load(taken, typ=WORD)
+
+
+def _slots_at(writer: Writer) -> int:
+    """Which argument has the slots."""
+    parts, xs, _ = _arguments(writer)
+    return 1 + parts + xs + ANSWERS + 1
 
 
 def _arguments(writer: Writer) -> tuple[int, int, int]:
@@ -179,14 +203,10 @@ def _apart(builder: Any, value: Lowered, places: list[Any]) -> None:
 
 def _prefetch(writer: Writer, builder: Any, common: Any, order: Any, first: Any, count: Any) -> None:
     """Have the states of steps to come brought near."""
-    parts, xs, _ = _arguments(writer)
-    kind = ir.FunctionType(NOTHING, [POINTER, *[ir.IntType(32)] * 3])
-    fetch = writer.module.globals.get("llvm.prefetch.p0") or ir.Function(writer.module, kind, "llvm.prefetch.p0")
-    slots = common[1 + parts + xs + ANSWERS + 1]
+    parts, slots = len(writer.layout.parts), common[_slots_at(writer)]
     with builder.if_then(builder.icmp_signed("<=", builder.add(first, WORD(LANES)), count)):
         for k in range(LANES):
             at = builder.load(builder.gep(order, [builder.add(first, WORD(k))], source_etype=WORD), typ=WORD)
             slot = builder.load(builder.gep(slots, [at], source_etype=WORD), typ=WORD)
             for table, size in zip(common[1 : 1 + parts], writer.layout.parts, strict=True):
-                place = ahead(builder, table, slot, size)
-                builder.call(fetch, [place, *(ir.IntType(32)(number) for number in (0, 3, 1))])
+                prefetch(builder, ahead(builder, table, slot, size))

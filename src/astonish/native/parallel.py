@@ -30,14 +30,13 @@ def threads_for(rows: int) -> int:
     return 1 << (max(min(cores, _MOST, rows // _EACH), 1).bit_length() - 1)
 
 
-def in_parallel(address: int, arguments: Sequence[Sequence[Any]]) -> list[int]:
-    """Call a function, written by `write_job`, with each of these arguments, all at once; what it gives for each.
+def in_parallel(address: int, arguments: Sequence[Sequence[Any]]) -> None:
+    """Call a function, written by `write_job`, with each of these arguments, all at once.
 
     Arguments are whole numbers and arrays; None is an array that is not there.
     """
-    jobs = np.array([[address, *map(_word, each), 0] for each in arguments], np.int64)
+    jobs = np.array([[address, *map(_word, each)] for each in arguments], np.int64)
     _together()(jobs.ctypes.data, jobs.shape[1], len(jobs))
-    return [int(number) for number in jobs[:, -1]]
 
 
 def _word(argument: Any) -> int:
@@ -47,14 +46,12 @@ def _word(argument: Any) -> int:
 
 
 def write_job(function: Any) -> None:
-    """Write `NAME_job`, which reads the arguments of a function behind the address of a job, and keeps the answer."""
+    """Write `NAME_job`, which reads the arguments of a function behind the address of a job."""
     job = ir.Function(function.module, ir.FunctionType(POINTER, [POINTER]), f"{function.name}_job")
     builder = ir.IRBuilder(job.append_basic_block())
-    places = [builder.gep(job.args[0], [WORD(1 + k)], source_etype=WORD) for k in range(len(function.args) + 1)]
-    read = [builder.load(place, typ=argument.type) for place, argument in zip(places, function.args, strict=False)]
-    answer = builder.call(function, read)
-    if function.function_type.return_type == WORD:
-        builder.store(answer, places[-1])
+    places = (builder.gep(job.args[0], [WORD(1 + k)], source_etype=WORD) for k in range(len(function.args)))
+    read = [builder.load(place, typ=argument.type) for place, argument in zip(places, function.args, strict=True)]
+    builder.call(function, read)
     builder.ret(NULL)
 
 

@@ -133,6 +133,14 @@ def copy(builder: Any, source: Any, target: Any, size: int) -> None:
         builder.call(copy, [target, source, WORD(size), BIT(0)])
 
 
+def prefetch(builder: Any, place: Any) -> None:
+    """Have what is there brought near."""
+    short, name = ir.IntType(32), "llvm.prefetch.p0"
+    kind = ir.FunctionType(NOTHING, [POINTER, short, short, short])
+    fetch = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+    builder.call(fetch, [place, *(short(number) for number in (0, 3, 1))])
+
+
 class counted:  # noqa: N801 (used as a statement)
     """A loop over 0, 1, ... up to a number."""
 
