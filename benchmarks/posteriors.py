@@ -111,7 +111,7 @@ def tell(found: dict[str, Any]) -> list[Target]:
         ],
     )
     return [
-        at_most(f"posterior of {PEOPLE} participants on {found['cores']} cores", 180, found["seconds"], "s"),
+        at_most(f"posterior of {PEOPLE} participants on {found['cores']} cores", 90, found["seconds"], "s"),
         at_most(f"posterior of {PEOPLE} participants: R-hat", 1.01, found["r_hat"], ""),
     ]
 

@@ -59,13 +59,27 @@ def _hgf_model() -> Any:
 
 def drift(**series: list[float]) -> dict[str, float]:
     """River's drift detectors, fed one number at a time."""
-    from river.drift import ADWIN, KSWIN
+    from river.drift import ADWIN, KSWIN, PageHinkley
 
     times = {}
     for name, xs in series.items():
         times[f"ADWIN {name}"] = best_fresh(lambda: ADWIN().update, xs) / len(xs)
+        times[f"PageHinkley {name}"] = best_fresh(lambda: PageHinkley().update, xs) / len(xs)
         times[f"KSWIN {name}"] = best_fresh(lambda: KSWIN(seed=1).update, xs, repeats=2) / len(xs)
     return times
+
+
+def regression(features: list[list[float]], responses: list[float]) -> dict[str, float]:
+    """River's linear regression by gradient descent, fed one row at a time."""
+    from river.linear_model import LinearRegression
+
+    rows = [({"a": a, "b": b}, y) for (a, b), y in zip(features, responses, strict=True)]
+
+    def make() -> Any:
+        model = LinearRegression()
+        return lambda row: model.learn_one(*row)
+
+    return {"river LinearRegression.learn_one": best_fresh(make, rows, 3) / len(rows)}
 
 
 def means(keys: list[int], xs: list[float]) -> dict[str, float]:
@@ -162,5 +176,6 @@ def _given(detector: Any, xs: list[float]) -> list[int]:
 
 if __name__ == "__main__":
     request = json.load(sys.stdin)
-    answer: Any = {"hgf": hgf, "drift": drift, "alarms": alarms, "bocpd": bocpd, "means": means}[request["question"]]
+    questions = (hgf, drift, regression, alarms, bocpd, means)
+    answer: Any = {function.__name__: function for function in questions}[request["question"]]
     print(json.dumps(answer(**request["what"])))

@@ -24,12 +24,28 @@ import maze
 import online_em
 import page
 import posteriors
+import regression
 import spark
 import streaming
 from timing import Target, show
 
-QUESTIONS = (maze, online_em, figure8, gaussian, streaming, keyed, spark, change_points, detection, fits, posteriors,
-             growth, imports, page)  # fmt: skip
+QUESTIONS = (
+    maze,
+    online_em,
+    figure8,
+    gaussian,
+    regression,
+    streaming,
+    keyed,
+    spark,
+    change_points,
+    detection,
+    fits,
+    posteriors,
+    growth,
+    imports,
+    page,
+)
 
 
 def main() -> None:
@@ -58,8 +74,8 @@ def introduce(core: str) -> None:
     versions = f"astonish {astonish.__version__}, JAX {jax.__version__}, NumPy {np.__version__}"
     print(f"{versions}, Python {platform.python_version()}, {platform.machine()}, {core}")
     load = os.getloadavg()[0] if sys.platform != "win32" else 0.0
-    if load > 0.5:
-        print(f"Other programs keep this machine busy (load {load:.1f}): expect longer times than on a quiet one.")
+    busy = ": other programs keep it busy, so expect longer times than on a quiet one" if load > 0.5 else ""
+    print(f"Load of the machine before: {load:.1f}{busy}")
 
 
 if __name__ == "__main__":

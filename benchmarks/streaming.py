@@ -1,43 +1,56 @@
-"""What does one update of a stream cost, against river's drift detectors on the same numbers?"""
+"""What does one update of a stream, or of a detector, cost, against river's drift detectors on the same numbers?"""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from astonish import Dirichlet, Gaussian, Smile, Stream
+from astonish import Detector, Dirichlet, Gaussian, Smile, Stream
 from environment import ask
-from gaussian import jumps
-from timing import Target, at_most, best_fresh, show
+from gaussian import NATIVE, jumps
+from timing import Target, at_least, at_most, best, best_fresh, show
 
 LENGTH = 3_000
 GAUSSIAN, DIRICHLET = Smile(Gaussian(noise=1.0)), Smile(Dirichlet(15))
+RIVALS = ("ADWIN", "PageHinkley", "KSWIN")
 
 
 def report() -> list[Target]:
-    """Plain Python numbers in, plain numbers out, one at a time."""
+    """Plain Python numbers in, plain numbers out, one at a time; and many at once."""
     rng = np.random.default_rng(3)
     numbers, outcomes = jumps(rng, LENGTH).tolist(), rng.integers(15, size=LENGTH).tolist()
-    gaussian, dirichlet = cost(GAUSSIAN, numbers), cost(DIRICHLET, outcomes)
     theirs = ask("drift", Gaussian=numbers, Dirichlet=outcomes)
-    show(
-        f"Stream.update: {LENGTH} updates; microseconds per update",
-        ["", "astonish", "river ADWIN", "ratio", "river KSWIN", "ratio"],
-        [row("Gaussian", gaussian, theirs), row("Dirichlet", dirichlet, theirs)],
-    )
-    return [
-        at_most("Stream.update: Gaussian", 15, gaussian * 1e6, "us"),
-        at_most("Stream.update: Dirichlet(15)", 40, dirichlet * 1e6, "us"),
+    rows, costs = [], {}
+    for engine in ("native", "xla") if NATIVE else ("xla",):
+        for name, learner, xs in (("Gaussian", GAUSSIAN, numbers), ("Dirichlet", DIRICHLET, outcomes)):
+            for what, kind in (("Stream", Stream), ("Detector", partial(Detector, threshold=9.0))):
+                make = partial(_update, kind, learner, engine)
+                cost = costs[what, name, engine] = best_fresh(make, xs, repeats=10) / len(xs)
+                rows.append(row(f"{what}.update, {name}, {engine}", name, cost, theirs))
+            many = Stream(learner, engine=engine).update_many
+            rows.append(row(f"Stream.update_many, {name}, {engine}", name, best(partial(many, xs)) / len(xs), theirs))
+    header = ["", "astonish", *(cell for rival in RIVALS for cell in (f"river {rival}", "ratio"))]
+    show(f"Streams: {LENGTH} updates; microseconds per update", header, rows)
+    if not NATIVE:
+        return []
+    ours, other = costs["Stream", "Gaussian", "native"], theirs.get("PageHinkley Gaussian")
+    targets = [
+        at_most("Stream.update: Gaussian, native", 0.4, ours * 1e6, "us"),
+        at_most("Stream.update: Dirichlet(15), native", 1.5, costs["Stream", "Dirichlet", "native"] * 1e6, "us"),
     ]
+    against = (
+        [] if other is None else [at_least("Stream.update against river's Page-Hinkley", 1, other / ours, "x faster")]
+    )
+    return targets + against
 
 
-def cost(learner: Any, xs: list[Any]) -> float:
-    """Seconds per update."""
-    return best_fresh(lambda: Stream(learner).update, xs, repeats=10) / len(xs)
+def _update(kind: Any, learner: Any, engine: str) -> Any:
+    return kind(learner, engine=engine).update
 
 
-def row(name: str, ours: float, theirs: dict[str, float]) -> list[str]:
-    cells = [name, f"{ours * 1e6:.1f}"]
-    for detector in ("ADWIN", "KSWIN"):
+def row(what: str, name: str, ours: float, theirs: dict[str, float]) -> list[str]:
+    cells = [what, f"{ours * 1e6:.2f}"]
+    for detector in RIVALS:
         time = theirs.get(f"{detector} {name}")
         cells += ["-", "-"] if time is None else [f"{time * 1e6:.2f}", f"{time / ours:.3g} x"]
     return cells

@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from astonish.learner import scan, scan_many
+from astonish import Delta, Gaussian, Modulated
+from astonish.config import config
+from astonish.learner import Info, NumberLearner, scan, scan_many
 from astonish.loops import ONE_KERNEL, compiled, loop
 from astonish.precision import as_double
 from families import LEARNERS, LearnerCase, columns
@@ -129,3 +131,33 @@ def test_loops_can_be_mapped_and_differentiated_within() -> None:
 
     many = jax.vmap(steeper, in_axes=(None, 0))
     same(compiled(many)(learner, xs[None]), jax.jit(many)(learner, xs[None]), 1e-12)
+
+
+@config
+class Foreign(NumberLearner):
+    """A learner of somebody else."""
+
+    def init(self) -> Any:
+        return MeanState(jnp.zeros(()))
+
+    def step(self, state: Any, x: Any) -> tuple[Any, Info]:
+        return MeanState(0.5 * (state.mean + x)), Info(jnp.abs(x), jnp.asarray(0.5))
+
+
+class MeanState(NamedTuple):
+    """What it knows."""
+
+    mean: Any
+
+
+def test_single_kernels_are_for_our_own_learners_and_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    xs, program = jnp.arange(5.0), compiled(scan)
+    marked: list[bool] = []
+    monkeypatch.setattr(program, "_one_kernel", lambda *args: marked.append(True) or program._plain(*args))
+    program(Delta(0.3), xs)
+    assert marked == [True]
+    assert program(Foreign(), xs).estimate.tolist() == [0.0, 0.5, 1.25, 2.125, 3.0625]
+    program(Modulated(Gaussian(1.0), lambda surprise: surprise / (5 + surprise)), xs)
+    monkeypatch.setenv("ASTONISH_KERNELS", "many")
+    program(Delta(0.3), xs)
+    assert marked == [True]

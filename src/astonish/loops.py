@@ -3,13 +3,15 @@
 XLA compiles the steps of a loop for a CPU into dozens of kernels, and starting one takes longer than its few numbers
 do. A call that carries two attributes becomes one kernel instead, which is 2 to 10 times as fast. `compiled` marks the
 loops within a function in this way. There are loops that XLA refuses to compile so: those that sort, call LAPACK or
-scatter, and some large ones. They are compiled without the attributes.
+scatter, and some large ones. They are compiled without the attributes, as is what has classes of other people in it.
+`ASTONISH_KERNELS=many` in the environment switches all of it off.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial, update_wrapper, wraps
+from functools import lru_cache, partial, update_wrapper, wraps
 from typing import Any
 
 import jax
@@ -102,7 +104,10 @@ class Compiled:
         update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if jax.default_backend() != "cpu" or (self._refused and _shapes(args, kwargs) in self._refused):
+        if jax.default_backend() != "cpu" or os.environ.get("ASTONISH_KERNELS") == "many":
+            return self._plain(*args, **kwargs)
+        is_ours = _is_ours(jax.tree.structure((args, kwargs)))
+        if not is_ours or (self._refused and _shapes(args, kwargs) in self._refused):
             return self._plain(*args, **kwargs)
         if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((args, kwargs))):
             return self._plain(*args, **kwargs)  # in someone else's program, which a refusal would spoil
@@ -118,6 +123,26 @@ class Compiled:
         """How many have been compiled."""
         sizes: Any = self._one_kernel, self._plain
         return sum(each._cache_size() for each in sizes)
+
+
+@lru_cache(maxsize=4096)
+def _is_ours(structure: Any) -> bool:
+    """Whether all classes and functions in a structure are the library's own.
+
+    XLA may end the process where something about a single kernel is wrong. All of ours are tested; nobody else's are.
+    """
+    known = ("astonish", "builtins", "collections", "functools", "jax", "jaxlib", "numpy")
+    node = structure.node_data()
+    if node is not None:
+        kind, others = node
+        things = [kind, *(each for each in _flat(others) if callable(each))]
+        if any(getattr(thing, "__module__", "builtins").partition(".")[0] not in known for thing in things):
+            return False
+    return all(map(_is_ours, structure.children()))
+
+
+def _flat(data: Any) -> list[Any]:
+    return [each for part in data for each in _flat(part)] if isinstance(data, tuple | list) else [data]
 
 
 def _traced(function: Callable[..., Any], marked: bool) -> Callable[..., Any]:

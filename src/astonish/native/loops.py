@@ -1,6 +1,6 @@
 """Which loops are there around a learner's step? Many samples of one stream, or of a table of streams.
 
-Where a step is one of single numbers, a table's are taken eight at a time, for eight different keys.
+Where a step is one of single numbers, a table's are taken sixteen at a time, for as many different keys.
 """
 
 from typing import Any
