@@ -28,10 +28,11 @@ class NativeSteps:
         self._program, self._packing, self._samples, self._make = program, packing, learner.samples, make
         layout = program.layout
         self._room, self._parts = _in_one_piece(packed(packing, state))
-        self._latest = [np.zeros(layout.estimate), *np.zeros((3, 1))]
-        self._latest[0][...] = learner.estimate(state)
+        self._latest = np.zeros(layout.numbers + 3)  # an estimate, and three numbers
+        self._latest[:-3] = np.ravel(learner.estimate(state))
         parameters = layout.packed_parameters(learner)
-        self._addresses = [_address(array) for array in (parameters, *self._parts, *self._latest)]
+        answers = np.split(self._latest, layout.numbers + np.arange(3))
+        self._addresses = [_address(array) for array in (parameters, *self._parts, *answers)]
         self._owned = (parameters, self._room, self._latest, program)
         self._step_from_bytes = self.bound("update_read", None, None)
 
@@ -41,7 +42,7 @@ class NativeSteps:
 
     def bound(self, name: str, slow: Callable[[Any], Any] | None, watch: Any) -> Callable[..., Any]:
         """A function of the program's, for this state. slow: what reads samples that need a closer look."""
-        copy = self._latest[0].copy
+        copy = self._latest[:-3].reshape(self._program.layout.estimate).copy
         objects = (float, int, tuple, self._make, slow, copy, True, False)
         table = [*map(id, objects), 0 if watch is None else _address(watch), *self._addresses]
         return entry.bound("update", self._program.code[name], table, objects, watch, self._owned)
@@ -53,8 +54,10 @@ class NativeSteps:
 
     def last(self) -> Any:
         """What the last sample that was not missing gave."""
-        estimate, *others = self._latest
-        return self._make(estimate.copy() if estimate.ndim else estimate.item(), *(part.item() for part in others))
+        numbers = np.frombuffer(self._latest.tobytes())  # all of them at once
+        shape = self._program.layout.estimate
+        estimate = numbers[:-3].reshape(shape).copy() if shape else numbers.item(0)
+        return self._make(estimate, *numbers[-3:].tolist())
 
     def _step_slowly(self, x: Any) -> Any:
         """Learn from a sample of any sort; one that is missing changes nothing."""
