@@ -64,6 +64,8 @@ class Lowering:
             return self.run(params[_CALLS[name]], values)
         if name in arithmetic.RULES:
             return [self.do(name, *values, **params)]
+        if name == "scan":
+            return _scan(self, equation, values)
         if name not in _RULES:
             raise UnsupportedError(f"the operation {name!r}", expected=name in _LAPACK)
         found = _RULES[name](self, *values, **params, out=equation.outvars[0].aval)
@@ -133,19 +135,26 @@ def _while(
     return variables.get()
 
 
-def _scan(
-    low: Lowering, *values: Value, length: int, reverse: bool, num_consts: int, num_carry: int, jaxpr: Any, **_: Any
-) -> list[Value]:
-    """A loop whose length is known, written out."""
+def _scan(low: Lowering, equation: Any, values: Sequence[Value]) -> list[Value]:
+    """A loop whose length is known, written out.
+
+    What is carried, and what runs along the loop, is told by the shapes outside and inside: their names have changed.
+    """
+    params = equation.params
+    body, length = params["jaxpr"], params["length"]
+    inner = body.jaxpr if isinstance(body, ClosedJaxpr) else body
     if length > LONGEST:
         raise UnsupportedError("a loop within a step", expected=True)
-    begin = num_consts + num_carry
-    consts, carry, columns = values[:num_consts], list(values[num_consts:begin]), values[begin:]
+    pairs = zip(equation.outvars, inner.outvars, strict=True)
+    carried = sum(outside.aval.shape == inside.aval.shape for outside, inside in pairs)
+    pairs = zip(equation.invars, inner.invars, strict=True)
+    begin = sum(outside.aval.shape == inside.aval.shape for outside, inside in pairs)
+    consts, carry, columns = values[: begin - carried], list(values[begin - carried : begin]), values[begin:]
     rows: list[Any] = [None] * length
-    for k in reversed(range(length)) if reverse else range(length):
+    for k in reversed(range(length)) if params["reverse"] else range(length):
         row = [low.moved(column, positions(column.shape)[k]) for column in columns]
-        found = low.run(jaxpr, [*consts, *carry, *row])
-        carry, rows[k] = found[:num_carry], found[num_carry:]
+        found = low.run(body, [*consts, *carry, *row])
+        carry, rows[k] = found[:carried], found[carried:]
     return [*carry, *(_stack(low, *column, axis=0) for column in zip(*rows, strict=True))]
 
 
@@ -206,6 +215,11 @@ def _concatenate(low: Lowering, *values: Value, dimension: int, **_: Any) -> Val
 def _stack(low: Lowering, *values: Value, axis: int, **_: Any) -> Value:
     longer = [low.moved(value, np.expand_dims(positions(value.shape), axis)) for value in values]
     return _concatenate(low, *longer, dimension=axis)
+
+
+def _unstack(low: Lowering, value: Value, axis: int, **_: Any) -> list[Value]:
+    where = positions(value.shape)
+    return [low.moved(value, np.take(where, k, axis)) for k in range(value.shape[axis])]
 
 
 def _pad(low: Lowering, value: Value, fill: Value, padding_config: Any, **_: Any) -> Value:
@@ -315,7 +329,6 @@ def _threefry(low: Lowering, *values: Value, **_: Any) -> list[Value]:
 
 _RULES: dict[str, Callable[..., Any]] = {
     "while": _while,
-    "scan": _scan,
     "cond": _cond,
     "platform_index": _platform_index,
     "broadcast_in_dim": _broadcast,
@@ -325,6 +338,7 @@ _RULES: dict[str, Callable[..., Any]] = {
     "rev": _moves(lambda where, dimensions: np.flip(where, dimensions)),
     "concatenate": _concatenate,
     "stack": _stack,
+    "unstack": _unstack,
     "pad": _pad,
     "iota": _iota,
     "iota_2x32_shape": _counter,
