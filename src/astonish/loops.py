@@ -131,7 +131,7 @@ def _is_ours(structure: Any) -> bool:
 
     XLA may end the process where something about a single kernel is wrong. All of ours are tested; nobody else's are.
     """
-    known = ("astonish", "builtins", "collections", "functools", "jax", "jaxlib", "numpy")
+    known = ("astonish", "builtins", "collections", "functools", "jax", "jaxlib", "numpy", "numpyro")
     node = structure.node_data()
     if node is not None:
         kind, others = node

@@ -95,7 +95,7 @@ class Dirichlet(Family):
 
 def _all_at_once(alpha: Array, total: Array) -> Array:
     """The logarithm of the beta function: all gamma functions in one vector, as a processor computes them fastest."""
-    signs = jnp.append(jnp.ones(len(alpha)), -1).astype(alpha.dtype)
+    signs = jnp.append(jnp.ones(len(alpha)), -1).astype(jnp.result_type(float, alpha))
     return log_gamma(jnp.append(alpha, total)) @ signs
 
 
@@ -103,7 +103,7 @@ def _filled_up(alpha: Array, total: Array) -> Array:
     """The same, from a vector that is not joined from two: joining would be another program for an accelerator."""
     at = jnp.arange(len(alpha) + 1)
     every = jnp.where(at < len(alpha), jnp.pad(alpha, (0, 1)), total)
-    return log_gamma(every) @ jnp.where(at < len(alpha), 1.0, -1.0).astype(alpha.dtype)
+    return log_gamma(every) @ jnp.where(at < len(alpha), 1.0, -1.0).astype(every.dtype)
 
 
 class BetaBelief(NamedTuple):

@@ -19,7 +19,7 @@ from astonish.loops import compiled, loop
 from astonish.precision import as_double, double
 from astonish.series import OPTIONS
 
-BATCH = 128  # rows of parameters in one call
+BATCH = 64  # rows of parameters in one call
 _NEARBY = 1e-4  # the distance at which gradients are compared to find second derivatives
 
 
