@@ -3,7 +3,7 @@
 The tests compile two thousand programs to run most of them once, so the compiler is told not to take pains: the same
 arithmetic in half the time. Only modules marked `computes`, whose programs run for long, are compiled with care.
 `XLA_FLAGS= pytest` compiles everything as users do, and so do the commands that tests start. What was compiled is kept
-in .pytest_cache/jax, for the other processes of this run and for the next run, which takes half the time.
+in .pytest_cache, for the other processes of this run and for the next run, which takes half the time.
 """
 
 import gc
@@ -23,6 +23,7 @@ if HASTY:
     os.environ["XLA_FLAGS"] = FLAGS
     jax.devices()  # reads them
     del os.environ["XLA_FLAGS"]
+os.environ.setdefault("ASTONISH_CACHE", str(Path(CACHE).with_name("native")))
 jax.config.update("jax_compilation_cache_dir", CACHE)
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)

@@ -635,6 +635,17 @@ def test_states_are_the_same_whichever_engine_wrote_them(tmp_path: Path) -> None
         close(*states, 1e-12)
         again = pickle.loads(pickle.dumps(Stream(learner, states[0], engine="xla")))
         close(again.state, states[0], 0)
+        assert again.engine == "xla"
+
+
+def test_what_was_told_to_use_xla_does_so_when_it_is_copied() -> None:
+    for made in (
+        Bank(GAUSSIAN, 3, engine="xla"),
+        Detector(GAUSSIAN, 3.0, engine="xla"),
+        Stream(GAUSSIAN, engine="xla"),
+    ):
+        assert pickle.loads(pickle.dumps(made)).engine == "xla"
+        assert copy.deepcopy(made).engine == "xla"
 
 
 def test_a_detector_is_the_same_with_either_engine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,6 +72,7 @@ class Stream:
     def __init__(self, learner: Learner, state: State | None = None, engine: str | None = None) -> None:
         check(learner)
         self.learner = learner
+        self.wanted_engine = "xla" if engine == "xla" else None  # elsewhere too: the other may not be there
         with double():
             start = as_double(learner.init()) if state is None else read_state(learner, state)
             packing = Packing.of(start)
@@ -85,7 +86,7 @@ class Stream:
         return f"Stream({self.learner})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Stream, (self.learner, self.state)  # compiled code is not pickled
+        return Stream, (self.learner, self.state, self.wanted_engine)  # compiled code is not pickled
 
     @property
     def engine(self) -> str:

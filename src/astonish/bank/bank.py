@@ -51,6 +51,7 @@ class Bank:
         self.learner, self.evict = learner, evict
         self.capacity = int(_CAPACITY.check("capacity", capacity))
         self._states = States(learner, self.capacity)
+        self._wanted_engine = "xla" if engine == "xla" else None  # elsewhere too: the other may not be there
         self._native = self._states.native(learner, engine)
         self._schedule = None if self._native else Schedule(self.capacity, self._states.size)
         self._placement = Placement(self.capacity, evict, compiled=self._native is not None)
@@ -70,7 +71,7 @@ class Bank:
             self._undo_interrupted()
             states = jax.tree.map(np.copy, self._states.at(slice(self._placement.used)))
             keys, last = self._placement.all_keys(), np.copy(self._placement.last_used())
-            return Bank._filled, (self.learner, self.capacity, self.evict, keys, last, states)
+            return Bank._filled, (self.learner, self.capacity, self.evict, keys, last, states, self._wanted_engine)
 
     def __contains__(self, key: Any) -> bool:
         with self._lock:
@@ -194,9 +195,18 @@ class Bank:
         return cls._filled(learner, capacity, evict, keys, last, states)
 
     @classmethod
-    def _filled(cls, learner: Learner, capacity: int, evict: bool, keys: Any, last: Slots, states: State) -> "Bank":
+    def _filled(
+        cls,
+        learner: Learner,
+        capacity: int,
+        evict: bool,
+        keys: Any,
+        last: Slots,
+        states: State,
+        engine: str | None = None,
+    ) -> "Bank":
         """A bank with these keys, when they last had a sample, and their states."""
-        bank = cls(learner, capacity, evict)
+        bank = cls(learner, capacity, evict, engine)
         if len(keys) > bank.capacity:
             raise ValueError(f"{len(keys)} keys were saved and there is room for {bank.capacity}; give more capacity")
         if len(keys):

@@ -207,12 +207,13 @@ class Detector:
     def __getstate__(self) -> dict[str, Any]:
         left_out = ("update", "_update", "_watch", "_stream")  # which hold compiled code
         kept = {name: value for name, value in self.__dict__.items() if name not in left_out}
-        return kept | {"_now": self._watch.now(), "_threshold": self.threshold}
+        now = self._watch.now(), self.threshold, self._stream.wanted_engine
+        return kept | {"_now": now}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        (state, alarm, wait), threshold = kept.pop("_now"), kept.pop("_threshold")
+        (state, alarm, wait), threshold, engine = kept.pop("_now")
         self.__dict__.update(kept)
-        self._begin(Stream(self._watched, state), threshold, wait, alarm)
+        self._begin(Stream(self._watched, state, engine), threshold, wait, alarm)
 
     def _signals(self, histories: list[History]) -> Numbers:
         return np.stack([getattr(history, self.signal) for history in histories])

@@ -193,15 +193,23 @@ class _Entry:
         builder.ret(self._step(answers) if self.name == "update" else self._alarm())
 
     def _step(self, answers: Sequence[Any]) -> Any:
-        """A `Step`: an estimate (a number, or a copy of the array) and three numbers."""
-        made = self._python("PyType_GenericAlloc", self._address(STEP), WORD(4))
-        whole = self.layout.estimate
-        for k, answer in enumerate(answers):
-            if k == 0 and whole:
-                part = self._python("PyObject_CallNoArgs", self._address(COPY))
-            else:
-                part = self._python("PyFloat_FromDouble", self.builder.load(answer, typ=DOUBLE))
+        """A `Step`: an estimate (a number, or a copy of the array) and three numbers. Null if there is no memory."""
+        parts = [] if self.layout.estimate else [self._float(answers[0])]
+        if self.layout.estimate:
+            parts.append(self._or_nothing(self._python("PyObject_CallNoArgs", self._address(COPY))))
+        parts += map(self._float, answers[1:])
+        made = self._or_nothing(self._python("PyType_GenericAlloc", self._address(STEP), WORD(len(parts))))
+        for k, part in enumerate(parts):
             self._python("PyTuple_SetItem", made, WORD(k), part)
+        return made
+
+    def _float(self, place: Any) -> Any:
+        return self._or_nothing(self._python("PyFloat_FromDouble", self.builder.load(place, typ=DOUBLE)))
+
+    def _or_nothing(self, made: Any) -> Any:
+        """Go on with an object that was made; where it was not, Python hears of it."""
+        with self.builder.if_then(self.builder.icmp_unsigned("==", made, NULL), likely=False):
+            self.builder.ret(NULL)
         return made
 
     def _alarm(self) -> Any:
