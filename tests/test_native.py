@@ -30,6 +30,7 @@ from astonish import (
     Dirichlet,
     Exponential,
     Gaussian,
+    GaussianVector,
     MessagePassing,
     NormalGamma,
     ParticleFilter,
@@ -445,6 +446,38 @@ def test_what_is_not_allowed_is_refused_in_the_same_words(x: Any) -> None:
 def test_domains_are_checked(learner: Any, bad: Any) -> None:
     with pytest.raises(ValueError, match=r"give|samples have"):
         Stream(learner, engine="native").update(bad)
+
+
+ARRAYS: list[Any] = [
+    np.array([0.5, -2.0]),
+    [0.5, -2.0],
+    np.array([0.5, -2.0], np.float32),
+    np.array([[0.5, 9.0], [-2.0, 9.0]])[:, 0],
+    np.ma.array([0.5, -2.0], mask=[False, False]),
+    np.ma.array([0.5, -2.0], mask=[False, True]),
+    np.array([0.5, np.nan]),
+    np.array([1, 2]),
+]
+
+
+@pytest.mark.parametrize("x", ARRAYS, ids=repr)
+def test_arrays_of_every_sort_are_read_as_by_xla(x: Any) -> None:
+    learner = Smile(GaussianVector(np.eye(2)))
+    streams = [Stream(learner, engine=engine) for engine in ("native", "xla")]
+    close(*(stream.update(x) for stream in streams), 1e-12)
+    close(*(stream.state for stream in streams), 1e-12)
+
+
+@pytest.mark.parametrize(
+    "x", [np.zeros(3), np.zeros((1, 2)), np.array([0.0, np.inf]), np.zeros(2, complex), 1.0], ids=repr
+)
+def test_arrays_that_are_not_allowed_are_refused_in_the_same_words(x: Any) -> None:
+    said = []
+    for engine in ("native", "xla"):
+        with pytest.raises(ValueError, match="give") as refused:
+            Stream(Smile(GaussianVector(np.eye(2))), engine=engine).update(x)
+        said.append(str(refused.value))
+    assert said[0] == said[1]
 
 
 def test_update_is_called_as_before() -> None:

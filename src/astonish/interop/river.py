@@ -23,6 +23,7 @@ with naming_extra("this module needs"):
     from river import base
 
 Features = dict[Hashable, Any]
+_PLAIN = {float}  # values that need no closer look
 __getattr__ = partial(old_name, __name__)
 
 
@@ -89,16 +90,18 @@ class OnlineSurpriseRegressor(base.Regressor):
         self.rule, self.m, self.noise, self.std = rule, m, noise, std
         self.surprise = self.learning_rate = float("nan")  # of the sample learned from last
         self._places: dict[Hashable, int] = {}
-        self._stream = Stream(self._learner(size=8))
+        self._size = 8
+        self._stream = Stream(self._learner(self._size))
 
     def _learner(self, size: int) -> Learner:
         return weights(size, self.rule, self.m, self.noise, self.std)
 
     def learn_one(self, x: Features, y: float) -> None:
         """Learn from a row; `surprise` and `learning_rate` are then those of this row."""
-        for name in sorted(x.keys() - self._places.keys(), key=repr):  # whatever order they came in
-            self._places[name] = len(self._places) + 1
-        self._grow()
+        if new := x.keys() - self._places.keys():
+            for name in sorted(new, key=repr):  # whatever order they came in
+                self._places[name] = len(self._places) + 1
+            self._grow()
         step = self._stream.update((self._row(x), y))
         self.surprise, self.learning_rate = step.surprise, step.learning_rate
 
@@ -108,16 +111,18 @@ class OnlineSurpriseRegressor(base.Regressor):
 
     def _row(self, x: Features) -> Numbers:
         """Features at their places, behind the 1 that the intercept is the weight of."""
-        row = np.zeros(self._stream.estimate.shape)
+        row, values = np.zeros(self._size), list(x.values())
         row[0] = 1.0
-        row[[self._places[name] for name in x]] = as_numbers("x", list(x.values()))
+        plain = set(map(type, values)) == _PLAIN
+        row[[self._places[name] for name in x]] = values if plain else as_numbers("x", values)
         return row
 
     def _grow(self) -> None:
         """Make room for more weights, in doublings, since each size is compiled; those to come are at the prior."""
-        old, size = self._stream.state, 1 << len(self._places).bit_length()  # the next power of 2
-        if size > len(old.mean):
+        size = 1 << len(self._places).bit_length()  # the next power of 2
+        if size > self._size:
+            old = self._stream.state
             learner, known = self._learner(size), slice(len(old.mean))
             new = jax.tree.map(np.array, learner.init())
             new.mean[known], new.precision[known, known] = old
-            self._stream = Stream(learner, new)
+            self._stream, self._size = Stream(learner, new), size

@@ -14,17 +14,29 @@ import sysconfig
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from astonish.domain import Domain
 from astonish.native.llvm import ir
-from astonish.native.values import element_type
+from astonish.native.values import allocated, array_type
 
 BYTE, INT, WORD, POINTER = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.PointerType()
 DOUBLE, NOTHING = ir.DoubleType(), ir.VoidType()
 NULL = ir.Constant(POINTER, None)
 _FLUSH = 0x8040  # denormal numbers count as zero, as in XLA
 # the table of addresses, before those of parameters, parts of the state and answers
-FLOAT, WHOLE, TUPLE, STEP, SLOW, COPY, TRUE, FALSE, WATCH, FIRST = range(10)
+FLOAT, WHOLE, TUPLE, ARRAY, STEP, SLOW, COPY, TRUE, FALSE, WATCH, FIRST = range(11)
 _CALL = 0x0080 | 0x0002  # METH_FASTCALL | METH_KEYWORDS
+_NUMBERS = 0x0008 | 0x0004  # PyBUF_ND | PyBUF_FORMAT: in one piece, and which type of number
+_BUFFER = (0, 16, 36, 40)  # where a Py_buffer has its address, length, number of dimensions and format
+
+_GIVES = {
+    "PyLong_AsDouble": DOUBLE,
+    "PyTuple_Size": WORD,
+    "PyTuple_SetItem": INT,
+    "PyObject_GetBuffer": INT,
+    **dict.fromkeys(("PyErr_Clear", "PyBuffer_Release", "Py_IncRef"), NOTHING),
+}  # what Python's functions give, where that is not an object
 
 
 def is_known_python() -> bool:
@@ -91,9 +103,9 @@ class _Entry:
         self.table = table
         plain = builder.and_(builder.icmp_unsigned("==", names, NULL), builder.icmp_signed("==", count, WORD(1)))
         self._only_if(plain)
-        places = [self._room(element_type(aval.dtype)) for aval in layout.samples]
-        if any(aval.shape for aval in layout.samples):
-            builder.branch(self.slow)  # arrays are read by NumPy
+        places = [self._room(array_type(aval.dtype, _count(aval))) for aval in layout.samples]
+        if any(len(aval.shape) > 1 or (aval.shape and aval.dtype.kind != "f") for aval in layout.samples):
+            builder.branch(self.slow)  # matrices, and arrays of whole numbers, are read by NumPy
         else:
             self._read(samples, builder.load(arguments, typ=POINTER), iter(places))
             self._step_and_answer(places)
@@ -113,18 +125,15 @@ class _Entry:
         places, at = [], 0
         for aval in self.layout.samples:
             places.append(builder.gep(numbers, [WORD(at)], source_etype=BYTE))
-            at += int(_size(aval))
+            at += _count(aval) * aval.dtype.itemsize
         self._step_and_answer(places)
 
     def _room(self, kind: Any) -> Any:
-        with self.builder.goto_entry_block():
-            return self.builder.alloca(kind)
+        return allocated(self.builder, kind)
 
     def _python(self, name: str, *arguments: Any) -> Any:
         """Call a function of Python's."""
-        results = {"PyLong_AsDouble": DOUBLE, "PyTuple_Size": WORD, "PyTuple_SetItem": INT, "PyErr_Clear": NOTHING,
-                   "Py_IncRef": NOTHING}  # fmt: skip
-        kind = ir.FunctionType(results.get(name, POINTER), [argument.type for argument in arguments])
+        kind = ir.FunctionType(_GIVES.get(name, POINTER), [argument.type for argument in arguments])
         return self.builder.call(_known(self.module, name, kind), list(arguments))
 
     def _address(self, index: int) -> Any:
@@ -142,6 +151,9 @@ class _Entry:
 
     def _read(self, samples: Any, thing: Any, places: Any) -> None:
         """Read a sample, or the parts of one, into their places."""
+        if isinstance(samples, Domain) and samples.shape:
+            self._read_array(samples, thing, next(places))
+            return
         if isinstance(samples, Domain):
             number = self._number(thing)
             self._check(samples, number)
@@ -169,6 +181,31 @@ class _Entry:
                         builder.position_at_end(builder.append_basic_block("never"))
                 builder.store(number, found)
         return builder.load(found, typ=DOUBLE)
+
+    def _read_array(self, domain: Domain, thing: Any, place: Any) -> None:
+        """Read an array of NumPy's, of float64 and in one piece; any other is left to Python."""
+        builder, size = self.builder, domain.shape[0]
+        self._only_if(self._has_type(thing, ARRAY))
+        view = self._room(ir.ArrayType(WORD, 16))  # a `Py_buffer`, and more
+        view.type = POINTER
+        failed = builder.icmp_signed("!=", self._python("PyObject_GetBuffer", thing, view, INT(_NUMBERS)), INT(0))
+        with builder.if_then(failed, likely=False):
+            self._python("PyErr_Clear")
+            builder.branch(self.slow)
+            builder.position_at_end(builder.append_basic_block("never"))
+        fields = [builder.gep(view, [WORD(at)], source_etype=BYTE) for at in _BUFFER]
+        data, form = (builder.load(fields[k], typ=POINTER) for k in (0, 3))
+        fits = builder.icmp_signed("==", builder.load(fields[1], typ=WORD), WORD(8 * size))
+        fits = builder.and_(fits, builder.icmp_signed("==", builder.load(fields[2], typ=INT), INT(1)))
+        short = ir.IntType(16)
+        fits = builder.and_(fits, builder.icmp_unsigned("==", builder.load(form, typ=short, align=1), short(ord("d"))))
+        with builder.if_then(fits):
+            kind = array_type(np.float64, size)
+            builder.store(builder.load(data, typ=kind, align=8), place, align=8)
+        self._python("PyBuffer_Release", view)
+        self._only_if(fits)
+        for k in range(size):
+            self._check(domain, builder.load(builder.gep(place, [WORD(k)], source_etype=DOUBLE), typ=DOUBLE))
 
     def _check(self, domain: Domain, number: Any) -> None:
         builder, infinity = self.builder, float("inf")
@@ -233,8 +270,5 @@ class _Entry:
         return answer
 
 
-def _size(aval: Any) -> int:
-    size = aval.dtype.itemsize if hasattr(aval.dtype, "itemsize") else 8
-    for length in aval.shape:
-        size *= length
-    return size
+def _count(aval: Any) -> int:
+    return int(np.prod(aval.shape))

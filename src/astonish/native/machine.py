@@ -93,7 +93,7 @@ def _introduce_symbols() -> None:
 PYTHON = (
     "PyBytes_AsString", "PyTuple_GetItem", "PyTuple_SetItem", "PyTuple_Size", "PyLong_AsDouble", "PyErr_Occurred",
     "PyErr_Clear", "PyFloat_FromDouble", "PyType_GenericAlloc", "PyObject_Vectorcall", "PyObject_CallNoArgs",
-    "Py_IncRef",
+    "Py_IncRef", "PyObject_GetBuffer", "PyBuffer_Release",
 )  # fmt: skip
 
 

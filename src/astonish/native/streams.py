@@ -43,7 +43,7 @@ class NativeSteps:
     def bound(self, name: str, slow: Callable[[Any], Any] | None, watch: Any) -> Callable[..., Any]:
         """A function of the program's, for this state. slow: what reads samples that need a closer look."""
         copy = self._latest[:-3].reshape(self._program.layout.estimate).copy
-        objects = (float, int, tuple, self._make, slow, copy, True, False)
+        objects = (float, int, tuple, np.ndarray, self._make, slow, copy, True, False)
         table = [*map(id, objects), 0 if watch is None else _address(watch), *self._addresses]
         return entry.bound("update", self._program.code[name], table, objects, watch, self._owned)
 
