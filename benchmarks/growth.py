@@ -115,7 +115,7 @@ def one_by_one(contexts: int) -> Callable[[], None]:
     """Feeds one stream the same samples whenever it is called; the table is made in the first call, not counted."""
     pairs = context_samples(contexts, 0.0)(np.random.default_rng(6), FED)
     xs = list(zip(*(column.tolist() for column in pairs), strict=True))
-    stream = Stream(context_learner(contexts))
+    stream = Stream(context_learner(contexts), engine="xla")  # which alone takes a million of them
 
     def feed() -> None:
         for x in xs:

@@ -87,11 +87,19 @@ def _total(how: str, builder: Any, a: Lowered, b: Lowered, **_: Any) -> Lowered:
 
 
 def _extreme(how: str, builder: Any, a: Lowered, b: Lowered, **_: Any) -> Lowered:
-    """The larger or smaller; NaN if either is NaN."""
-    first = _compare(how, builder, a, b).value
-    if a.kind == "f":
-        first = builder.or_(first, builder.fcmp_unordered("uno", a.value, a.value))
-    return _like(a, builder.select(first, a.value, b.value))
+    """The larger or smaller; NaN if either is NaN.
+
+    A processor's own instruction gives the second number if either is NaN, so only the first needs a closer look, and
+    none does if the first is known.
+    """
+    if isinstance(b.value, ir.Constant):
+        a, b = b, a
+    found = builder.select(_compare(how, builder, a, b).value, a.value, b.value)
+    if a.kind == "f" and not isinstance(a.value, ir.Constant):
+        found = builder.select(builder.fcmp_unordered("uno", a.value, a.value), a.value, found)
+    elif a.kind == "f" and "nan" in str(a.value.constant).lower():
+        raise UnsupportedError("a limit that is not a number")
+    return _like(a, found)
 
 
 def _divide(name: str, builder: Any, a: Lowered, b: Lowered, **_: Any) -> Lowered:
@@ -159,7 +167,7 @@ def _negative(builder: Any, a: Lowered, **_: Any) -> Lowered:
 def _absolute(builder: Any, a: Lowered, **_: Any) -> Lowered:
     if a.kind == "f":
         return called(builder, "llvm.fabs", a)
-    return a if a.kind == "u" else _extreme(">=", builder, a, _negative(builder, a))
+    return a if a.kind == "u" else _extreme(">", builder, a, _negative(builder, a))
 
 
 def _sign(builder: Any, a: Lowered, **_: Any) -> Lowered:
@@ -219,7 +227,7 @@ def _select(builder: Any, which: Lowered, *cases: Lowered, **_: Any) -> Lowered:
 
 
 def _clamp(builder: Any, low: Lowered, a: Lowered, high: Lowered, **_: Any) -> Lowered:
-    return _extreme("<=", builder, _extreme(">=", builder, a, low), high)
+    return _extreme("<", builder, _extreme(">", builder, a, low), high)
 
 
 def _convert(builder: Any, a: Lowered, new_dtype: Any, **_: Any) -> Lowered:
@@ -276,8 +284,8 @@ RULES: dict[str, Rule] = {
     "xor": partial(_binary, "", "xor", "xor"),
     "div": partial(_divide, "div"),
     "rem": partial(_divide, "rem"),
-    "max": partial(_extreme, ">="),
-    "min": partial(_extreme, "<="),
+    "max": partial(_extreme, ">"),
+    "min": partial(_extreme, "<"),
     "eq": partial(_compare, "=="),
     "ne": partial(_compare, "!="),
     "lt": partial(_compare, "<"),

@@ -62,7 +62,8 @@ def _object(text: str, target: Any) -> bytes:
     parsed = binding.parse_assembly(text)
     parsed.verify()
     tuning = binding.create_pipeline_tuning_options(speed_level=2)
-    tuning.slp_vectorization = tuning.loop_vectorization = tuning.loop_unrolling = False  # vectors are there already
+    tuning.slp_vectorization = True
+    tuning.loop_vectorization = tuning.loop_unrolling = False  # loops are written out already
     builder = binding.create_pass_builder(target, tuning)
     builder.getModulePassManager().run(parsed, builder)
     return bytes(target.emit_object(parsed))
