@@ -1,5 +1,6 @@
 """The command `astonish`: its commands, and where it begins."""
 
+import os
 import sys
 import warnings
 from typing import Annotated
@@ -52,6 +53,7 @@ for _command in (
 def main() -> None:
     """Where the command begins."""
     warnings.filterwarnings("default", ".*the old name goes with the next release", DeprecationWarning)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # else XLA tells of every loop that it refuses as one kernel
     sys.argv[1:] = [_new_option(word) for word in sys.argv[1:]]
     app()
 
