@@ -150,6 +150,30 @@ OPERATIONS: dict[str, tuple[Any, ...]] = {
         ],
         ODD,
     ),
+    "more functions": (
+        lambda a: [
+            f(a / 4)
+            for f in (
+                jnp.tan,
+                jnp.sinh,
+                jnp.cosh,
+                jnp.arctan,
+                jnp.arcsin,
+                jnp.arccos,
+                jnp.exp2,
+                jnp.cbrt,
+                jax.scipy.special.erfc,
+                jax.lax.lgamma,
+            )
+        ],
+        P,
+    ),
+    "of two numbers": (lambda a, b: (jnp.arctan2(a, b), jax.lax.rem(a, b), jnp.power(jnp.abs(a) + 1, b)), V[:4], W[:4]),
+    "largest and smallest so far": (lambda a: (jax.lax.cummax(a, 1), jax.lax.cummin(a, 0), jax.lax.cumprod(a, 1)), M),
+    "limits": (
+        lambda a: (jnp.maximum(a, 1.0), jnp.minimum(1.0, a), jnp.maximum(a, np.array([1.0, 2, 3, 4, 5, 6]))),
+        ODD,
+    ),
     "powers": (lambda a: (a**2, a**3, a**-2, a**7, a**0, a**0.5, jnp.power(a, 2.5)), P),
     "conversions": (
         lambda a, i: (
@@ -321,7 +345,17 @@ def test_operations_give_what_jax_gives(name: str) -> None:
             np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("function", [jnp.sort, jnp.fft.fft, lambda a: jax.lax.div(a.astype(int), a.astype(int))])
+REFUSED = [
+    jnp.sort,
+    jnp.fft.fft,
+    lambda a: jax.lax.div(a.astype(int), a.astype(int)),
+    lambda a: jax.lax.div(a.astype(int), np.array([1, 0, 2, 3])),
+    lambda a: jax.lax.rem(a.astype(int), np.asarray(-1)),
+    lambda a: jnp.maximum(a, np.array([1.0, np.nan, 2.0, 3.0])),
+]
+
+
+@pytest.mark.parametrize("function", REFUSED)
 def test_an_operation_without_a_rule_is_refused(function: Any) -> None:
     with double(), pytest.raises(UnsupportedError):
         compiled(function, P)

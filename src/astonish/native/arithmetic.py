@@ -1,5 +1,6 @@
 """How does LLVM compute what JAX's elementwise operations compute, NaN, infinity and overflow included?"""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -50,6 +51,12 @@ def _like(value: Lowered, found: Any, dtype: Any = None) -> Lowered:
     return value._replace(value=found, dtype=value.dtype if dtype is None else np.dtype(dtype))
 
 
+def _numbers(known: Lowered) -> list[Any]:
+    """The numbers of a constant."""
+    held = known.value.constant
+    return [each.constant for each in held] if isinstance(held, list) else [held]
+
+
 def filled(value: Lowered, number: Any) -> Lowered:
     """The same number as often as another array has some."""
     return constant(np.full(value.shape, number, value.dtype))
@@ -97,7 +104,7 @@ def _extreme(how: str, builder: Any, a: Lowered, b: Lowered, **_: Any) -> Lowere
     found = builder.select(_compare(how, builder, a, b).value, a.value, b.value)
     if a.kind == "f" and not isinstance(a.value, ir.Constant):
         found = builder.select(builder.fcmp_unordered("uno", a.value, a.value), a.value, found)
-    elif a.kind == "f" and "nan" in str(a.value.constant).lower():
+    elif a.kind == "f" and any(map(math.isnan, _numbers(a))):
         raise UnsupportedError("a limit that is not a number")
     return _like(a, found)
 
@@ -105,8 +112,8 @@ def _extreme(how: str, builder: Any, a: Lowered, b: Lowered, **_: Any) -> Lowere
 def _divide(name: str, builder: Any, a: Lowered, b: Lowered, **_: Any) -> Lowered:
     if a.kind == "f":
         return _like(a, builder.fdiv(a.value, b.value) if name == "div" else builder.frem(a.value, b.value))
-    if not isinstance(b.value, ir.Constant) or "0" in str(b.value.constant).split():
-        raise UnsupportedError("division of whole numbers by one that is not known")
+    if not isinstance(b.value, ir.Constant) or {0, -1} & set(_numbers(b)):  # which may stop the program
+        raise UnsupportedError("division of whole numbers by one that is not known, 0 or -1")
     names = {"div": ("sdiv", "udiv"), "rem": ("srem", "urem")}[name]
     return _like(a, getattr(builder, names[a.kind == "u"])(a.value, b.value))
 
