@@ -40,12 +40,6 @@ WIDE: dict[str, tuple[Any, Any, Any]] = {
 }
 
 
-def fixed(improve: Any, start: Any, steps: int) -> Any:
-    for _ in range(steps):
-        start = improve(start)
-    return start
-
-
 @pytest.mark.parametrize("name", WIDE)
 def test_a_fixed_number_of_steps_finds_the_same_gamma(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     family, beliefs, xs = WIDE[name]
@@ -57,7 +51,7 @@ def test_a_fixed_number_of_steps_finds_the_same_gamma(name: str, monkeypatch: py
             return solver.powers_at(family, belief, target(family, x, reference), share).gamma
 
         exact = jax.jit(jax.vmap(gamma))(beliefs, jnp.asarray(xs), shares)
-        monkeypatch.setattr(solver, "_improved", fixed)
+        monkeypatch.setattr(solver, "_improved", solver._in_fixed_steps)
         found = jax.jit(jax.vmap(lambda *at: gamma(*at)))(beliefs, jnp.asarray(xs), shares)
     off = np.abs(np.asarray(found) / np.asarray(exact) - 1)
     assert np.median(off) < 1e-13

@@ -208,8 +208,8 @@ def bregman(p: Curve, q: Curve, gap: Number) -> Array:
     """
     eps = limits(p.value).eps
     closed = q.value - p.value - gap * p.slope
-    by_slope = 0.5 * gap * (q.slope - p.slope) - gap * gap * (q.curvature - p.curvature) / 12
-    by_curvature = gap * gap * (2 * p.curvature + q.curvature) / 6
+    by_slope = 0.5 * gap * (q.slope - p.slope) - gap * gap * (q.curvature - p.curvature) * (1 / 12)
+    by_curvature = gap * gap * (2 * p.curvature + q.curvature) * (1 / 6)
     integral = jnp.maximum(jnp.where(by_curvature < 4 * eps ** (2 / 3), by_curvature, by_slope), 0.0)
     rounding = 128 * eps * (1 + jnp.abs(p.value) + jnp.abs(gap * p.slope))
     better = jax.lax.stop_gradient(integral) + (closed - jax.lax.stop_gradient(closed))

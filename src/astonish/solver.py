@@ -10,17 +10,20 @@ beliefs are ordinary, and at most about a millionth of gamma at the worst settin
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.custom_batching import custom_vmap
 
-from astonish.expfam import Belief, Family, along, bregman
+from astonish.expfam import Belief, Curve, Family, along, bregman
 from astonish.precision import Number, limits
 
 _CLOSE = 3e-5  # a step that is smaller, relative to the odds, leaves an error of about its square
 _MOST_STEPS = 60
+Choice = Callable[[Array, Callable[[], Any], Callable[[], Any]], Any]  # what one of two functions gives
 
 
 def spent_at(family: Family, a: Belief, b: Belief, gamma: Number, rest: Number | None = None) -> Array:
@@ -44,6 +47,20 @@ class Search(NamedTuple):
     to_go: Array
 
 
+class Line(NamedTuple):
+    """The line that is searched, from `a` to `b`. old: its curve at `a`. per_whole: 1 over the divergence at its end.
+
+    share: the part of that divergence that is to be spent.
+    """
+
+    family: Family
+    a: Belief
+    b: Belief
+    old: Curve
+    per_whole: Array
+    share: Array
+
+
 @jax.custom_jvp
 def powers_at(family: Family, a: Belief, b: Belief, share: Number) -> Powers:
     """Where on the line from `a` to `b` the divergence from `a` is this share of the whole."""
@@ -51,25 +68,11 @@ def powers_at(family: Family, a: Belief, b: Belief, share: Number) -> Powers:
     whole = bregman(new, old, -1.0)
     per_whole = 1 / jnp.maximum(whole, limits(whole).tiny)  # a quotient is computed once, a sum by all who need it
     inside = jnp.asarray((share > 0) & (share < 1))
-    bound = jnp.where(inside, share, 0.5)
-
-    def improve(search: Search) -> Search:
-        odds = search.odds
-        gamma, rest = _powers(odds)
-        here = along(family, a, b, gamma, rest)
-        left = bound / jnp.maximum(bregman(here, old, -gamma) * per_whole, limits(odds).tiny)
-        low, high = jnp.where(left > 1, odds, search.low), jnp.where(left > 1, search.high, odds)
-        better = _next(gamma, rest, left, gamma * gamma * here.curvature * per_whole / bound)
-        halfway = jnp.sqrt(jnp.maximum(low, odds / 64)) * jnp.sqrt(jnp.minimum(high, odds * 64))
-        better = jnp.where(jnp.abs(better - odds) < 0.9 * (high - low), jnp.clip(better, low, high), halfway)
-        rounding = 64 * limits(odds).eps
-        moved = (jnp.abs(better - odds) > _CLOSE * odds + rounding) & (jnp.abs(left - 1) > rounding)
-        return Search(better, low, high, jnp.where(moved, search.to_go - 1, 0))
-
-    first = _first(0.5 * old.curvature * per_whole, new.curvature * per_whole, bound)
+    line = Line(family, a, b, old, per_whole, jnp.where(inside, share, 0.5))
+    first = _first(0.5 * old.curvature * per_whole, new.curvature * per_whole, line.share)
     to_go = jnp.where(inside, _MOST_STEPS, 0).astype(jnp.int8)
     start = Search(first, jnp.zeros_like(first), jnp.full_like(first, limits(first).max / 64), to_go)
-    found = _powers(_improved(improve, start, family.search_steps).odds)
+    found = _powers(_improved(line, start).odds)
     all_or_nothing = jnp.asarray(share > 0, found.gamma.dtype)
     return Powers(jnp.where(inside, found.gamma, all_or_nothing), jnp.where(inside, found.rest, 1 - all_or_nothing))
 
@@ -92,7 +95,10 @@ def _(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Powers, Powe
     rise = jnp.where(most > limits(most).eps ** 0.63, moved, 0.0) - tangents[3] * most
     slope = gamma * along(family, a, b, gamma, rest).curvature
     inside = (gamma > 0) & (rest > 0) & jnp.isfinite(slope)
-    change = jnp.where(inside, -rise / jnp.where(inside, slope, 1.0), 0.0)
+    rise = jnp.where(inside, rise, 0.0)
+    # XLA computes a quotient once, and a product anew for all who need it; it makes a product of this one unless the
+    # divisor differs between directions, as it might here for all that XLA knows
+    change = -rise / jnp.where(inside & (rise == rise), slope, 1.0)
     return found, Powers(change, -change)
 
 
@@ -101,18 +107,59 @@ def _powers(odds: Array) -> Powers:
     return Powers(odds * rest, rest)
 
 
-def _improved(improve: Callable[[Search], Search], start: Search, steps: int) -> Search:
-    """The end of the search. An accelerator takes a fixed number of steps: to ask it when to stop takes longer."""
+def _improved(line: Line, start: Search) -> Search:
+    """The end of the search."""
+    return jax.lax.platform_dependent(line, start, cpu=_until_found, default=_in_fixed_steps)
 
-    def fixed(search: Search) -> Search:
-        for _ in range(steps):
-            search = improve(search)
-        return search
 
-    def until_found(search: Search) -> Search:
-        return jax.lax.while_loop(lambda search: search.to_go > 0, improve, search)
+def _until_found(line: Line, search: Search) -> Search:
+    return jax.lax.while_loop(lambda search: search.to_go > 0, partial(_improve_alone, line), search)
 
-    return jax.lax.platform_dependent(start, cpu=until_found, default=fixed)
+
+def _in_fixed_steps(line: Line, search: Search) -> Search:
+    """An accelerator takes a fixed number of steps: to ask it when to stop takes longer."""
+    for _ in range(line.family.search_steps):
+        search = _improve(line, search, _either)
+    return search
+
+
+def _improve(line: Line, search: Search, choose: Choice) -> Search:
+    """A step of the search, which ends where what is spent is right."""
+    odds = search.odds
+    gamma, rest = _powers(odds)
+    here = along(line.family, line.a, line.b, gamma, rest)
+    left = line.share / jnp.maximum(bregman(here, line.old, -gamma) * line.per_whole, limits(odds).tiny)
+
+    def move() -> Search:
+        low, high = jnp.where(left > 1, odds, search.low), jnp.where(left > 1, search.high, odds)
+        better = _next(gamma, rest, left, gamma * gamma * here.curvature * line.per_whole / line.share)
+        halfway = jnp.sqrt(jnp.maximum(low, odds / 64)) * jnp.sqrt(jnp.minimum(high, odds * 64))
+        better = jnp.where(jnp.abs(better - odds) < 0.9 * (high - low), jnp.clip(better, low, high), halfway)
+        moved = jnp.abs(better - odds) > _CLOSE * odds + 64 * limits(odds).eps
+        return Search(better, low, high, jnp.where(moved, search.to_go - 1, 0).astype(search.to_go.dtype))
+
+    def stay() -> Search:
+        return search._replace(to_go=jnp.zeros_like(search.to_go))
+
+    return choose(jnp.abs(left - 1) > limits(odds).eps ** 0.75, move, stay)
+
+
+@custom_vmap
+def _improve_alone(line: Line, search: Search) -> Search:
+    """One search by itself: a processor goes on with odds that it expects to be right while it checks them."""
+    return _improve(line, search, jax.lax.cond)
+
+
+@_improve_alone.def_vmap
+def _(_: int, batched: list[Any], line: Line, search: Search) -> tuple[Search, Search]:
+    axes = jax.tree.map(lambda is_batched: 0 if is_batched else None, batched)
+    found = jax.vmap(partial(_improve, choose=_either), in_axes=axes)(line, search)
+    return found, jax.tree.map(lambda _: True, found)
+
+
+def _either(which: Array, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+    """What one of two functions gives; both are computed."""
+    return jax.tree.map(partial(jnp.where, which), yes(), no())
 
 
 def _first(a: Array, d: Array, share: Array) -> Array:
@@ -122,13 +169,13 @@ def _first(a: Array, d: Array, share: Array) -> Array:
     such function (it has a pole), one without `c`: right for equal Gaussians, and for small g and g = 1 otherwise.
     """
     b, c = 2 - a * d, a * (d - 1) - 1
-    inside = share * b * b + 4 * (a + share * c)
-    g = 2 / (b + jnp.sqrt(jnp.maximum(inside, 0.0) / share))
-    usable = (inside > 0) & (g > 0) & (g < 1) & (1 - (b + c * g) * g > 0)
+    square = b * b + 4 * c + 4 * a / share
+    per_g = 0.5 * (b + jnp.sqrt(jnp.maximum(square, 0.0)))
+    usable = (square > 0) & (per_g > 1) & (per_g * (per_g - b) > c)
     plain = share * (1 + a)
     left = 1 - share
     other = (plain + jnp.sqrt(plain * plain + 4 * a * share * left)) / (2 * a * left)
-    odds = jnp.where(usable, g / (1 - g), other)
+    odds = jnp.where(usable, 1 / (per_g - 1), other)
     return jnp.where((odds > 0) & (odds < limits(odds).max / 64), odds, 1.0)  # half-way where even this overflowed
 
 

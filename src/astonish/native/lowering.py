@@ -31,7 +31,7 @@ from astonish.native.values import (
 LONGEST = 16  # steps of a loop within a step
 LARGEST = 512  # numbers in an array; where there are more, XLA is as good
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
-          "custom_vjp_call": "call_jaxpr", "checkpoint": "jaxpr"}  # fmt: skip
+          "custom_vjp_call": "call_jaxpr", "custom_vmap_call": "call", "checkpoint": "jaxpr"}  # fmt: skip
 _LAPACK = ("cholesky", "triangular_solve", "lu", "lu_pivots_to_permutation")  # of matrices that are not small
 
 
