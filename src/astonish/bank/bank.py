@@ -217,9 +217,9 @@ class Bank:
     def _undo_interrupted(self) -> None:
         """Put everything back as it was before an update that was interrupted, if the last one was."""
         journal = self._journal
-        if journal is not None:
-            if journal.batch is not None:
-                journal.batch.undo()
+        if journal is not None and journal.done is not None and journal.done.all():
+            self._journal = None  # all was learned before the interruption
+        elif journal is not None:
             for slots, rows in reversed(journal.rows):  # what was there first is put back last
                 self._states.put_rows(slots, rows)
             self._placement.undo(journal)
@@ -233,8 +233,8 @@ class Bank:
         """Learn from a batch, and answer for each sample. What is changed goes into the journal first."""
         if self._native:
             (slots,) = self._placement.place(keys, len(observed), self._states, journal, part=len(observed))
-            journal.batch = self._native.batch(slots)
-            return Steps(*self._native.learn(journal.batch, samples, observed))
+            journal.done = self._native.nothing_done(len(observed))
+            return Steps(*self._native.learn(slots, samples, observed, journal.done))
         found: Any = None
         placed = self._placement.place(keys, len(observed), self._states, journal)
         for block, steps in self._steps(journal, placed, samples, observed):

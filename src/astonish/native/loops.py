@@ -59,9 +59,9 @@ def write_rows(writer: Writer, lanes: Any) -> None:
     """Many samples, a table of states. lanes: JAX's program of `LANES` steps at once, or None.
 
     Arguments: parameters, parts of the table, parts of the samples, answers, which are missing (as above), the slot of
-    each sample, where to copy the state before each step, part by part, room for the places of those samples that fall
-    to this thread, a number that becomes 1 more than their count at the end; the number of samples, that of threads (a
-    power of 2) less 1, and which one this is. Answers and states before are in the order of steps.
+    each sample, room for the places of those samples that fall to this thread, a number that becomes 1 more than their
+    count at the end; the number of samples, that of threads (a power of 2) less 1, and which one this is. Answers are
+    in the order of steps.
     """
     row = _write_row(writer)
     many = None if lanes is None else _write_lanes(writer, lanes)
@@ -112,21 +112,19 @@ def _slots_at(writer: Writer) -> int:
 def _arguments(writer: Writer) -> tuple[int, int, int]:
     """Numbers of parts of a state and of a sample, and of all pointers that rows and lanes have in common."""
     parts, xs = len(writer.layout.parts), len(writer.layout.samples)
-    return parts, xs, 1 + parts + xs + ANSWERS + 2 + parts
+    return parts, xs, 1 + parts + xs + ANSWERS + 2
 
 
 def _write_row(writer: Writer) -> Any:
-    """One step, in a table: the state before is copied, and then the step is taken, or not if the sample is missing."""
+    """One step, in a table, which is not taken if the sample is missing."""
     parts, xs, common = _arguments(writer)
     function = writer.function("row", common + 1, exported=False, more=1)
     (parameters, *pointers, order), k = function.args[:-1], function.args[-1]
-    tables, samples, answers, (seen, slots, *befores) = split(pointers, parts, xs, ANSWERS)
+    tables, samples, answers, (seen, slots) = split(pointers, parts, xs, ANSWERS)
     builder = writer.builder(function)
     at = builder.load(builder.gep(order, [k], source_etype=WORD), typ=WORD)
     slot = builder.load(builder.gep(slots, [at], source_etype=WORD), typ=WORD)
     rows = [ahead(builder, table, slot, size) for table, size in zip(tables, writer.layout.parts, strict=True)]
-    for row, before, size in zip(rows, befores, writer.layout.parts, strict=True):
-        copy(builder, row, ahead(builder, before, k, size), size)
     writer.step_or_skip(builder, at, k, parameters, rows, samples, answers, seen)
     builder.ret_void()
     return function
@@ -142,7 +140,7 @@ def _write_lanes(writer: Writer, program: Any) -> Any:
     function.linkage = "internal"
     function.attributes.add("noinline")
     parameters, *pointers, order, first = function.args
-    tables, samples, answers, (seen, slots, *befores) = split(pointers, parts, xs, ANSWERS)
+    tables, samples, answers, (seen, slots) = split(pointers, parts, xs, ANSWERS)
     builder = writer.builder(function)
     places = builder.gep(order, [first], source_etype=WORD)
     ats = [builder.load(builder.gep(places, [WORD(k)], source_etype=WORD), typ=WORD) for k in range(LANES)]
@@ -153,9 +151,6 @@ def _write_lanes(writer: Writer, program: Any) -> Any:
     rows = [
         [ahead(builder, table, slot, size) for table, size in zip(tables, layout.parts, strict=True)] for slot in own
     ]
-    for k, row in enumerate(rows):
-        for part, before, size in zip(row, befores, layout.parts, strict=True):
-            copy(builder, part, ahead(builder, before, builder.add(first, WORD(k)), size), size)
     numbers = [
         load(builder, parameters, at, aval) for at, aval in zip(layout.offsets(), layout.parameters, strict=True)
     ]
