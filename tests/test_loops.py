@@ -12,7 +12,7 @@ import pytest
 from astonish import Delta, Gaussian, Modulated
 from astonish.config import config
 from astonish.learner import Info, NumberLearner, scan, scan_many
-from astonish.loops import ONE_KERNEL, compiled, loop
+from astonish.loops import ONE_KERNEL, compiled, loop, once
 from astonish.precision import as_double
 from families import LEARNERS, LearnerCase, columns
 
@@ -161,3 +161,12 @@ def test_single_kernels_are_for_our_own_learners_and_can_be_switched_off(monkeyp
     monkeypatch.setenv("ASTONISH_KERNELS", "many")
     program(Delta(0.3), xs)
     assert marked == [True]
+
+
+def test_what_is_computed_once_is_the_same_in_every_way_of_computing_it() -> None:
+    xs = jnp.array([1.5, -2.0, 0.0, jnp.nan, jnp.inf])
+    assert np.array_equal(jax.jit(once)(xs), xs, equal_nan=True)
+    assert np.array_equal(jax.vmap(once)(xs), xs, equal_nan=True)
+    assert np.array_equal(jax.jit(jax.grad(lambda x: jnp.sum(once(x) ** 2)))(xs[:3]), 2 * xs[:3])
+    assert float(jax.jvp(lambda x: once(x * x), (3.0,), (1.0,))[1]) == 6.0
+    assert float(jax.hessian(lambda x: once(x) ** 3)(2.0)) == 12.0

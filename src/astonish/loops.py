@@ -5,6 +5,9 @@ do. A call that carries two attributes becomes one kernel instead, which is 2 to
 loops within a function in this way. There are loops that XLA refuses to compile so: those that sort, call LAPACK or
 scatter, and some large ones. They are compiled without the attributes, as is what has classes of other people in it.
 `ASTONISH_KERNELS=many` in the environment switches all of it off.
+
+XLA also writes sums and products into every piece of a program that needs them, however long they took to compute; only
+what is expensive by itself, such as a quotient, is computed once and kept. `once` is for what should be.
 """
 
 import os
@@ -16,10 +19,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 from jax.core import Tracer, eval_jaxpr
 from jax.errors import JaxRuntimeError
 from jax.experimental.xla_metadata import set_xla_metadata
-from jax.extend.core import jaxprs_in_params
+from jax.extend.core import Primitive, jaxprs_in_params
+from jax.interpreters import ad, batching, mlir
 
 Step = Callable[[Any, Any], tuple[Any, Any]]
 
@@ -182,3 +187,25 @@ def _uses(jaxpr: Any, names: set[str]) -> bool:
         if equation.primitive.name in names or any(_uses(part, names) for part in jaxprs_in_params(equation.params)):
             return True
     return False
+
+
+_once = Primitive("computed_once")
+
+
+def once(x: Array) -> Array:
+    """The same floating-point numbers, computed once on a CPU for all who need them."""
+    found: Array = _once.bind(x)
+    return found
+
+
+def _quotient(x: Array) -> Array:
+    """The numbers divided by 1, of which XLA cannot know that it is 1: it would be NaN for NaN."""
+    return jax.lax.div(x, jax.lax.select(jax.lax.eq(x, x), jax.lax.full_like(x, 1), x))
+
+
+_once.def_impl(lambda x: x)
+_once.def_abstract_eval(lambda x: x)
+ad.deflinear2(_once, lambda cotangent, _: [once(cotangent)])
+batching.defvectorized(_once)
+mlir.register_lowering(_once, mlir.lower_fun(lambda x: x, multiple_results=False))
+mlir.register_lowering(_once, mlir.lower_fun(_quotient, multiple_results=False), platform="cpu")

@@ -19,6 +19,7 @@ from jax import Array
 from jax.custom_batching import custom_vmap
 
 from astonish.expfam import Belief, Curve, Family, along, bregman
+from astonish.loops import once
 from astonish.precision import Number, limits
 
 _CLOSE = 3e-5  # a step that is smaller, relative to the odds, leaves an error of about its square
@@ -95,10 +96,7 @@ def _(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Powers, Powe
     rise = jnp.where(most > limits(most).eps ** 0.63, moved, 0.0) - tangents[3] * most
     slope = gamma * along(family, a, b, gamma, rest).curvature
     inside = (gamma > 0) & (rest > 0) & jnp.isfinite(slope)
-    rise = jnp.where(inside, rise, 0.0)
-    # XLA computes a quotient once, and a product anew for all who need it; it makes a product of this one unless the
-    # divisor differs between directions, as it might here for all that XLA knows
-    change = -rise / jnp.where(inside & (rise == rise), slope, 1.0)
+    change = once(jnp.where(inside, -rise / jnp.where(inside, slope, 1.0), 0.0))
     return found, Powers(change, -change)
 
 

@@ -318,7 +318,7 @@ RULES: dict[str, Rule] = {
     "clamp": _clamp,
     "convert_element_type": _convert,
     "bitcast_convert_type": _bitcast,
-    **dict.fromkeys(("stop_gradient", "copy", "copy_p", "optimization_barrier", "device_put"), _same),
+    **dict.fromkeys(("stop_gradient", "copy", "copy_p", "optimization_barrier", "device_put", "computed_once"), _same),
     **{name: partial(_function, f"llvm.{name}") for name in ("sqrt", "floor", "ceil")},
     **{
         name: partial(_function, name)
