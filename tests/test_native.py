@@ -324,7 +324,6 @@ OPERATIONS: dict[str, tuple[Any, ...]] = {
         ),
         KEY,
     ),
-    "sorted search": (lambda a, b: jnp.searchsorted(jnp.cumsum(jnp.abs(a)), b, method="compare_all"), V[:5], P),
     "nothing known": (lambda a: (jnp.ones(3) * 2, jnp.arange(4), jnp.zeros((2, 2)) + a[0]), P),
 }
 

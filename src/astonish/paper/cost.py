@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, jaxprs_in_params
 from pandas import DataFrame
 
 from astonish import special
@@ -85,7 +85,9 @@ class _Counter:
         if name == "cond":
             branches = [partial(self.branch, branch) for branch in params["branches"]]
             return jax.lax.switch(inputs[0], branches, *inputs[1:])
-        inner = next((params[key] for key in ("jaxpr", "call_jaxpr") if key in params), None)
+        inner = next((params[key] for key in ("jaxpr", "call_jaxpr", "call") if key in params), None)
+        if inner is None and not name.startswith(("scatter", "reduce")) and list(jaxprs_in_params(params)):
+            raise NotImplementedError(f"what is within {name} is not counted")
         if inner is not None and (self.elementary or params.get("name") not in _SPECIAL):
             if name == "scan":
                 raise NotImplementedError("loops over rows are not counted")
