@@ -135,7 +135,10 @@ def test_the_summary_is_that_of_the_table(found: Recovery) -> None:
         own, row = table[table["parameter"] == name], summary.loc[name]
         error = scale(own["found"]) - scale(own["true"])
         held = (own["low"] <= own["true"]) & (own["true"] <= own["high"])
-        assert row["correlation"] == pytest.approx(stats.pearsonr(scale(own["true"]), scale(own["found"]))[0])
+        expected = stats.pearsonr(scale(own["true"]), scale(own["found"]))
+        assert row["correlation"] == pytest.approx(expected[0])
+        ends = expected.confidence_interval(0.95)
+        assert [row["correlation_low"], row["correlation_high"]] == pytest.approx([ends.low, ends.high], abs=1e-4)
         assert row["bias"] == pytest.approx(error.mean())
         assert row["rmse"] == pytest.approx(np.sqrt((error**2).mean()))
         assert row["coverage"] == pytest.approx(held.mean())

@@ -53,8 +53,9 @@ class Recovery:
     def summary(self) -> DataFrame:
         """A row for each parameter; all numbers are on the unconstrained scale (logarithms, or log-odds).
 
-        - `participants`: those for whom a value inside the bounds was found; the next four columns are about them;
-        - `correlation` of true and found, the mean error (`bias`), and its root mean square (`rmse`);
+        - `participants`: those for whom a value inside the bounds was found; the columns up to `rmse` are about them;
+        - `correlation` of true and found with its 95 % interval (Fisher 1921), the mean error (`bias`), and its root
+          mean square (`rmse`);
         - `width`: the median width of the 95 % interval;
         - `coverage`: how often it holds the true value, of those who have one. `coverage_se`: how far an interval that
           is as it should be would be off, with so many participants;
@@ -86,9 +87,13 @@ class Recovery:
         error, sure = (found - true)[inside], inside & np.isfinite(spread)
         held = np.abs(found - true)[sure] <= SURE * spread[sure]
         bound = int((np.abs(self._edges[:, k]) == 1).sum())
+        related = correlation(true[inside], found[inside])
+        low, high = _interval(related, int(inside.sum()))
         return {
             "participants": int(inside.sum()),
-            "correlation": correlation(true[inside], found[inside]),
+            "correlation": related,
+            "correlation_low": low,
+            "correlation_high": high,
             "bias": _mean(error),
             "rmse": _mean(error**2) ** 0.5,
             "width": float(np.median(2 * SURE * spread[sure])) if sure.any() else np.nan,
@@ -219,6 +224,14 @@ def correlation(a: Numbers, b: Numbers) -> float:
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return np.nan
     return float(np.corrcoef(a, b)[0, 1])
+
+
+def _interval(correlation: float, count: int) -> tuple[float, float]:
+    """The 95 % interval of a correlation over so many pairs: normal on Fisher's scale (1921)."""
+    if count < 4 or not abs(correlation) < 1:
+        return np.nan, np.nan
+    half = SURE / (count - 3) ** 0.5
+    return float(np.tanh(np.arctanh(correlation) - half)), float(np.tanh(np.arctanh(correlation) + half))
 
 
 def _mean(values: Any) -> float:
