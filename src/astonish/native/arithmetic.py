@@ -15,6 +15,7 @@ from astonish.native.values import (
     Value,
     array_type,
     constant,
+    declared,
     element_type,
     lowered,
     moved,
@@ -153,12 +154,7 @@ def _declared(builder: Any, name: str, value: Lowered, kind: Any, arguments: int
         name += f".f{bits}" if value.size == 1 else f".v{value.size}f{bits}"
     elif bits == 32:
         name += "f"
-    module = builder.module
-    known = module.globals.get(name)
-    if known is None:
-        known = ir.Function(module, ir.FunctionType(kind, [kind] * arguments), name)
-        known.attributes.add("nounwind")
-    return known
+    return declared(builder, name, kind, [kind] * arguments)
 
 
 def _function(name: str, builder: Any, *values: Lowered, **_: Any) -> Lowered:
@@ -263,10 +259,7 @@ def _saturated(builder: Any, a: Lowered, new: Any, kind: Any) -> Lowered:
     """Floating-point to whole numbers: the nearest there is towards zero, 0 for NaN."""
     sign, count = "u" if new.kind == "u" else "s", "" if a.size == 1 else f"v{a.size}"
     name = f"llvm.fpto{sign}i.sat.{count}i{8 * new.itemsize}.{count}f{8 * a.dtype.itemsize}"
-    function = builder.module.globals.get(name) or ir.Function(
-        builder.module, ir.FunctionType(kind, [a.value.type]), name
-    )
-    return _like(a, builder.call(function, [a.value]), new)
+    return _like(a, builder.call(declared(builder, name, kind, [a.value.type]), [a.value]), new)
 
 
 def _bitcast(builder: Any, a: Lowered, new_dtype: Any, **_: Any) -> Lowered:

@@ -18,7 +18,7 @@ import numpy as np
 
 from astonish.domain import Domain
 from astonish.native.llvm import ir
-from astonish.native.values import allocated, array_type
+from astonish.native.values import allocated, array_type, declared
 
 BYTE, INT, WORD, POINTER = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.PointerType()
 DOUBLE, NOTHING = ir.DoubleType(), ir.VoidType()
@@ -68,16 +68,11 @@ def flushing(builder: Any) -> Callable[[], None]:
     """Have denormal numbers count as zero, until the function that is returned is called."""
     with builder.goto_entry_block():
         before, now = builder.alloca(INT), builder.alloca(INT)
-    kind = ir.FunctionType(NOTHING, [POINTER])
-    store, load = (_known(builder.module, f"llvm.x86.sse.{name}mxcsr", kind) for name in ("st", "ld"))
+    store, load = (declared(builder, f"llvm.x86.sse.{name}mxcsr", NOTHING, [POINTER]) for name in ("st", "ld"))
     builder.call(store, [before])
     builder.store(builder.or_(builder.load(before, typ=INT), INT(_FLUSH)), now)
     builder.call(load, [now])
     return lambda: builder.call(load, [before])
-
-
-def _known(module: Any, name: str, kind: Any) -> Any:
-    return module.globals.get(name) or ir.Function(module, kind, name)
 
 
 def write(module: Any, step: Any, layout: Any, samples: Any) -> None:
@@ -133,8 +128,8 @@ class _Entry:
 
     def _python(self, name: str, *arguments: Any) -> Any:
         """Call a function of Python's."""
-        kind = ir.FunctionType(_GIVES.get(name, POINTER), [argument.type for argument in arguments])
-        return self.builder.call(_known(self.module, name, kind), list(arguments))
+        takes = [argument.type for argument in arguments]
+        return self.builder.call(declared(self.builder, name, _GIVES.get(name, POINTER), takes), list(arguments))
 
     def _address(self, index: int) -> Any:
         return self.builder.load(self.builder.gep(self.table, [WORD(index)], source_etype=POINTER), typ=POINTER)
@@ -209,14 +204,14 @@ class _Entry:
 
     def _check(self, domain: Domain, number: Any) -> None:
         builder, infinity = self.builder, float("inf")
-        size = builder.call(_known(self.module, "llvm.fabs.f64", ir.FunctionType(DOUBLE, [DOUBLE])), [number])
+        size = builder.call(declared(builder, "llvm.fabs.f64", DOUBLE, [DOUBLE]), [number])
         good = builder.fcmp_ordered("<", size, DOUBLE(infinity))
         more, less = (">", "<") if domain.open else (">=", "<=")
         for how, end in ((more, domain.low), (less, domain.high)):
             if abs(end) < infinity:
                 good = builder.and_(good, builder.fcmp_ordered(how, number, DOUBLE(float(end))))
         if domain.whole:
-            floor = _known(self.module, "llvm.floor.f64", ir.FunctionType(DOUBLE, [DOUBLE]))
+            floor = declared(builder, "llvm.floor.f64", DOUBLE, [DOUBLE])
             good = builder.and_(good, builder.fcmp_ordered("==", number, builder.call(floor, [number])))
         self._only_if(good)
 

@@ -148,6 +148,15 @@ def halved(builder: Any, value: Lowered, combine: Callable[[Lowered, Lowered], L
     return value.reshaped(rest)
 
 
+def declared(builder: Any, name: str, gives: Any, takes: Sequence[Any]) -> Any:
+    """A function of another library, or of LLVM's own, by its name and types."""
+    known = builder.module.globals.get(name)
+    if known is None:
+        known = ir.Function(builder.module, ir.FunctionType(gives, takes), name)
+        known.attributes.add("nounwind")
+    return known
+
+
 def allocated(builder: Any, kind: Any) -> Any:
     """Room for something of this type, as long as the function runs."""
     with builder.goto_entry_block():

@@ -9,7 +9,7 @@ import numpy as np
 from astonish.native.layout import ANSWERS, Layout, nbytes
 from astonish.native.llvm import ir
 from astonish.native.lowering import Lowering
-from astonish.native.values import Lowered, UnsupportedError, allocated, array_type, lowered
+from astonish.native.values import Lowered, UnsupportedError, allocated, array_type, declared, lowered
 
 BIT, BYTE, WORD = ir.IntType(1), ir.IntType(8), ir.IntType(64)
 POINTER, NOTHING, DOUBLE = ir.PointerType(), ir.VoidType(), ir.DoubleType()
@@ -125,19 +125,14 @@ def ahead(builder: Any, pointer: Any, index: Any, size: int) -> Any:
 def copy(builder: Any, source: Any, target: Any, size: int) -> None:
     """Copy so many bytes."""
     if size:
-        name = "llvm.memcpy.p0.p0.i64"
-        arguments = [POINTER, POINTER, WORD, BIT]
-        copy = builder.module.globals.get(name) or ir.Function(
-            builder.module, ir.FunctionType(NOTHING, arguments), name
-        )
+        copy = declared(builder, "llvm.memcpy.p0.p0.i64", NOTHING, [POINTER, POINTER, WORD, BIT])
         builder.call(copy, [target, source, WORD(size), BIT(0)])
 
 
 def prefetch(builder: Any, place: Any) -> None:
     """Have what is there brought near."""
-    short, name = ir.IntType(32), "llvm.prefetch.p0"
-    kind = ir.FunctionType(NOTHING, [POINTER, short, short, short])
-    fetch = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+    short = ir.IntType(32)
+    fetch = declared(builder, "llvm.prefetch.p0", NOTHING, [POINTER, short, short, short])
     builder.call(fetch, [place, *(short(number) for number in (0, 3, 1))])
 
 
