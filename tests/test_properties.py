@@ -14,6 +14,7 @@ from astonish import (
     BinaryVolatileKalman,
     Delta,
     Dirichlet,
+    DynamicBelief,
     Exponential,
     Gaussian,
     Grid,
@@ -31,8 +32,11 @@ from astonish import (
     PearceHall,
     Poisson,
     Regression,
+    ReversalHMM,
     Smile,
+    SuttonK1,
     Trace,
+    TwoRate,
     VarSmile,
     VolatileKalman,
     finite,
@@ -118,6 +122,9 @@ ON_NUMBERS: dict[str, Make] = {
     "kalman": lambda m: Kalman(1.0, drift=m / (1 + m)),
     "volatile_kalman": lambda m: VolatileKalman(1.0, m / (1 + m), drift=m / (1 + m)),
     "volatile_kalman_eager": lambda m: VolatileKalman(1.0, 1.0, drift=1 / (1 + m)),
+    "two_rate": lambda m: TwoRate(m / (1 + m), 1 / (1 + m)),
+    "sutton": lambda m: SuttonK1(m, first_rate=_chance(m), first_trace=0.0),
+    "sutton_of_fine_scale": lambda m: SuttonK1(1.0, start=m / (1 + m), scale=1e-3),
 }
 ON_COUNTS: dict[str, Make] = {
     "smile": lambda m: Smile(Poisson(), m),
@@ -154,6 +161,9 @@ ON_OUTCOMES: dict[str, Make] = {
 ON_COINS: dict[str, Make] = {
     "volatile_kalman": lambda m: BinaryVolatileKalman(m / (1 + m), m / (1 + m), m + 1e-30),
     "volatile_kalman_eager": lambda m: BinaryVolatileKalman(1.0, m, 1 / (m + 1e-30)),
+    "reversal": lambda m: ReversalHMM(_chance(m), 0.7, 0.4),
+    "reversal_of_sure_outcomes": lambda m: ReversalHMM(0.1, _chance(m), 1e-30),
+    "dynamic_belief": lambda m: DynamicBelief(Beta(), _chance(m), hypotheses=4),
 }
 ON_PAIRS: dict[str, Make] = {
     "smile": lambda m: Smile(Regression(2), m, reference=Regression(2).prior()),

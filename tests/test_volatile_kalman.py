@@ -26,7 +26,7 @@ RATES = [0.0, 0.2, 1.0]
 
 
 def by_equations(xs: Any, rate: float, v0: float, sigma2: float, start: float, binary: bool) -> np.ndarray:
-    """Mean, variance, volatility, gain and surprise after every sample (equations 9 to 14, and 15 to 19 for binary)."""
+    """Mean, variance, volatility, gain and surprise after every sample (equations 9 to 13, and 14 to 19 for binary)."""
     m, w, v, found = start, sigma2, v0, []
     for x in xs:
         k = (w + v) / (w + v + sigma2)

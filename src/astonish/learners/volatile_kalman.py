@@ -62,7 +62,7 @@ class VolatileKalman(VolatileFilter, NumberLearner):
     """
 
     noise: Number = NOISE.field()
-    volatility_rate: Number = VOLATILITY_RATE.field()
+    volatility_rate: Number = VOLATILITY_RATE.field(usual=(0.001, 0.1))
     drift: Number = parameter(
         0.1, Domain(0.0), (0.002, 0.5), "standard deviation of the mean's step before the first sample", fact="drift"
     )
