@@ -21,10 +21,10 @@ class TwoRate(Learner):
     """
 
     learning_rate_positive: Number = parameter(
-        0.1, PROBABILITY, (0.05, 0.95), "share of the error by which the estimate moves up, to a sample above it"
+        0.1, PROBABILITY, (0.05, 0.95), "learning rate for samples above the estimate"
     )
     learning_rate_negative: Number = parameter(
-        0.1, PROBABILITY, (0.05, 0.95), "share of the error by which the estimate moves down, to a sample below it"
+        0.1, PROBABILITY, (0.05, 0.95), "learning rate for samples below the estimate"
     )
     start: Number = START.field()
     name: ClassVar[str] = "two-rate"
