@@ -1,0 +1,89 @@
+"""Has it reversed? A hidden Markov model of which of two options is the good one (Hampton et al. 2006)."""
+
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from numpy.random import Generator
+
+from astonish.config import config
+from astonish.domain import FINITE, OPEN_PROBABILITY, Domain, parameter
+from astonish.kinds import OutcomeKind
+from astonish.learner import Info, Learner
+from astonish.precision import Number
+from astonish.special import fraction
+from astonish.world_parameters import HAZARD
+
+_CERTAIN = 1e-12  # as close to 0 and 1 as a probability that is put into a state may be
+
+
+class Reversal(NamedTuple):
+    """The log-odds that the first option is the good one now."""
+
+    log_odds: Annotated[Array, FINITE]
+
+
+@config
+class ReversalHMM(Learner):
+    """Exact inference in a world of two states: one option is good and the other bad, and they may swap at any time.
+
+    An outcome of 1 speaks for the first option: its chance is `good` while that option is the good one, and `bad` while
+    it is not. Before each outcome, the first included, the options swap roles with probability `hazard`.
+    The estimate is the chance of a 1 as things are now. The learning rate is the share of the error by which the
+    outcome moves it from what was expected; it is the same for both outcomes. It reports Shannon's surprise.
+    """
+
+    hazard: Number = HAZARD.field()
+    good: Number = parameter(0.8, OPEN_PROBABILITY, (0.55, 0.95), "chance of a 1 while the first option is good")
+    bad: Number = parameter(0.2, OPEN_PROBABILITY, (0.05, 0.45), "chance of a 1 while the first option is bad")
+    name: ClassVar[str] = "reversal-hmm"
+    takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
+    free: ClassVar[tuple[str, ...]] = ("hazard", "good", "bad")
+    samples: ClassVar[Domain] = Domain(0, 1, whole=True)
+
+    def init(self) -> Reversal:
+        return Reversal(jnp.zeros((), jnp.result_type(float, self.hazard, self.good, self.bad)))
+
+    def step(self, state: Reversal, x: Number) -> tuple[Reversal, Info]:
+        is_good, is_bad = -jax.nn.softplus(-state.log_odds), -jax.nn.softplus(state.log_odds)
+        if_good, if_bad = (_log_chance(chance, x) for chance in (self.good, self.bad))
+        stays, swaps = _log_chance(self.hazard, 0), _log_chance(self.hazard, 1)
+        became_good, became_bad = is_bad + swaps + if_good, is_good + swaps + if_bad
+        now_good = jnp.logaddexp(is_good + stays + if_good, became_good)
+        now_bad = jnp.logaddexp(is_bad + stays + if_bad, became_bad)
+        surprise = -jnp.logaddexp(now_good, now_bad)
+        change = jnp.exp(jnp.logaddexp(became_good, became_bad) + surprise)
+        rate = self._rate(
+            jnp.logaddexp(is_good + stays, is_bad + swaps), jnp.logaddexp(is_bad + stays, is_good + swaps)
+        )
+        return Reversal(now_good - now_bad), Info(surprise, rate, jnp.minimum(change, 1.0))
+
+    def _rate(self, log_good: Array, log_bad: Array) -> Array:
+        """The share of the outcome's variance that is due to not knowing the state; the rate is the same number."""
+        is_good, is_bad = jnp.exp(log_good), jnp.exp(log_bad)
+        good, bad = jnp.asarray(self.good), jnp.asarray(self.bad)
+        within = is_good * good * (1 - good) + is_bad * bad * (1 - bad)
+        return fraction(within, is_good * is_bad * jnp.square(good - bad))
+
+    def estimate(self, state: Reversal) -> Array:
+        is_good, is_bad = jax.nn.sigmoid(state.log_odds), jax.nn.sigmoid(-state.log_odds)
+        return is_good * self.good + is_bad * self.bad
+
+    def uncertainty(self, state: Reversal) -> Array:
+        root = 0.5 * (jax.nn.softplus(state.log_odds) + jax.nn.softplus(-state.log_odds))
+        return jnp.exp(-root) * jnp.abs(jnp.asarray(self.good) - self.bad)
+
+    def with_estimate(self, state: Reversal, value: Any) -> Reversal:
+        gap = jnp.asarray(self.good) - self.bad
+        is_good = jnp.clip((value - self.bad) / jnp.where(gap == 0, 1.0, gap), _CERTAIN, 1 - _CERTAIN)
+        return Reversal(jnp.log(is_good) - jnp.log1p(-is_good))
+
+    def simulate(self, rng: Generator, steps: int) -> Any:
+        return rng.binomial(1, self.good if rng.random() < 0.5 else self.bad, steps)
+
+
+def _log_chance(chance: Number, x: Number) -> Array:
+    """The logarithm of the chance of an outcome 0 or 1, given that of a 1."""
+    chance = jnp.asarray(chance, jnp.result_type(float, chance))
+    return jnp.where(jnp.asarray(x) == 1, jnp.log(chance), jnp.log1p(-chance))
