@@ -158,6 +158,7 @@ def _declared(builder: Any, name: str, value: Lowered, kind: Any, arguments: int
     if known is None:
         known = ir.Function(module, ir.FunctionType(kind, [kind] * arguments), name)
         known.attributes.add("nounwind")
+        known.attributes.add("readnone")  # so that the same number is not asked for twice
     return known
 
 
