@@ -8,8 +8,11 @@ import numpy as np
 from jax import Array
 
 from astonish import (
+    HGF,
     Bayes,
     Beta,
+    ClassicHGF,
+    ContinuousHGF,
     Delta,
     Dirichlet,
     Exponential,
@@ -32,6 +35,7 @@ from astonish import (
     Poisson,
     Regression,
     Smile,
+    TwoLevelHGF,
     VarSmile,
     finite,
 )
@@ -152,6 +156,10 @@ LEARNERS = [
     LearnerCase("nassar_gaussian_2012", NassarGaussian2012(1.5, 0.2, mean=0.5, std=3.0), NUMBERS),
     LearnerCase("pearce_hall", PearceHall(0.8, 0.4, start=1.0, scale=3.0), NUMBERS),
     LearnerCase("kalman", Kalman(1.5, drift=0.5, mean=1.0, std=2.0), NUMBERS),
+    LearnerCase("hgf", HGF(-2.0, -3.0, kappa=1.2, mu2=0.3, pi2=0.8, mu3=0.5, pi3=2.0), COINS),
+    LearnerCase("hgf_two_levels", TwoLevelHGF(-1.0, mu2=-0.5, pi2=2.0), COINS),
+    LearnerCase("hgf_classic", ClassicHGF(-2.0, -4.0, kappa=0.9), COINS),
+    LearnerCase("hgf_continuous", ContinuousHGF(1.5, -2.0, -2.5, 0.8, mean=1.0, std=2.0, mu2=0.4, pi2=1.5), NUMBERS),
     LearnerCase("online_em", OnlineEM(4, 3, learning_rate=0.05, frozen=5, seed=7), CONTEXTS),
     LearnerCase("per_context", PerContext(Smile(Dirichlet(4)), 3), CONTEXTS),
 ]

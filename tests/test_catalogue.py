@@ -10,8 +10,11 @@ import pandas as pd
 import pytest
 
 from astonish import (
+    HGF,
     Bayes,
     Beta,
+    ClassicHGF,
+    ContinuousHGF,
     Delta,
     Dirichlet,
     Gaussian,
@@ -26,6 +29,7 @@ from astonish import (
     PearceHall,
     PerContext,
     Smile,
+    TwoLevelHGF,
     VarSmile,
     assemble as assembling,
     scan,
@@ -41,9 +45,11 @@ CLASSES = {
     "particle-filter": ParticleFilter, "delta": Delta, "pearce-hall": PearceHall, "kalman": Kalman,
     "nassar2010": Nassar2010, "nassar2012": Nassar2012, "reduced-bayes": Nassar2012,
     "nassar-gaussian2010": NassarGaussian2010, "nassar-gaussian2012": NassarGaussian2012,
+    "hgf": HGF, "hgf2": TwoLevelHGF, "hgf-classic": ClassicHGF, "hgf-continuous": ContinuousHGF,
 }  # fmt: skip
 BELIEVERS = ("smile", "varsmile", "bayes", "leaky", "message-passing", "particle-filter")
 FOLLOWERS = ("delta", "pearce-hall")
+BINARY_ONLY = ("hgf", "hgf2", "hgf-classic")
 TABLE = pd.DataFrame(
     {
         "x": [2.0, 4.0, 1.0, None, 12.0, 6.0, 7.0],
@@ -68,10 +74,10 @@ KINDS["transitions"] = _trials(("card", "next"))
 def test_every_name_has_a_learner() -> None:
     assert tuple(LEARNERS.by_name()) == tuple(CLASSES)
     assert LEARNERS.names_for("categorical") == LEARNERS.names_for("transitions") == BELIEVERS
-    assert LEARNERS.names_for("binary") == (*BELIEVERS, *FOLLOWERS)
-    assert LEARNERS.names_for("continuous") == tuple(LEARNERS.by_name())
+    assert LEARNERS.names_for("binary") == (*BELIEVERS, *FOLLOWERS, *BINARY_ONLY)
+    assert LEARNERS.names_for("continuous") == tuple(name for name in CLASSES if name not in BINARY_ONLY)
     for name, kind in CLASSES.items():
-        assert type(learner_for(name, KINDS["continuous"])) is kind
+        assert type(learner_for(name, KINDS["binary" if name in BINARY_ONLY else "continuous"])) is kind
 
 
 @pytest.mark.parametrize(("kind", "family"), [("binary", Beta()), ("categorical", Dirichlet(3))])
@@ -97,7 +103,7 @@ def test_numbers_are_followed_where_they_make_sense() -> None:
         for name in set(CLASSES) - set(BELIEVERS):
             with pytest.raises(ValueError, match=f"the learner {name} does not take {kind} data; give one of smile"):
                 learner_for(name, KINDS[kind])
-    for name in set(CLASSES) - {*BELIEVERS, *FOLLOWERS}:
+    for name in set(CLASSES) - {*BELIEVERS, *FOLLOWERS, *BINARY_ONLY}:
         with pytest.raises(ValueError, match=f"the learner {name} does not take binary data"):
             learner_for(name, KINDS["binary"])
 

@@ -2,6 +2,7 @@
 
 from astonish.learners.bayes import Bayes, Evidence as Evidence, Leaky
 from astonish.learners.delta import Delta
+from astonish.learners.hgf import HGF, ClassicHGF, ContinuousHGF, TwoLevelHGF
 from astonish.learners.kalman import Kalman
 from astonish.learners.message_passing import Hypotheses as Hypotheses, MessagePassing
 from astonish.learners.nassar import Nassar2010, Nassar2012
@@ -15,5 +16,6 @@ from astonish.learners.varsmile import VarSmile
 
 __all__ = [  # noqa: RUF022  # as they are listed everywhere
     "Smile", "VarSmile", "Bayes", "Leaky", "MessagePassing", "ParticleFilter", "Delta", "PearceHall", "Kalman",
-    "Nassar2010", "Nassar2012", "NassarGaussian2010", "NassarGaussian2012", "OnlineEM", "Modulated", "PerContext",
+    "Nassar2010", "Nassar2012", "NassarGaussian2010", "NassarGaussian2012", "HGF", "TwoLevelHGF",
+    "ClassicHGF", "ContinuousHGF", "OnlineEM", "Modulated", "PerContext",
 ]  # fmt: skip
