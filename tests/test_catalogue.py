@@ -10,8 +10,11 @@ import pandas as pd
 import pytest
 
 from astonish import (
+    HGF,
     Bayes,
     Beta,
+    ClassicHGF,
+    ContinuousHGF,
     Delta,
     Dirichlet,
     Gaussian,
@@ -26,6 +29,7 @@ from astonish import (
     PearceHall,
     PerContext,
     Smile,
+    TwoLevelHGF,
     VarSmile,
     assemble as assembling,
     scan,
@@ -41,9 +45,11 @@ CLASSES = {
     "particle-filter": ParticleFilter, "delta": Delta, "pearce-hall": PearceHall, "kalman": Kalman,
     "nassar2010": Nassar2010, "nassar2012": Nassar2012, "reduced-bayes": Nassar2012,
     "nassar-gaussian2010": NassarGaussian2010, "nassar-gaussian2012": NassarGaussian2012,
+    "hgf": HGF, "hgf2": TwoLevelHGF, "hgf-classic": ClassicHGF, "hgf-continuous": ContinuousHGF,
 }  # fmt: skip
 BELIEVERS = ("smile", "varsmile", "bayes", "leaky", "message-passing", "particle-filter")
 FOLLOWERS = ("delta", "pearce-hall")
+BINARY_ONLY = ("hgf", "hgf2", "hgf-classic")
 TABLE = pd.DataFrame(
     {
         "x": [2.0, 4.0, 1.0, None, 12.0, 6.0, 7.0],
@@ -100,7 +106,7 @@ def test_numbers_are_followed_where_they_make_sense() -> None:
         for name in set(CLASSES) - set(BELIEVERS):
             with pytest.raises(ValueError, match=f"the learner {name} does not take {kind} data; give one of smile"):
                 learner_for(name, KINDS[kind])
-    for name in set(CLASSES) - {*BELIEVERS, *FOLLOWERS}:
+    for name in set(CLASSES) - {*BELIEVERS, *FOLLOWERS, *BINARY_ONLY}:
         with pytest.raises(ValueError, match=f"the learner {name} does not take binary data"):
             learner_for(name, KINDS["binary"])
 

@@ -37,6 +37,7 @@ from astonish.fit import (
     Readout,
     Softmax,
     StickyEstimate,
+    UnitSquare,
     fit,
     recover_parameters,
     simulate_responses,
@@ -46,6 +47,7 @@ from astonish.fit.estimate import prepared
 from astonish.fit.likelihood import evaluate, participant_data, simulate
 from astonish.fit.objective import Losses, log_likelihoods_and_gradients
 from astonish.fit.space import LIMIT, Space
+from astonish.precision import double
 from astonish.responses.response import Categorical, Normal, Perseverating, Response, ResponseInput
 from astonish.trials import Columns, Trials, read_trials
 
@@ -324,6 +326,30 @@ def test_choices_follow_the_predicted_chances(before: bool, learner: Any) -> Non
         last = choice
         if before:
             estimate = stream.update(x).estimate
+
+
+def test_the_unit_square_sigmoid_raises_odds_to_a_power() -> None:
+    """By hand: odds of 4 to 1 with zeta = 1.5 are odds of 8 to 1; with zeta = 0 all choices are alike."""
+
+    def chances(zeta: float, estimate: Any) -> Any:
+        nothing = jnp.zeros(())
+        given = ResponseInput(jnp.asarray(estimate), jnp.asarray(estimate), nothing, nothing, nothing)
+        return np.exp(UnitSquare(zeta).distribution(given).log_probabilities)
+
+    with double():
+        np.testing.assert_allclose(chances(1.5, 0.8), [1 / 9, 8 / 9], rtol=1e-12)
+        np.testing.assert_allclose(chances(1.0, 0.3), [0.7, 0.3], rtol=1e-12)
+        np.testing.assert_allclose(chances(2.0, [0.5, 0.3, 0.2]), np.array([25, 9, 4]) / 38, rtol=1e-12)
+        for certain in (0.0, 1.0):
+            np.testing.assert_allclose(chances(0.0, certain), [0.5, 0.5], rtol=1e-12)
+            slope = jax.grad(lambda zeta, at=certain: _log_chance_of_1(zeta, at))(20.0)
+            assert np.isfinite([slope, _log_chance_of_1(1e6, certain)]).all()
+
+
+def _log_chance_of_1(zeta: Any, estimate: float) -> Any:
+    nothing = jnp.zeros(())
+    given = ResponseInput(jnp.asarray(estimate), nothing, nothing, nothing, nothing)
+    return UnitSquare(zeta).distribution(given).log_prob(jnp.ones(()))
 
 
 def test_choices_in_contexts_follow_the_context_of_the_trial() -> None:

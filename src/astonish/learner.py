@@ -67,6 +67,7 @@ class Learner(Protocol):
     learns from. free: the parameters that are usually fitted. own_defaults: parameters whose own default is better than
     what the outcomes suggest. old_names: what parameters were called before (see `deprecated.renamed_arguments`).
     reference: a proper belief in place of flatness (see `surprise.confidence_corrected`).
+    meanings: what each of its `quantities` means, by name.
     A learner that holds a belief also has a `family`.
     """
 
@@ -77,6 +78,7 @@ class Learner(Protocol):
     own_defaults: ClassVar[tuple[str, ...]] = ()
     old_names: ClassVar[Mapping[str, str]] = {}
     reference: Belief | None = None
+    meanings: ClassVar[Mapping[str, str]] = {}
 
     @property
     def samples(self) -> Any:
@@ -111,6 +113,18 @@ class Learner(Protocol):
         """The standard deviation of what is believed; None for learners that estimate without a belief."""
         belief = self.belief(state)
         return None if belief is None else belief.std
+
+    def quantities(self, state: State, new: State, x: Any) -> dict[str, Array]:
+        """What people regress on besides surprise and learning rate, by name: single numbers for this sample.
+
+        state, new: before and after the sample, as `step` takes and gives it. Measures of surprise that `measures`
+        cannot take of a learner without a belief, such as "shannon", may be among them. The default: none.
+        """
+        return {}
+
+    def failures(self, state: State) -> Array | None:
+        """At how many samples an approximation that the learner rests on failed; None where it cannot fail."""
+        return None
 
     def last_change(self, state: State) -> LastChange | None:
         """When the world changed last; None for learners that keep no hypotheses about it."""
@@ -206,6 +220,12 @@ def check(learner: Any) -> None:
         raise ValueError(f"{learner!r} is no learner; give one that is derived from astonish.learner.Learner")
     check_parameters(learner)
     learner.check_parts()
+
+
+def failed(learner: Learner, count: float) -> str:
+    """The sentence about a learner whose approximation failed at so many samples."""
+    samples = f"{count:g} sample{'s' * (count != 1)}"
+    return f"the update of {type(learner).__name__} left its domain at {samples}; do not rely on what follows the first"
 
 
 @renamed_fields(rate="learning_rate", change="change_probability")

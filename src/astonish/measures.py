@@ -3,6 +3,7 @@
 Modirshanechi, Brea & Gerstner (2022) compare the measures; docs/measures.md says in plain words what each means.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -47,7 +48,9 @@ class Moment(NamedTuple):
 def measure(learner: Learner, xs: Any, hazard: float | None = None) -> "DataFrame":
     """Run a learner over a series and measure each sample's surprise: a row per sample, a column per measure.
 
-    learner: one that holds a belief. Its first belief is the prior of measures that need one.
+    After the measures come the learner's own quantities, such as precisions (see `Learner.quantities`).
+    learner: one that holds a belief, which gives all measures, or has quantities. Its first belief is the prior of
+    measures that need one.
     xs: a series as `run` takes it; where a sample is missing, all measures are NaN.
     hazard: the chance of a change before each sample; given, measures that heed it get columns of their own.
 
@@ -59,14 +62,15 @@ def measure(learner: Learner, xs: Any, hazard: float | None = None) -> "DataFram
     from pandas import DataFrame
 
     check(learner)
-    check_holds_a_belief(learner)
+    if not applicable(learner):
+        check_holds_a_belief(learner)
     if hazard is not None:
         PROBABILITY.check("hazard", hazard)
     samples, observed = read_series(learner.samples, xs)
     with double():
         xs, seen = to_common_length(samples), None if observed.all() else to_common_length(observed)
         table = jax.device_get(_measured_series(as_double(learner), xs, seen, len(observed), hazard))
-    cut = {name: table[name][: len(observed)] for name in COLUMNS if name in table}
+    cut = {name: table[name][: len(observed)] for name in in_order(table)}
     return DataFrame({name: np.where(observed, values, np.nan) for name, values in cut.items()})
 
 
@@ -77,9 +81,38 @@ def _measured_series(
     def step(state: State, at: tuple[Any, Any]) -> tuple[State, dict[str, Array]]:
         x, seen = at
         new, _ = advance(learner, state, x, seen)
-        return new, all_measures(moment(learner, state, new, x), hazard)
+        return new, measures_and_quantities(learner, state, new, x, hazard)
 
     return loop(step, learner.init(), (xs, observed), length)[1]
+
+
+def measures_and_quantities(
+    learner: Learner, state: State, new: State, x: Any, hazard: Number | None
+) -> dict[str, Array]:
+    """All measures that apply, if there is a belief to take them of, and the learner's own quantities, by name."""
+    (inner, before, sample), (_, after, _) = learner.local(state, x), learner.local(new, x)
+    quantities = inner.quantities(before, after, sample)
+    if inner.belief(before) is None:
+        return quantities
+    return all_measures(moment(learner, state, new, x), hazard) | quantities
+
+
+def applicable(learner: Learner, hazard: Number | None = None) -> tuple[str, ...]:
+    """The names of the measures and quantities that there are for a learner."""
+
+    def found(x: Any) -> dict[str, Array]:
+        start = learner.init()
+        return measures_and_quantities(learner, start, start, x, hazard)
+
+    with double():
+        sample = jax.tree.map(lambda domain: domain.any_sample(), learner.samples)
+        return in_order(jax.eval_shape(found, sample))
+
+
+def in_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Measures in their usual order, and then quantities."""
+    known = set(names)
+    return (*(name for name in COLUMNS if name in known), *sorted(known - set(COLUMNS)))
 
 
 def moment(learner: Any, state: State, new: State, x: Any) -> Moment:

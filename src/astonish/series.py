@@ -11,7 +11,7 @@ import numpy as np
 from astonish.checks import read_state
 from astonish.deprecated import renamed_fields
 from astonish.domain import Mask, Numbers
-from astonish.learner import Learner, State, Trace, check, scan, scan_many
+from astonish.learner import Learner, State, Trace, check, failed, scan, scan_many
 from astonish.loops import compiled
 from astonish.native import program_for
 from astonish.packing import Packing
@@ -52,6 +52,12 @@ class History:
     learning_rate: Numbers
     state: State
     change_probability: Numbers | None = None
+
+    @property
+    def problem(self) -> str:
+        """A sentence if an approximation that the learner rests on failed (see `Learner.failures`), else empty."""
+        failures = self.learner.failures(self.state)
+        return failed(self.learner, float(failures)) if failures is not None and failures > 0 else ""
 
     def __len__(self) -> int:
         return len(self.surprise)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Annotated
+from warnings import catch_warnings, simplefilter
 
 from typer import Option
 
@@ -25,7 +26,9 @@ def surprise(
     given: o.Given = None,
     measure: Annotated[
         list[str] | None,
-        Option(help="A measure of surprise, such as shannon or bayesian, or all; else the learner's own."),
+        Option(
+            help="A measure of surprise, such as shannon, a quantity of the learner, or all; else its own surprise."
+        ),
     ] = None,
     hazard: Annotated[
         float | None, Option(help="Chance of a change before each trial, for measures that take it into account.")
@@ -59,10 +62,14 @@ def surprise(
         chosen = choose(learner, trials, o.numbers("--set", settings), family)
         say_assembly("learner", chosen.learner, chosen.assumed)
         with progress("running the learner over every trial", counted=False):
-            table = regressors(chosen.learner, trials, measure or None, hazard, prefix)
+            with catch_warnings(record=True) as caught:
+                simplefilter("always")
+                table = regressors(chosen.learner, trials, measure or None, hazard, prefix)
+            for warning in caught:
+                say(str(warning.message))
             if bids:
                 new = [str(name) for name in table if name not in trials.frame]
-                meanings = {name: describe(name.removeprefix(prefix)) for name in new}
+                meanings = {name: describe(name.removeprefix(prefix), chosen.learner) for name in new}
                 write_bids(target, table, trials, meanings, task, onset, duration)
             else:
                 write_table(table, target)

@@ -3,6 +3,7 @@
 from astonish.learners.bayes import Bayes, Evidence as Evidence, Leaky
 from astonish.learners.delta import Delta
 from astonish.learners.dynamic_belief import DynamicBelief
+from astonish.learners.hgf import HGF, ClassicHGF, ContinuousHGF, TwoLevelHGF
 from astonish.learners.kalman import Kalman
 from astonish.learners.message_passing import Hypotheses as Hypotheses, MessagePassing
 from astonish.learners.nassar import Nassar2010, Nassar2012
@@ -19,7 +20,8 @@ from astonish.learners.varsmile import VarSmile
 from astonish.learners.volatile_kalman import BinaryVolatileKalman, VolatileKalman, VolatileState as VolatileState
 
 __all__ = [  # noqa: RUF022  # as they are listed everywhere
-    "Smile", "VarSmile", "Bayes", "Leaky", "MessagePassing", "ParticleFilter", "Delta", "PearceHall", "Kalman",
-    "VolatileKalman", "BinaryVolatileKalman", "TwoRate", "SuttonK1", "ReversalHMM", "DynamicBelief",
-    "Nassar2010", "Nassar2012", "NassarGaussian2010", "NassarGaussian2012", "OnlineEM", "Modulated", "PerContext",
+    "Smile", "VarSmile", "Bayes", "Leaky", "MessagePassing", "ParticleFilter", "Delta", "TwoRate", "PearceHall",
+    "SuttonK1", "Kalman", "VolatileKalman", "BinaryVolatileKalman", "HGF", "TwoLevelHGF", "ClassicHGF", "ContinuousHGF",
+    "Nassar2010", "Nassar2012", "NassarGaussian2010", "NassarGaussian2012", "DynamicBelief", "ReversalHMM", "OnlineEM",
+    "Modulated", "PerContext",
 ]  # fmt: skip

@@ -154,7 +154,9 @@ def _declared(builder: Any, name: str, value: Lowered, kind: Any, arguments: int
         name += f".f{bits}" if value.size == 1 else f".v{value.size}f{bits}"
     elif bits == 32:
         name += "f"
-    return declared(builder, name, kind, [kind] * arguments)
+    found = declared(builder, name, kind, [kind] * arguments)
+    found.attributes.add("readnone")  # so that the same number is not asked for twice
+    return found
 
 
 def _function(name: str, builder: Any, *values: Lowered, **_: Any) -> Lowered:

@@ -4,5 +4,6 @@ from astonish.responses.estimate import Estimate, StickyEstimate
 from astonish.responses.readout import Readout
 from astonish.responses.response import Response as Response, ResponseInput as ResponseInput
 from astonish.responses.softmax import Softmax
+from astonish.responses.unit_square import UnitSquare
 
-__all__ = ["Estimate", "Readout", "Softmax", "StickyEstimate"]
+__all__ = ["Estimate", "Readout", "Softmax", "StickyEstimate", "UnitSquare"]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
+from warnings import warn
 
 import jax
 import jax.numpy as jnp
@@ -12,9 +13,9 @@ from pandas import DataFrame
 from astonish import surprise
 from astonish.domain import PROBABILITY, Numbers, resolve, with_parameters
 from astonish.kinds import NUMBERS
-from astonish.learner import Learner, State, advance, check
+from astonish.learner import Learner, State, advance, check, failed
 from astonish.loops import compiled, loop
-from astonish.measures import COLUMNS, all_measures, check_holds_a_belief, holds_a_belief, moment
+from astonish.measures import COLUMNS, applicable, check_holds_a_belief, in_order, measures_and_quantities
 from astonish.precision import Number, as_double, double
 from astonish.refusal import unknown
 from astonish.series import to_common_length
@@ -23,6 +24,7 @@ from astonish.trials.trials import Trials
 OWN = "surprise"
 ALL = "all"
 _WITH_CHANGE = "_with_change"
+_FAILED = "failed"  # at a trial, in what is recorded
 _OTHERS = {
     "learning_rate": "weight of the outcome in what the learner then thought, from 0 to 1",
     "prediction": "estimate just before the outcome",
@@ -42,9 +44,10 @@ def regressors(
 ) -> DataFrame:
     """Run a learner over every block of every participant: the table row for row, and columns of what it made of them.
 
-    measures: which surprises: "surprise", the learner's own, as when left out; names from `measures.COLUMNS`; or
-    "all" that apply. hazard: the chance of a change before each trial, for measures that end in "_with_change".
-    prefix: goes before the names of the new columns. Where an outcome is missing, so are they.
+    measures: which surprises: "surprise", the learner's own, as when left out; names from `measures.COLUMNS`, or of the
+    learner's own quantities (see `Learner.quantities`); or "all" that apply. hazard: the chance of a change before each
+    trial, for measures that end in "_with_change". prefix: goes before the names of the new columns.
+    Where an outcome is missing, so are they. It warns if the learner failed (see `Learner.failures`).
 
     >>> from pandas import DataFrame
     >>> from astonish import Gaussian, Smile
@@ -56,7 +59,7 @@ def regressors(
     """
     check(learner)
     samples = _samples(learner, trials)
-    wanted = _wanted(learner, samples, measures, hazard)
+    wanted = _wanted(learner, measures, hazard)
     given = {}
     for name, values in trials.given.items():
         found = resolve(learner, name)
@@ -66,6 +69,9 @@ def regressors(
         arrays = to_common_length(to_common_length((samples, trials.observed, trials.starts, given), axis=1), least=1)
         recorded = jax.device_get(_record(as_double(learner), *arrays, length, hazard, wanted))
     recorded = {name: values[:people, :length] for name, values in recorded.items() if values is not None}
+    failures = float(np.sum(recorded.pop(_FAILED, 0.0)))
+    if failures:
+        warn(failed(learner, failures), stacklevel=2)
     new = {prefix + name: trials.to_rows(values, trials.observed) for name, values in _columns(trials, recorded)}
     taken = next((name for name in new if name in trials.frame), None)
     if taken is not None:
@@ -73,12 +79,15 @@ def regressors(
     return trials.frame.assign(**new)
 
 
-def describe(column: str) -> str:
-    """What a column of `regressors` means, in a sentence.
+def describe(column: str, learner: Learner | None = None) -> str:
+    """What a column of `regressors` means, in a sentence. learner: whose quantities may be among the columns.
 
     >>> describe("prediction_error")
     'outcome minus prediction'
     """
+    meanings = {} if learner is None else learner.meanings
+    if column in meanings:
+        return meanings[column]
     if column in COLUMNS:
         base = column.removesuffix(_WITH_CHANGE).removesuffix("_reference")
         sentence = (getattr(surprise, base).__doc__ or "").partition("\n")[0]
@@ -93,39 +102,29 @@ def describe(column: str) -> str:
     return f"{_OTHERS[name]}, of {label}"
 
 
-def _wanted(learner: Learner, samples: Any, measures: Sequence[str] | None, hazard: float | None) -> tuple[str, ...]:
-    """The measures that are asked for, by name, or a refusal."""
+def _wanted(learner: Learner, measures: Sequence[str] | None, hazard: float | None) -> tuple[str, ...]:
+    """The measures and quantities that are asked for, by name, or a refusal."""
     names = (OWN,) if measures is None else (measures,) if isinstance(measures, str) else tuple(measures)
-    _check_names(names, hazard)
-    named = [name for name in names if name in COLUMNS]
-    if named:
-        check_holds_a_belief(learner)
-    applicable = _applicable(learner, samples, hazard) if holds_a_belief(learner) and names != (OWN,) else ()
-    for name in named:
-        if name not in applicable:
-            raise ValueError(f"{name} does not apply to these outcomes; what does is {', '.join(applicable)}")
-    return (OWN, *applicable) if ALL in names else names
-
-
-def _check_names(names: Sequence[str], hazard: float | None) -> None:
+    found = () if names == (OWN,) else applicable(learner, hazard)
+    _check_names(names, found, hazard)
     for name in names:
-        if name not in (OWN, ALL, *COLUMNS):
-            raise unknown("measure", name, (ALL, OWN, *COLUMNS))
+        if name in COLUMNS and name not in found:
+            check_holds_a_belief(learner)
+            raise ValueError(f"{name} does not apply to these outcomes; what does is {', '.join(found)}")
+    return (OWN, *found) if ALL in names else names
+
+
+def _check_names(names: Sequence[str], found: Sequence[str], hazard: float | None) -> None:
+    known = (ALL, OWN, *in_order((*COLUMNS, *found)))
+    for name in names:
+        if name not in known:
+            raise unknown("measure", name, known)
         if name.endswith(_WITH_CHANGE) and hazard is None:
             raise ValueError(f"{name} needs the chance of a change before each trial; give hazard")
     if hazard is not None:
         PROBABILITY.check("hazard", hazard)
         if not any(name == ALL or name.endswith(_WITH_CHANGE) for name in names):
             raise ValueError(f"hazard = {hazard:g} is for measures that end in {_WITH_CHANGE}; ask for some, or all")
-
-
-def _applicable(learner: Learner, samples: Any, hazard: float | None) -> tuple[str, ...]:
-    """The measures that there are for such outcomes."""
-    first = jax.tree.map(lambda part: part[0, 0], samples)
-    with double():
-        start = learner.init()
-        found = jax.eval_shape(lambda x: all_measures(moment(learner, start, start, x), hazard), first)
-    return tuple(name for name in COLUMNS if name in found)
 
 
 def _samples(learner: Learner, trials: Trials) -> Any:
@@ -158,7 +157,7 @@ def _record(
         before = jax.tree.map(lambda fresh, old: jnp.where(start, fresh, old), now.init(), state)
         after, info = advance(now, before, x, seen)
         (inner, held, _), (_, left, _) = now.local(before, x), now.local(after, x)
-        found = all_measures(moment(now, before, after, x), hazard) if wanted != (OWN,) else {}
+        found = measures_and_quantities(now, before, after, x, hazard) if wanted != (OWN,) else {}
         return after, {
             **{name: value for name, value in {OWN: info.surprise, **found}.items() if name in wanted},
             "learning_rate": info.learning_rate,
@@ -166,6 +165,7 @@ def _record(
             "estimate": inner.estimate(left),
             "uncertainty": inner.uncertainty(held),
             "change_probability": info.change_probability,
+            _FAILED: _failures(inner, left, held),
         }
 
     def one(*series: Any) -> dict[str, Any]:
@@ -175,11 +175,17 @@ def _record(
     return jax.vmap(one)(samples, observed, starts, given)
 
 
+def _failures(learner: Learner, after: State, before: State) -> Any:
+    """Whether the learner's approximation failed at a sample; None where it cannot."""
+    new, old = learner.failures(after), learner.failures(before)
+    return None if new is None or old is None else new - old
+
+
 def _columns(trials: Trials, recorded: dict[str, Any]) -> Iterator[tuple[str, Numbers]]:
     """What was recorded, as columns of numbers; an estimate of several has one for each label."""
     if trials.kind in NUMBERS:
         recorded["prediction_error"] = trials.outcomes - recorded["prediction"]
-    for name in (OWN, *COLUMNS, *_OTHERS):
+    for name in (OWN, *in_order(set(recorded) - {OWN, *_OTHERS}), *_OTHERS):
         values = recorded.get(name)
         if values is not None and values.ndim == 2:
             yield name, values

@@ -1,0 +1,392 @@
+"""How fast does the world change now? The hierarchical Gaussian filter (Mathys et al. 2011, 2014).
+
+A hidden number takes a normal step before every outcome. The logarithm of that step's variance is, up to `kappa` and
+`omega`, another hidden number, one level above, which takes normal steps of its own. Both are followed by normal
+beliefs, of which the state holds means (mu) and variances (sigma); the papers' precisions (pi) are 1 / sigma.
+"""
+
+import math
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.random import Generator
+
+from astonish.config import config
+from astonish.domain import FINITE, NOT_NEGATIVE, POSITIVE, Domain, Numbers, Parameter
+from astonish.kinds import OutcomeKind
+from astonish.learner import Info, Learner
+from astonish.precision import Number
+from astonish.special import log
+from astonish.world_parameters import MEAN, NOISE, STD
+
+_LARGEST_EXPONENT = 80.0  # variances beyond exp(80) or below exp(-80) make no difference, and their squares are numbers
+_LARGEST_ERROR = 1e75  # whose fourth power is a number
+_ENHANCED_LOG_ODDS = math.log(999.0)  # keeps predictions from .001 to .999
+_CLASSIC_LOG_ODDS = 40.0  # beyond which a probability cannot be told from 0 or 1
+_LOG_TWO_PI = math.log(2 * math.pi)
+
+_MU = Parameter(Domain(), (-2.0, 2.0), "", 0.0)
+_PI = Parameter(POSITIVE, (0.1, 10.0), "", 1.0)
+_OMEGA = Parameter(Domain(), (-6.0, 0.0), "")
+_KAPPA = Parameter(Domain(0.0), (0.5, 1.5), "how strongly the highest level drives the steps of the one below", 1.0)
+_OF_LEVEL_2 = {
+    "delta1": "outcome minus prediction",
+    "epsilon2": "precision-weighted prediction error of level 2: psi2 times delta1, by which mu2 moves",
+    "m1": "predicted probability of a 1",
+    "mu2": "mean of the belief about the log odds of a 1, after the outcome",
+    "pi2": "precision of that belief, after the outcome",
+    "pihat2": "precision of that belief, before the outcome",
+    "psi2": "learning rate of level 2: the weight of delta1 in mu2",
+    "shannon": "minus the logarithm of the predicted probability of the outcome",
+    "volatility": "variance of the step that the log odds are believed to have taken before the outcome",
+}
+_OF_LEVEL_3 = {
+    "delta2": "prediction error of level 2 about the size of its step",
+    "epsilon3": "precision-weighted prediction error of level 3: psi3 times delta2",
+    "mu3": "mean of the belief about the log-volatility, after the outcome",
+    "pi3": "precision of that belief, after the outcome",
+    "psi3": "precision weight of level 3: the precision expected of level 2 over that of level 3",
+}
+
+
+class Walk(NamedTuple):
+    """What an outcome does to a level that wanders.
+
+    step_variance: of the step before the outcome. expected_variance: of the belief after that step. mean, variance: of
+    the belief after the outcome. moved: the difference of the means. surprise: Shannon's.
+    """
+
+    step_variance: Array
+    expected_variance: Array
+    mean: Array
+    variance: Array
+    moved: Array
+    surprise: Array
+
+
+class TwoLevels(NamedTuple):
+    """A belief about log odds."""
+
+    mu2: Annotated[Array, FINITE]
+    sigma2: Annotated[Array, POSITIVE]
+
+
+class ThreeLevels(NamedTuple):
+    """A belief about log odds, and one about how fast they change."""
+
+    mu2: Annotated[Array, FINITE]
+    sigma2: Annotated[Array, POSITIVE]
+    mu3: Annotated[Array, FINITE]
+    sigma3: Annotated[Array, POSITIVE]
+
+
+class ClassicLevels(NamedTuple):
+    """The same, and at how many outcomes the update of level 3 gave no positive precision."""
+
+    mu2: Annotated[Array, FINITE]
+    sigma2: Annotated[Array, POSITIVE]
+    mu3: Annotated[Array, FINITE]
+    sigma3: Annotated[Array, POSITIVE]
+    violations: Annotated[Array, NOT_NEGATIVE]
+
+
+class ContinuousLevels(NamedTuple):
+    """A belief about the mean of numbers, and one about how fast it changes."""
+
+    mu1: Annotated[Array, FINITE]
+    sigma1: Annotated[Array, POSITIVE]
+    mu2: Annotated[Array, FINITE]
+    sigma2: Annotated[Array, POSITIVE]
+
+
+class BinaryFilter(Learner, Protocol):
+    """A learner whose state holds a normal belief, `mu2` and `sigma2`, about the log odds of a 1.
+
+    Its estimate is the probability of a 1 that it predicts, its learning rate that of this probability, and its
+    surprise Shannon's. largest_log_odds: predictions are kept within these odds.
+    """
+
+    mu2: Number
+    pi2: Number
+    takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
+    free: ClassVar[tuple[str, ...]] = ("omega2",)
+    samples: ClassVar[Domain] = Domain(0, 1, whole=True)
+    largest_log_odds: ClassVar[float] = _ENHANCED_LOG_ODDS
+
+    def estimate(self, state: Any) -> Array:
+        return self._chances(state.mu2)[0]
+
+    def uncertainty(self, state: Any) -> Array:
+        one, zero = self._chances(state.mu2)
+        return one * zero * jnp.sqrt(state.sigma2)
+
+    def with_estimate(self, state: Any, value: Any) -> Any:
+        least = 1 / (1 + math.exp(self.largest_log_odds))
+        chance = jnp.clip(value, least, 1 - least)
+        return state._replace(mu2=jnp.log(chance) - jnp.log1p(-chance))
+
+    def simulate(self, rng: Generator, steps: int) -> Any:
+        log_odds = rng.normal(self.mu2, np.asarray(self.pi2) ** -0.5)
+        return rng.binomial(1, 1 / (1 + np.exp(-log_odds)), steps)
+
+    def _chances(self, log_odds: Array) -> tuple[Array, Array]:
+        """The predicted probabilities of a 1 and of a 0, each with all its digits."""
+        odds = jnp.exp(jnp.clip(log_odds, -self.largest_log_odds, self.largest_log_odds))
+        zero = 1 / (1 + odds)
+        return odds * zero, zero
+
+    def _walk(self, mean: Array, variance: Array, step_variance: Array, x: Number) -> Walk:
+        """Level 2 at an outcome."""
+        one, zero = self._chances(mean)
+        expected = variance + step_variance
+        new = expected / (1 + expected * (one * zero))
+        moved = jnp.where(x == 1, zero, -one) * new
+        return Walk(step_variance, expected, mean + moved, new, moved, -log(jnp.where(x == 1, one, zero)))
+
+    def _info(self, mean: Array, walk: Walk, x: Number) -> Info:
+        missed, still_missed = (jnp.where(x == 1, *self._chances(mu)[::-1]) for mu in (mean, walk.mean))
+        return Info(walk.surprise, jnp.clip(1 - still_missed / missed, 0.0, 1.0))
+
+    def _of_level_2(self, mean: Array, walk: Walk, x: Number) -> dict[str, Array]:
+        """Quantities of level 2, as in `_OF_LEVEL_2`."""
+        one, _ = self._chances(mean)
+        return {
+            "delta1": x - one,
+            "epsilon2": walk.moved,
+            "m1": one,
+            "mu2": walk.mean,
+            "pi2": 1 / walk.variance,
+            "pihat2": 1 / walk.expected_variance,
+            "psi2": walk.variance,
+            "shannon": walk.surprise,
+            "volatility": walk.step_variance,
+        }
+
+
+@config
+class TwoLevelHGF(BinaryFilter):
+    """Follows the log odds of a 1, which take a normal step of variance exp(omega2) before every outcome."""
+
+    omega2: Number = _OMEGA.field(default=-4.0, about="logarithm of the variance of the steps of the log odds")
+    mu2: Number = _MU.field(about="mean of the first belief about the log odds")
+    pi2: Number = _PI.field(about="precision of the first belief about the log odds")
+    name: ClassVar[str] = "hgf2"
+    meanings: ClassVar[dict[str, str]] = _OF_LEVEL_2
+
+    def init(self) -> TwoLevels:
+        return TwoLevels(*_numbers(self.mu2, 1 / jnp.asarray(self.pi2)))
+
+    def step(self, state: TwoLevels, x: Number) -> tuple[TwoLevels, Info]:
+        walk = self._walk(*state, _exp(self.omega2), x)
+        return TwoLevels(walk.mean, walk.variance), self._info(state.mu2, walk, x)
+
+    def quantities(self, state: TwoLevels, new: TwoLevels, x: Number) -> dict[str, Array]:
+        return self._of_level_2(state.mu2, self._walk(*state, _exp(self.omega2), x), x)
+
+
+@config
+class HGF(BinaryFilter):
+    """Follows the log odds of a 1, and how fast they change: three levels, with the enhanced update of the third.
+
+    Before every outcome the log odds take a normal step of variance exp(kappa mu3 + omega2), and the log-volatility
+    one of variance exp(omega3). The enhanced update cannot leave its domain; `ClassicHGF` has the original one.
+    """
+
+    omega2: Number = _OMEGA.field(default=-2.5, about="constant part of the log-volatility of the log odds")
+    omega3: Number = _OMEGA.field(
+        default=-6.0, usual=(-8.0, -2.0), about="logarithm of the variance of the steps of the log-volatility"
+    )
+    kappa: Number = _KAPPA.field()
+    mu2: Number = _MU.field(about="mean of the first belief about the log odds")
+    pi2: Number = _PI.field(about="precision of the first belief about the log odds")
+    mu3: Number = _MU.field(default=1.0, about="mean of the first belief about the log-volatility")
+    pi3: Number = _PI.field(about="precision of the first belief about the log-volatility")
+    name: ClassVar[str] = "hgf"
+    meanings: ClassVar[dict[str, str]] = _OF_LEVEL_2 | _OF_LEVEL_3
+
+    def init(self) -> Any:
+        return ThreeLevels(*_numbers(self.mu2, 1 / jnp.asarray(self.pi2), self.mu3, 1 / jnp.asarray(self.pi3)))
+
+    def step(self, state: Any, x: Number) -> tuple[Any, Info]:
+        walk = self._walk_of(state, x)
+        return ThreeLevels(walk.mean, walk.variance, *self._level_3(state, walk)), self._info(state.mu2, walk, x)
+
+    def quantities(self, state: Any, new: Any, x: Number) -> dict[str, Array]:
+        walk = self._walk_of(state, x)
+        error, weight = _volatility_error(walk), 1 / walk.expected_variance * new.sigma3
+        above = {"delta2": error, "epsilon3": weight * error, "mu3": new.mu3, "pi3": 1 / new.sigma3, "psi3": weight}
+        return self._of_level_2(state.mu2, walk, x) | above
+
+    def _walk_of(self, state: Any, x: Number) -> Walk:
+        return self._walk(state.mu2, state.sigma2, _exp(self.kappa * state.mu3 + self.omega2), x)
+
+    def _level_3(self, state: Any, walk: Walk) -> tuple[Array, Array]:
+        return _enhanced(walk, state.sigma2, state.mu3, state.sigma3, self.kappa, self.omega2, self.omega3)
+
+
+@config
+class ClassicHGF(HGF):
+    """The three-level filter with the update of the third level as first published, which can leave its domain.
+
+    Where that update gives a precision of 0 or less, level 3 stays as it was, and the state counts it: `violations`.
+    """
+
+    name: ClassVar[str] = "hgf-classic"
+    largest_log_odds: ClassVar[float] = _CLASSIC_LOG_ODDS
+    meanings: ClassVar[dict[str, str]] = {
+        **HGF.meanings,
+        "violations": "at how many outcomes up to this one the update of level 3 gave no positive precision",
+    }
+
+    def init(self) -> ClassicLevels:
+        start = HGF.init(self)
+        return ClassicLevels(**start._asdict(), violations=jnp.zeros_like(start.mu2))
+
+    def step(self, state: ClassicLevels, x: Number) -> tuple[ClassicLevels, Info]:
+        walk = self._walk_of(state, x)
+        mu3, sigma3, valid = _classic(walk, state.mu3, state.sigma3, self.kappa, self.omega3)
+        new = ClassicLevels(walk.mean, walk.variance, mu3, sigma3, state.violations + jnp.where(valid, 0.0, 1.0))
+        return new, self._info(state.mu2, walk, x)
+
+    def quantities(self, state: ClassicLevels, new: ClassicLevels, x: Number) -> dict[str, Array]:
+        return HGF.quantities(self, state, new, x) | {"violations": new.violations}
+
+    def failures(self, state: ClassicLevels) -> Array:
+        return state.violations
+
+
+@config
+class ContinuousHGF(Learner):
+    """Follows the mean of numbers, and how fast it changes: two levels, with the enhanced update of the second.
+
+    Before every sample the mean takes a normal step of variance exp(kappa mu2 + omega1), and the log-volatility one of
+    variance exp(omega2). It reports Shannon's surprise; its learning rate is the share of the error by which the
+    estimate moves. mean, std: the belief about the mean before the first step.
+    """
+
+    noise: Number = NOISE.field()
+    omega1: Number = _OMEGA.field(default=-3.0, about="constant part of the log-volatility of the mean")
+    omega2: Number = _OMEGA.field(
+        default=-3.0, usual=(-8.0, -2.0), about="logarithm of the variance of the steps of the log-volatility"
+    )
+    kappa: Number = _KAPPA.field()
+    mean: Number = MEAN.field()
+    std: Number = STD.field(default=1.0)
+    mu2: Number = _MU.field(about="mean of the first belief about the log-volatility")
+    pi2: Number = _PI.field(about="precision of the first belief about the log-volatility")
+    name: ClassVar[str] = "hgf-continuous"
+    takes: ClassVar[tuple[str, ...]] = (OutcomeKind.CONTINUOUS,)
+    free: ClassVar[tuple[str, ...]] = ("omega1",)
+    samples: ClassVar[Domain] = Domain()
+    meanings: ClassVar[dict[str, str]] = {
+        "delta1": "prediction error of level 1 about the size of its step",
+        "epsilon1": "precision-weighted prediction error of level 1, by which mu1 moves",
+        "epsilon2": "precision-weighted prediction error of level 2: psi2 times delta1",
+        "mu1": "mean of the belief about the mean, after the outcome",
+        "mu2": "mean of the belief about the log-volatility, after the outcome",
+        "pi1": "precision of the belief about the mean, after the outcome",
+        "pi2": "precision of the belief about the log-volatility, after the outcome",
+        "pihat1": "precision of the belief about the mean, before the outcome",
+        "psi1": "learning rate of level 1: the weight of the prediction error in mu1",
+        "psi2": "precision weight of level 2: the precision expected of level 1 over that of level 2",
+        "shannon": "minus the logarithm of the predicted density of the outcome",
+        "volatility": "variance of the step that the mean is believed to have taken before the outcome",
+    }
+
+    def init(self) -> ContinuousLevels:
+        return ContinuousLevels(
+            *_numbers(self.mean, jnp.square(self.std), self.mu2, 1 / jnp.asarray(self.pi2)),
+        )
+
+    def step(self, state: ContinuousLevels, x: Number) -> tuple[ContinuousLevels, Info]:
+        walk, gain = self._walk(state, x)
+        above = _enhanced(walk, state.sigma1, state.mu2, state.sigma2, self.kappa, self.omega1, self.omega2)
+        return ContinuousLevels(walk.mean, walk.variance, *above), Info(walk.surprise, gain)
+
+    def estimate(self, state: ContinuousLevels) -> Array:
+        return state.mu1
+
+    def uncertainty(self, state: ContinuousLevels) -> Array:
+        return jnp.sqrt(state.sigma1)
+
+    def with_estimate(self, state: ContinuousLevels, value: Any) -> ContinuousLevels:
+        return state._replace(mu1=value)
+
+    def simulate(self, rng: Generator, steps: int) -> Numbers:
+        return rng.normal(rng.normal(self.mean, self.std), self.noise, steps)
+
+    def quantities(self, state: ContinuousLevels, new: ContinuousLevels, x: Number) -> dict[str, Array]:
+        walk, gain = self._walk(state, x)
+        error, weight = _volatility_error(walk), 1 / walk.expected_variance * new.sigma2
+        return {
+            "delta1": error,
+            "epsilon1": walk.moved,
+            "epsilon2": weight * error,
+            "mu1": walk.mean,
+            "mu2": new.mu2,
+            "pi1": 1 / walk.variance,
+            "pi2": 1 / new.sigma2,
+            "pihat1": 1 / walk.expected_variance,
+            "psi1": gain,
+            "psi2": weight,
+            "shannon": walk.surprise,
+            "volatility": walk.step_variance,
+        }
+
+    def _walk(self, state: ContinuousLevels, x: Number) -> tuple[Walk, Array]:
+        """Level 1 at a sample, and its learning rate."""
+        step_variance, noise = _exp(self.kappa * state.mu2 + self.omega1), jnp.square(self.noise)
+        expected = state.sigma1 + step_variance
+        precision = 1 / (expected + noise)  # of the prediction
+        gain, error = expected * precision, x - state.mu1
+        cut = jnp.clip(error, -_LARGEST_ERROR, _LARGEST_ERROR)
+        surprise = 0.5 * (_LOG_TWO_PI - log(precision) + cut * cut * precision)
+        walk = Walk(step_variance, expected, state.mu1 + gain * error, gain * noise, gain * cut, surprise)
+        return walk, gain
+
+
+def _numbers(*values: Number) -> list[Array]:
+    return [jnp.asarray(value, jnp.result_type(float, *values)) for value in values]
+
+
+def _exp(x: Number) -> Array:
+    """The exponential, kept where its powers are numbers."""
+    return jnp.exp(jnp.clip(x, -_LARGEST_EXPONENT, _LARGEST_EXPONENT))
+
+
+def _volatility_error(walk: Walk) -> Array:
+    """By how much the level below moved more than expected, squared and relative."""
+    return (walk.variance + walk.moved * walk.moved) / walk.expected_variance - 1
+
+
+def _enhanced(
+    walk: Walk, before: Array, mean: Array, variance: Array, kappa: Number, omega: Number, omega_above: Number
+) -> tuple[Array, Array]:
+    """Mean and variance of the level above a level that wanders, after an outcome: the enhanced update.
+
+    before: the variance of the level below before its step. mean, variance: of the level above, before the outcome.
+    """
+    expected = variance + _exp(omega_above)
+    share = walk.step_variance / walk.expected_variance
+    mean = mean + 0.5 * kappa * share * _volatility_error(walk) * expected
+    step_variance = _exp(kappa * mean + omega)
+    precision = 1 / (before + step_variance)
+    share, rest = step_variance * precision, (step_variance - before) * precision
+    error = (walk.variance + walk.moved * walk.moved) * precision - 1
+    gained = jnp.maximum(0.5 * jnp.square(kappa) * share * (share + rest * error), 0.0)
+    return mean, expected / (1 + expected * gained)
+
+
+def _classic(
+    walk: Walk, mean: Array, variance: Array, kappa: Number, omega_above: Number
+) -> tuple[Array, Array, Array]:
+    """The same by the update as first published, and whether it stayed in its domain; else nothing changes."""
+    expected = variance + _exp(omega_above)
+    share, error = walk.step_variance / walk.expected_variance, _volatility_error(walk)
+    gained = 0.5 * jnp.square(kappa) * share * (share + (2 * share - 1) * error)
+    grown = 1 + expected * gained  # the new precision over the expected one
+    valid = grown > 0
+    new = expected / jnp.where(valid, grown, 1.0)
+    return jnp.where(valid, mean + 0.5 * kappa * share * error * new, mean), jnp.where(valid, new, variance), valid

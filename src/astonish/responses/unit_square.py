@@ -1,0 +1,31 @@
+"""Choices by the unit-square sigmoid: the odds of a choice are a power of the odds that the learner predicts."""
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from astonish.config import config
+from astonish.domain import Domain, parameter
+from astonish.kinds import ResponseKind
+from astonish.precision import Number, limits
+from astonish.responses.response import Categorical, Response, ResponseInput
+
+
+@config
+class UnitSquare(Response):
+    """Chooses 1 with probability p^zeta / (p^zeta + (1 - p)^zeta), where the learner predicts it with probability p.
+
+    Of several outcomes each is chosen in proportion to that power of its probability. (As in Mathys et al. 2014.)
+    """
+
+    zeta: Number = parameter(1.0, Domain(0.0), (0.5, 20.0), "how strongly choices follow predictions; 0 is random")
+    name: ClassVar[str] = "unit-square"
+    takes: ClassVar[tuple[str, ...]] = (ResponseKind.CHOICE,)
+    free: ClassVar[tuple[str, ...]] = ("zeta",)
+    kind: ClassVar[str] = "choice"
+
+    def distribution(self, given: ResponseInput) -> Categorical:
+        chances = given.estimate if given.estimate.ndim else jnp.stack([1 - given.estimate, given.estimate])
+        possible = jnp.maximum(chances, limits(chances).eps)  # 0 has no logarithm
+        return Categorical(jax.nn.log_softmax(self.zeta * jnp.log(possible)))
