@@ -169,7 +169,7 @@ def usual_settings(name: str, kind: str) -> dict[str, float | None]:
     """
     learner = LEARNERS.find_for(name, kind)
     allowed = settable(learner, family_class(learner, kind))
-    return {word: None if known.has_units else known.default for word, known in allowed.items()}
+    return {word: None if known.from_data else known.default for word, known in allowed.items()}
 
 
 def _on_family(kind: Any, home: Any, own: dict[str, Any], values: Settings, outcomes: Outcomes) -> tuple[Any, str]:

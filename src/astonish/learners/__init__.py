@@ -2,9 +2,11 @@
 
 from astonish.learners.bayes import Bayes, Evidence as Evidence, Leaky
 from astonish.learners.delta import Delta
+from astonish.learners.delta_circular import DeltaCircular
 from astonish.learners.kalman import Kalman
 from astonish.learners.message_passing import Hypotheses as Hypotheses, MessagePassing
 from astonish.learners.nassar import Nassar2010, Nassar2012
+from astonish.learners.nassar_circular import NassarCircular
 from astonish.learners.nassar_gaussian import NassarGaussian2010, NassarGaussian2012
 from astonish.learners.online_em import OnlineEM
 from astonish.learners.particle_filter import ParticleFilter, Particles as Particles
@@ -15,5 +17,6 @@ from astonish.learners.varsmile import VarSmile
 
 __all__ = [  # noqa: RUF022  # as they are listed everywhere
     "Smile", "VarSmile", "Bayes", "Leaky", "MessagePassing", "ParticleFilter", "Delta", "PearceHall", "Kalman",
-    "Nassar2010", "Nassar2012", "NassarGaussian2010", "NassarGaussian2012", "OnlineEM", "Modulated", "PerContext",
+    "Nassar2010", "Nassar2012", "NassarGaussian2010", "NassarGaussian2012", "DeltaCircular",
+    "NassarCircular", "OnlineEM", "Modulated", "PerContext",
 ]  # fmt: skip
