@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -38,8 +39,8 @@ def _asymptotic_series(terms: int) -> tuple[float, ...]:
     """Coefficients of `ln(I0(k) exp(-k) sqrt(2 pi k))` as a polynomial in `z = _LARGE / k`."""
     a = [Fraction(math.prod(range(1, 2 * n, 2)) ** 2, math.factorial(n) * (8 * _LARGE) ** n) for n in range(terms)]
     log_a = [Fraction(0)]
-    for n in range(1, terms):  # n a_n = sum of k log_a_k a_(n - k)
-        log_a.append(a[n] - sum(k * log_a[k] * a[n - k] for k in range(1, n)) / n)
+    for n in range(1, terms):  # n a_n is the sum of k log_a_k a_(n - k)
+        log_a.append(a[n] - sum((k * log_a[k] * a[n - k] for k in range(1, n)), Fraction(0)) / n)
     return tuple(map(float, log_a))
 
 
@@ -236,6 +237,15 @@ def wrapped(angle: Number, period: Number) -> Array:
     angle, period = number(angle), number(period)
     rest = numbers.fmod(angle, period)
     return rest - period * numbers.ceil(rest / period - 0.5)
+
+
+def difference(a: Any, b: Any, period: Number | None) -> Any:
+    """`a - b`, for angles the shorter way round. period: the whole circle; None for other numbers.
+
+    >>> float(difference(170.0, -170.0, 360.0)), difference(170.0, -170.0, None)
+    (-20.0, 340.0)
+    """
+    return a - b if period is None else wrapped(a - b, period)
 
 
 log_gamma.defjvps(lambda tangent, _, x: digamma(x) * tangent)

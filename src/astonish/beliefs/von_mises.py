@@ -1,8 +1,9 @@
 """Von Mises beliefs: in which direction is the mean of angles whose concentration is known?
 
 Mardia & El-Atoum (1976). The kernel is `exp(vector . direction - (sqrt(1 + k^2) - 1))`, where the direction is a unit
-vector and `k`, the length of the vector, is the concentration of the belief. Products of powers are sums of vectors; the
-second term, which does not depend on the direction, keeps numbers small where beliefs are firm, and smooth at `k = 0`.
+vector and `k`, the length of the vector, is the concentration of the belief. Products of powers are sums of vectors.
+The second term, which does not depend on the direction, keeps numbers small where beliefs are firm, and everything
+smooth where `k = 0`.
 """
 
 import math
@@ -130,12 +131,12 @@ class VonMises(Family):
         return self._belief(mean, belief.concentration)
 
     def sample(self, belief: VonMisesBelief, rng: Generator) -> Any:
-        unit = self.period / _WHOLE
+        unit = float(self.period) / _WHOLE
         return unit * rng.vonmises(float(belief.mean / unit), float(belief.concentration))
 
     def sample_outcome(self, theta: float, rng: Generator, steps: int) -> Numbers:
-        unit = self.period / _WHOLE
-        return unit * rng.vonmises(theta / unit, self.concentration, steps)
+        unit = float(self.period) / _WHOLE
+        return unit * rng.vonmises(theta / unit, float(self.concentration), steps)
 
     def _belief(self, mean: Any, concentration: Any) -> VonMisesBelief:
         period = number(self.period)

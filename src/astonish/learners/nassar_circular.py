@@ -1,7 +1,7 @@
 """A delta rule for a direction that jumps, whose rate is nearly what Bayes' rule would have it be.
 
-The reduced Bayesian model of Nassar, Rumsey, Wilson, Parikh, Heasly & Gold (2012) on a circle: errors go the shorter way
-round, samples have a von Mises distribution about the direction, and after a jump all directions are equally likely.
+The reduced Bayesian model of Nassar, Rumsey, Wilson, Parikh, Heasly & Gold (2012) on a circle: errors go the shorter
+way round, samples have a von Mises distribution about the direction, which jumps to anywhere on the circle.
 """
 
 import math
@@ -32,9 +32,9 @@ from astonish.world_parameters import CONCENTRATION, DIRECTION, HAZARD, PERIOD
 class NassarCircular(CircularLearner):
     """Knows how concentrated samples are, and that the direction jumps anywhere with chance `hazard` before each.
 
-    The variance of a sample is taken to be 1 / `concentration`, as it is for small noise, where this learner agrees with
-    `Nassar2012`. It reports Shannon's surprise of an observer who weighs the evidence normatively. A `first_uncertainty`
-    of 1/2 is as if one sample had been seen.
+    The variance of samples is taken to be 1 / `concentration`, as it is for small noise, where this learner agrees with
+    `Nassar2012`. It reports Shannon's surprise of an observer who weighs the evidence normatively.
+    A `first_uncertainty` of 1/2 is as if one sample had been seen.
     """
 
     concentration: Number = CONCENTRATION.field()

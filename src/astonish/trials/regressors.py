@@ -11,13 +11,14 @@ from pandas import DataFrame
 
 from astonish import surprise
 from astonish.domain import PROBABILITY, Numbers, resolve, with_parameters
-from astonish.kinds import NUMBERS
+from astonish.kinds import MEASURED, NUMBERS
 from astonish.learner import Learner, State, advance, check
 from astonish.loops import compiled, loop
 from astonish.measures import COLUMNS, all_measures, check_holds_a_belief, holds_a_belief, moment
 from astonish.precision import Number, as_double, double
 from astonish.refusal import unknown
 from astonish.series import to_common_length
+from astonish.special import difference
 from astonish.trials.trials import Trials
 
 OWN = "surprise"
@@ -27,7 +28,7 @@ _OTHERS = {
     "learning_rate": "weight of the outcome in what the learner then thought, from 0 to 1",
     "prediction": "estimate just before the outcome",
     "estimate": "estimate just after the outcome",
-    "prediction_error": "outcome minus prediction",
+    "prediction_error": "outcome minus prediction; of angles, the shorter way round",
     "uncertainty": "standard deviation of the belief just before the outcome",
     "change_probability": "probability, once the outcome is known, that the world changed just before it",
 }
@@ -66,7 +67,8 @@ def regressors(
         arrays = to_common_length(to_common_length((samples, trials.observed, trials.starts, given), axis=1), least=1)
         recorded = jax.device_get(_record(as_double(learner), *arrays, length, hazard, wanted))
     recorded = {name: values[:people, :length] for name, values in recorded.items() if values is not None}
-    new = {prefix + name: trials.to_rows(values, trials.observed) for name, values in _columns(trials, recorded)}
+    columns = _columns(trials, recorded, learner.period)
+    new = {prefix + name: trials.to_rows(values, trials.observed) for name, values in columns}
     taken = next((name for name in new if name in trials.frame), None)
     if taken is not None:
         raise ValueError(f"the table already has a column {taken!r}; give a prefix for the new ones (--prefix)")
@@ -77,7 +79,7 @@ def describe(column: str) -> str:
     """What a column of `regressors` means, in a sentence.
 
     >>> describe("prediction_error")
-    'outcome minus prediction'
+    'outcome minus prediction; of angles, the shorter way round'
     """
     if column in COLUMNS:
         base = column.removesuffix(_WITH_CHANGE).removesuffix("_reference")
@@ -130,6 +132,7 @@ def _applicable(learner: Learner, samples: Any, hazard: float | None) -> tuple[s
 
 def _samples(learner: Learner, trials: Trials) -> Any:
     """The outcomes as the learner takes them, or a refusal."""
+    trials.check_angles(learner)
     domains, parts = jax.tree.leaves(learner.samples), jax.tree.leaves(trials.outcomes)
     if len(domains) != len(parts) or any(domain.shape for domain in domains):
         raise ValueError(f"{type(learner).__name__} does not learn from outcomes that are {trials.kind}")
@@ -175,10 +178,10 @@ def _record(
     return jax.vmap(one)(samples, observed, starts, given)
 
 
-def _columns(trials: Trials, recorded: dict[str, Any]) -> Iterator[tuple[str, Numbers]]:
+def _columns(trials: Trials, recorded: dict[str, Any], period: Number | None) -> Iterator[tuple[str, Numbers]]:
     """What was recorded, as columns of numbers; an estimate of several has one for each label."""
-    if trials.kind in NUMBERS:
-        recorded["prediction_error"] = trials.outcomes - recorded["prediction"]
+    if trials.kind in (*NUMBERS, *MEASURED):
+        recorded["prediction_error"] = difference(trials.outcomes, recorded["prediction"], period)
     for name in (OWN, *COLUMNS, *_OTHERS):
         values = recorded.get(name)
         if values is not None and values.ndim == 2:
