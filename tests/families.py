@@ -15,6 +15,7 @@ from astonish import (
     ClassicHGF,
     ContinuousHGF,
     Delta,
+    DeltaCircular,
     Dirichlet,
     DynamicBelief,
     Exponential,
@@ -27,6 +28,7 @@ from astonish import (
     Modulated,
     Nassar2010,
     Nassar2012,
+    NassarCircular,
     NassarGaussian2010,
     NassarGaussian2012,
     NormalGamma,
@@ -43,9 +45,18 @@ from astonish import (
     TwoRate,
     VarSmile,
     VolatileKalman,
+    VonMises,
     finite,
 )
-from astonish.beliefs import BetaBelief, DirichletBelief, GammaBelief, GaussianBelief, NormalGammaBelief, VectorBelief
+from astonish.beliefs import (
+    BetaBelief,
+    DirichletBelief,
+    GammaBelief,
+    GaussianBelief,
+    NormalGammaBelief,
+    VectorBelief,
+    VonMisesBelief,
+)
 
 
 class FamilyCase(NamedTuple):
@@ -111,6 +122,12 @@ with jax.enable_x64(True):
             VectorBelief(np.array([0.5, -0.3]), PRECISION),
             Regression(2, noise=0.7).prior(),
         ),
+        FamilyCase(
+            "von_mises",
+            VonMises(3.0, period=360.0),
+            [20.0, -70.0, 900.0],
+            VonMisesBelief(*map(np.float64, (1.5, -0.7, 360.0))),
+        ),
     ]
 
 NUMBERS = [0.3, -0.5, 0.1, 0.8, -0.2, 0.4, 12.0, 11.0, 12.5, 0.2, -0.1, 0.6]
@@ -120,6 +137,8 @@ WAITS = [0.5, 1.2, 0.3, 0.9, 2.0, 0.1, 90.0, 70.0, 0.4, 1e-3, 0.8, 1.1]
 OUTCOMES = [0, 0, 1, 0, 0, 0, 2, 2, 0, 1, 0, 2]
 COINS = [1, 1, 1, 1, 1, 0, 1, 0, 0, 0, 0, 1]
 PAIRS = [(np.array([1.0, 0.3 * k - 1.5]), x) for k, x in enumerate(NUMBERS)]
+ANGLES = [0.3, -0.5, 0.1, 6.8, -0.2, 0.4, 3.1, -3.1, 3.0, 0.2, -0.1, 100.0]
+DEGREES = [57.3 * x for x in ANGLES]
 CONTEXTS = [((2 * k + k // 4) % 3, (k + k // 5) % 4) for k in range(12)]
 SERIES = {
     "gaussian": NUMBERS,
@@ -132,6 +151,7 @@ SERIES = {
     "grid": NUMBERS,
     "normal_gamma": NUMBERS,
     "regression": PAIRS,
+    "von_mises": DEGREES,
 }
 
 LEARNERS = [
@@ -154,12 +174,18 @@ LEARNERS = [
     LearnerCase("particles_gaussian", ParticleFilter(Gaussian(1.5), 0.2, particles=7, seed=3), NUMBERS),
     LearnerCase("particles_poisson", ParticleFilter(Poisson()), COUNTS),
     LearnerCase("particles_vector", ParticleFilter(GaussianVector(COVARIANCE), particles=5), VECTORS),
+    LearnerCase("leaky_von_mises", Leaky(VonMises(2.0), 0.8, VonMises(2.0).prior(1.0, 0.5)), ANGLES),
+    LearnerCase("varsmile_von_mises", VarSmile(VonMises(period=360.0), 0.3), DEGREES),
+    LearnerCase("message_passing_von_mises", MessagePassing(VonMises(20.0), 0.2, hypotheses=5), ANGLES),
+    LearnerCase("particles_von_mises", ParticleFilter(VonMises(), 0.2, particles=7, seed=3), ANGLES),
     LearnerCase("delta", Delta(0.3, start=1.0), NUMBERS),
     LearnerCase("nassar_2010", Nassar2010(1.5, hazard=0.2, likelihood_weight=0.7), NUMBERS),
     LearnerCase("nassar_2012", Nassar2012(1.5, 0.2, start=1.0, surprise_sensitivity=0.7), NUMBERS),
     LearnerCase("nassar_2012_from_the_middle", Nassar2012(1.5, uncertainty_underestimation=0.5), NUMBERS),
     LearnerCase("nassar_gaussian_2010", NassarGaussian2010(1.5, 0.2, mean=0.5, std=3.0), NUMBERS),
     LearnerCase("nassar_gaussian_2012", NassarGaussian2012(1.5, 0.2, mean=0.5, std=3.0), NUMBERS),
+    LearnerCase("delta_circular", DeltaCircular(0.3, start=400.0, period=360.0), DEGREES),
+    LearnerCase("nassar_circular", NassarCircular(20.0, 0.2, surprise_sensitivity=0.7), ANGLES),
     LearnerCase("pearce_hall", PearceHall(0.8, 0.4, start=1.0, scale=3.0), NUMBERS),
     LearnerCase("kalman", Kalman(1.5, drift=0.5, mean=1.0, std=2.0), NUMBERS),
     LearnerCase("volatile_kalman", VolatileKalman(1.5, 0.3, drift=0.5, start=1.0), NUMBERS),

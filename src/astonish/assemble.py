@@ -18,6 +18,7 @@ from astonish.kinds import OutcomeKind
 from astonish.learner import Learner
 from astonish.learners import PerContext
 from astonish.refusal import unknown
+from astonish.special import wrapped
 from astonish.trials import Trials
 
 Settings = Mapping[str, float]
@@ -88,10 +89,16 @@ def choose(name: str, trials: Trials, settings: Settings | None = None, family: 
 def fact_of(trials: Trials, name: str, settings: Mapping[str, float]) -> Fact | None:
     """A fact about outcomes that are numbers: noise, drift, low, high, middle, spread or range; None for any other.
 
+    About angles: period and concentration.
+
     settings: parameters that were set, on which others depend.
     """
     if name == "noise":
         return _noise(trials)
+    if name == "period":
+        return Fact(2 * math.pi, "for angles in radians; set 360 for degrees")
+    if name == "concentration":
+        return _concentration(trials, settings.get("period", 2 * math.pi))
     if name == "drift":
         return Fact(0.1 * (settings["noise"] if "noise" in settings else _noise(trials).value), "a tenth of noise")
     low, high = trials.outcome_range
@@ -109,16 +116,33 @@ def fact_of(trials: Trials, name: str, settings: Mapping[str, float]) -> Fact | 
 
 def _noise(trials: Trials) -> Fact:
     if "noise" in trials.given:
-        column = trials.columns.given["noise"]
-        return Fact(float(np.median(trials.given["noise"])), f"the median of {column}, which gives it trial by trial")
+        return _median(trials, "noise")
     if trials.kind == OutcomeKind.BINARY:
         return Fact(0.5, "the standard deviation of 0 and 1, if they are equally frequent")
+    return Fact(_median_noise(trials, "noise"), "from the median difference of successive outcomes")
+
+
+def _concentration(trials: Trials, period: float) -> Fact:
+    if "concentration" in trials.given:
+        return _median(trials, "concentration")
+    radians = 2 * math.pi / period * _median_noise(trials, "concentration", period)
+    return Fact(radians**-2, "from the median difference of successive outcomes")
+
+
+def _median(trials: Trials, name: str) -> Fact:
+    column = trials.columns.given[name]
+    return Fact(float(np.median(trials.given[name])), f"the median of {column}, which gives it trial by trial")
+
+
+def _median_noise(trials: Trials, name: str, period: float | None = None) -> float:
+    """The standard deviation of outcomes from trial to trial. name: of the parameter that needs it."""
     successive = trials.observed[:, 1:] & trials.observed[:, :-1] & ~trials.starts[:, 1:]
-    steps = np.abs(np.diff(trials.outcomes))[successive]
-    noise = float(np.median(steps)) / (_HALF * math.sqrt(2)) if len(steps) else 0.0
+    steps = np.diff(trials.outcomes)[successive]
+    sizes = np.abs(steps if period is None else wrapped(steps, period))
+    noise = float(np.median(sizes)) / (_HALF * math.sqrt(2)) if len(sizes) else 0.0
     if noise == 0:
-        raise ValueError("noise cannot be told from outcomes that hardly differ from trial to trial; set noise")
-    return Fact(noise, "from the median difference of successive outcomes")
+        raise ValueError(f"{name} cannot be told from outcomes that hardly differ from trial to trial; set {name}")
+    return noise
 
 
 def known_facts(values: Mapping[str, float]) -> Callable[[str, Settings], Fact | None]:
@@ -171,7 +195,7 @@ def usual_settings(name: str, kind: str) -> dict[str, float | None]:
     """
     learner = LEARNERS.find_for(name, kind)
     allowed = settable(learner, family_class(learner, kind))
-    return {word: None if known.has_units else known.default for word, known in allowed.items()}
+    return {word: None if known.from_data else known.default for word, known in allowed.items()}
 
 
 def _on_family(kind: Any, home: Any, own: dict[str, Any], values: Settings, outcomes: Outcomes) -> tuple[Any, str]:

@@ -143,7 +143,7 @@ def in_words(known: Parameter) -> dict[str, str]:
     """What is known about a parameter."""
     usual = "" if known.usual is None else f"{known.usual[0]:g} to {known.usual[1]:g}"
     units = ", for outcomes from 0 to 1" if known.has_units and usual else ""
-    default = "from the data" if known.has_units else "none" if known.default is None else f"{known.default:g}"
+    default = "from the data" if known.from_data else "none" if known.default is None else f"{known.default:g}"
     return {"default": default, "values": str(known.domain), "usual": usual + units, "about": known.about}
 
 

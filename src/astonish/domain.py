@@ -141,7 +141,8 @@ class Parameter(NamedTuple):
 
     usual: where people's values usually lie. about: what it means, in a few words.
     fact: the fact about outcomes that decides the value if nobody sets it, such as "noise" (see `assemble.fact_of`).
-    Such a parameter is in units of the outcomes, and `usual` is for outcomes between 0 and 1.
+    Such a parameter is in units of the outcomes (unless it is a concentration), and `usual` is for outcomes between 0
+    and 1.
     """
 
     domain: Domain
@@ -151,9 +152,14 @@ class Parameter(NamedTuple):
     fact: str = ""
 
     @property
+    def from_data(self) -> bool:
+        """Whether the outcomes decide the value if nobody sets it."""
+        return self.fact not in ("", "hazard", "period")
+
+    @property
     def has_units(self) -> bool:
         """Whether it is in units of the outcomes."""
-        return self.fact not in ("", "hazard")
+        return self.from_data and self.fact != "concentration"
 
     def usual_between(self, low: float, high: float) -> tuple[float, float] | None:
         """Where its values usually lie for outcomes between `low` and `high`.

@@ -36,6 +36,7 @@ class Family(Protocol):
     proper_likelihood: whether the likelihood of a single sample is a proper belief by itself.
     support: which numbers the belief is about; None if it is about several at once.
     usual_samples: between which numbers samples lie in an example.
+    period: after how much samples repeat, if they are angles; else None.
     search_steps: in how many steps an accelerator searches for `gamma` (see `solver`).
     """
 
@@ -46,6 +47,10 @@ class Family(Protocol):
     support: ClassVar[Domain | None] = None
     usual_samples: ClassVar[tuple[float, float]] = (0.0, 1.0)
     search_steps: ClassVar[int] = 7
+
+    @property
+    def period(self) -> Number | None:
+        return None
 
     def check_parts(self) -> None:
         """Refuse parts that do not go together, before a learner uses them; parameters are checked already."""
@@ -100,6 +105,19 @@ class Family(Protocol):
     def expected(self, theta: Any) -> Any:
         """The sample to expect if the parameter were `theta`; None where that is not a number."""
         return None
+
+    def mixture_mean(self, beliefs: Belief, weights: Array) -> Array:
+        """The mean of a mixture of beliefs, which are stacked, with these weights."""
+        return jnp.tensordot(weights, jax.vmap(lambda belief: belief.mean)(beliefs), axes=1)
+
+    def mixture_std(self, beliefs: Belief, weights: Array) -> Array:
+        """The standard deviation of a mixture: from the spread within each belief, and between them."""
+        mean = self.mixture_mean(beliefs, weights)
+
+        def second_moment(belief: Any) -> Array:
+            return jnp.square(belief.std) + jnp.square(belief.mean - mean)
+
+        return jnp.sqrt(jnp.tensordot(weights, jax.vmap(second_moment)(beliefs), axes=1))
 
     def with_mean(self, belief: Belief, mean: Any) -> Belief:
         """The belief with this mean, as certain as before."""

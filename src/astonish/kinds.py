@@ -4,19 +4,25 @@ from enum import StrEnum
 
 
 class OutcomeKind(StrEnum):
-    """What happens on a trial: a number, 0 or 1, one of several labels, or a step from one label to another."""
+    """What happens on a trial: a number, 0 or 1, one of several labels, a step from one label to another, or an angle.
+
+    Angles look like other numbers, so that they are never guessed.
+    """
 
     CONTINUOUS = "continuous"
     BINARY = "binary"
     CATEGORICAL = "categorical"
     TRANSITIONS = "transitions"
+    CIRCULAR = "circular"
 
 
 class ResponseKind(StrEnum):
-    """What a participant gives: a number, or one of several labels."""
+    """What a participant gives: a number, one of several labels, or an angle."""
 
     CONTINUOUS = "continuous"
     CHOICE = "choice"
+    CIRCULAR = "circular"
 
 
 NUMBERS = (OutcomeKind.CONTINUOUS, OutcomeKind.BINARY)
+MEASURED = (OutcomeKind.CONTINUOUS, OutcomeKind.CIRCULAR)  # kinds whose outcomes are no labels

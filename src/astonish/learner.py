@@ -68,6 +68,7 @@ class Learner(Protocol):
     what the outcomes suggest. old_names: what parameters were called before (see `deprecated.renamed_arguments`).
     reference: a proper belief in place of flatness (see `surprise.confidence_corrected`).
     meanings: what each of its `quantities` means, by name.
+    period: after how much samples and estimates repeat, if they are angles; else None.
     A learner that holds a belief also has a `family`.
     """
 
@@ -83,6 +84,10 @@ class Learner(Protocol):
     @property
     def samples(self) -> Any:
         """Which samples it takes: a `Domain`, or a tuple of them for samples of several parts."""
+
+    @property
+    def period(self) -> Number | None:
+        return None
 
     def init(self) -> State:
         """The state before the first sample."""
@@ -158,6 +163,13 @@ class NumberLearner(Learner, Protocol):
         return state._replace(mean=value)
 
 
+class CircularLearner(Learner, Protocol):
+    """A learner that follows angles."""
+
+    takes: ClassVar[tuple[str, ...]] = (OutcomeKind.CIRCULAR,)
+    samples: ClassVar[Domain] = Domain()
+
+
 class FamilyLearner(Learner, Protocol):
     """A learner that runs on any family of beliefs. Its state is a belief, unless it says otherwise."""
 
@@ -185,6 +197,10 @@ class FamilyLearner(Learner, Protocol):
     @property
     def samples(self) -> Any:
         return self.family.samples
+
+    @property
+    def period(self) -> Number | None:
+        return self.family.period
 
     @property
     def first_belief(self) -> Belief:

@@ -1,8 +1,8 @@
 """How far apart are two predictions of the next sample?
 
 Kullback-Leibler divergences D[a || b] between the distributions of samples that beliefs predict: normal, categorical,
-negative binomial (counts at an uncertain rate), Lomax (waiting times at one) and Student's t (normal samples of
-uncertain variance). The last three have no closed form. Each is an integral of a function so smooth, in the right
+negative binomial (counts at an uncertain rate), Lomax (waiting times at one), Student's t (normal samples of uncertain
+variance) and of angles. The last four have no closed form. Each is an integral of a function so smooth, in the right
 variable, that the trapezoidal rule gets it right to rounding (Takahasi & Mori 1974; Trefethen & Weideman 2014).
 """
 
@@ -93,6 +93,21 @@ def student(gap: Number, a: tuple[Array, Array], b: tuple[Array, Array]) -> Arra
     norms = jnp.log(jnp.exp(kernel(n, z)) @ width) - jnp.log(here.sum()) + jnp.log(r) - jnp.log(s)
     there = kernel(n, (s / r) * z - gap / r)
     return _at_least_zero(norms + here @ (kernel(k, z) - there) / here.sum())
+
+
+def circle(width: Number) -> tuple[Array, Array]:
+    """Angles and weights by which to integrate over the circle a function that is about so wide, and at 0 largest.
+
+    Its tangent of half the angle is scaled by the width: so it stays periodic, as the trapezoidal rule needs it.
+
+    >>> angles, weights = circle(0.01)
+    >>> round(float(jnp.exp(1e4 * (jnp.cos(angles) - 1)) @ weights / (2 * jnp.pi * 1e-4) ** 0.5), 4)
+    1.0
+    """
+    scale = jnp.minimum(width, 1.0)
+    even = (jnp.arange(_NODES) + 0.5) * (2 * math.pi / _NODES) - math.pi
+    cosine, sine = jnp.cos(0.5 * even), scale * jnp.sin(0.5 * even)
+    return 2 * jnp.arctan2(sine, cosine), (2 * math.pi / _NODES) * scale / (cosine * cosine + sine * sine)
 
 
 def _squared(distance: Array) -> Array:

@@ -2,18 +2,21 @@
 
 `log_gamma`, `digamma` and `trigamma` are each other's derivatives. Arguments below 8 are shifted up by 8 with the
 recurrence of the gamma function and then met by the asymptotic series (Abramowitz & Stegun 1964, 6.1.40, 6.3.18 and
-6.4.12), so the three share most of their work when a compiler sees them together.
+6.4.12), so the three share most of their work when a compiler sees them together. The Bessel function I0 of arguments
+below 20 is its power series, of larger ones the asymptotic series (9.6.12 and 9.7.1 there).
 """
 
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.precision import Number
+from astonish.precision import Number, limits, namespace, number
 
 _SHIFT = 8
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)  # B_2, B_4, ..., B_14
@@ -23,6 +26,25 @@ _BOTTOM = [Fraction(math.comb(8, k) * math.comb(16 - k, 8), math.comb(16, 8)) fo
 _TOP = [sum(_BOTTOM[i] * Fraction((-1) ** (j - i + 1), j - i) for i in range(j)) for j in range(1, 9)]
 _LOG_BOTTOM, _LOG_TOP = [float(c) for c in _BOTTOM], [float(c) for c in _TOP]
 _LOG_LESS_TOP = [float(t - b) for t, b in zip([*_TOP[1:], 0], _BOTTOM[1:], strict=True)]  # of (ln(1 + t) - t) / t^2
+
+_LARGE = 20  # from where on I0 is computed by its asymptotic series
+
+
+def _power_series(terms: int) -> tuple[float, ...]:
+    """Coefficients of `(I0(k) - 1) / z` as a polynomial in `z = (k / _LARGE)^2`."""
+    return tuple(float(Fraction(_LARGE**2, 4) ** n / math.factorial(n) ** 2) for n in range(1, terms))
+
+
+def _asymptotic_series(terms: int) -> tuple[float, ...]:
+    """Coefficients of `ln(I0(k) exp(-k) sqrt(2 pi k))` as a polynomial in `z = _LARGE / k`."""
+    a = [Fraction(math.prod(range(1, 2 * n, 2)) ** 2, math.factorial(n) * (8 * _LARGE) ** n) for n in range(terms)]
+    log_a = [Fraction(0)]
+    for n in range(1, terms):  # n a_n is the sum of k log_a_k a_(n - k)
+        log_a.append(a[n] - sum((k * log_a[k] * a[n - k] for k in range(1, n)), Fraction(0)) / n)
+    return tuple(map(float, log_a))
+
+
+_I0_SMALL, _LOG_I0_LARGE = _power_series(44), _asymptotic_series(30)
 
 
 @jax.custom_jvp
@@ -156,6 +178,76 @@ def log_less(x: Number, y: Number) -> Array:
     return (top + (exponent.astype(x.dtype) * math.log(2) + (t - off)) * bottom) / bottom
 
 
+@jax.jit
+def log_i0_less(square: Number) -> Array:
+    """`ln I0(k) - (sqrt(1 + k^2) - 1)`, with the Bessel function I0, as a function of `square = k^2`.
+
+    So it has all derivatives at 0, and for large `k`, where I0 grows as exp(k), no digits are lost.
+
+    >>> round(float(log_i0_less(4.0) + 5**0.5 - 1), 4)  # ln I0(2)
+    0.824
+    """
+    is_small, small, k = _small_and_large(square)
+    near = jnp.log1p(_i0_less_one(small)) - root_less_one(small)
+    far = _polynomial(_LOG_I0_LARGE, _LARGE / k) - 0.5 * log(2 * math.pi * k) + 1 - 1 / (k + jnp.sqrt(1 + k * k))
+    return jnp.where(is_small, near, far)
+
+
+def log_von_mises(angle: Number, concentration: Number) -> Array:
+    """The logarithm of the density of an angle, in radians, about 0.
+
+    >>> round(float(jnp.exp(log_von_mises(3.0, 0.0)) * 2 * jnp.pi), 4)
+    1.0
+    """
+    k, half = jnp.asarray(concentration), jnp.sin(0.5 * jnp.asarray(angle))
+    at_zero = 1 - 1 / (k + jnp.sqrt(1 + k * k))  # k less sqrt(1 + k^2) - 1
+    return at_zero - 2 * k * half * half - log_i0_less(k * k) - math.log(2 * math.pi)
+
+
+@jax.jit
+def log_bessel_ratio(square: Number) -> Array:
+    """`ln(I1(k) / I0(k))` as a function of `square = k^2` above 0: the length of the mean vector of von Mises angles.
+
+    >>> round(float(jnp.exp(log_bessel_ratio(4.0))), 4)
+    0.6978
+    """
+    is_small, small, k = _small_and_large(square)
+    bent, slope = jax.jvp(_i0_less_one, (small,), (jnp.ones_like(small),))  # I1 is the derivative of I0 by k
+    near = 0.5 * log(small) + log(2 * slope / (1 + bent))
+    far = jnp.log1p(-0.5 / k - _LARGE / (k * k) * _polynomial(_derivative(_LOG_I0_LARGE), _LARGE / k))
+    return jnp.where(is_small, near, far)
+
+
+def root_less_one(square: Number) -> Array:
+    """`sqrt(1 + square) - 1`, with all digits for small ones, too.
+
+    >>> float(root_less_one(3.0))
+    1.0
+    """
+    return square / (1 + jnp.sqrt(1 + jnp.asarray(square)))
+
+
+def wrapped(angle: Number, period: Number) -> Array:
+    """The angle that is the same but for whole periods, above minus half a period and up to half a period.
+
+    >>> float(wrapped(350.0, 360.0)), float(wrapped(-180.0, 360.0))
+    (-10.0, 180.0)
+    """
+    numbers = namespace(angle, period)
+    angle, period = number(angle), number(period)
+    rest = numbers.fmod(angle, period)
+    return rest - period * numbers.ceil(rest / period - 0.5)
+
+
+def difference(a: Any, b: Any, period: Number | None) -> Any:
+    """`a - b`, for angles the shorter way round. period: the whole circle; None for other numbers.
+
+    >>> float(difference(170.0, -170.0, 360.0)), difference(170.0, -170.0, None)
+    (-20.0, 340.0)
+    """
+    return a - b if period is None else wrapped(a - b, period)
+
+
 log_gamma.defjvps(lambda tangent, _, x: digamma(x) * tangent)
 digamma.defjvps(lambda tangent, _, x: trigamma(x) * tangent)
 log_gamma_near.defjvps(lambda tangent, _, x, near: _digamma_near(x, near) * tangent, None)
@@ -197,6 +289,35 @@ def _exponent_and_rest(x: Array) -> tuple[Array, Array]:
 
 def _below(x: Array, value: Array) -> Array:
     return jnp.where(x < _SHIFT, value, 0.0)
+
+
+def _small_and_large(square: Number) -> tuple[Array, Array, Array]:
+    """Whether `k` is below `_LARGE`, `k^2` if it is, and `k` if it is not, cut where its square would overflow."""
+    square = jnp.asarray(square, jnp.result_type(float, square))
+    is_small = square < _LARGE**2
+    large = jnp.where(is_small, _LARGE**2, jnp.minimum(square, 1e-4 * limits(square).max))
+    return is_small, jnp.where(is_small, square, 1.0), jnp.sqrt(large)
+
+
+def _i0_less_one(square: Array) -> Array:
+    """`I0(k) - 1` for `k` up to `_LARGE`."""
+    z = square / _LARGE**2
+    return z * _polynomial(_I0_SMALL, z)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
+    """`sum_k c_k x^k`, whose derivative is a polynomial again."""
+    return _horner(coefficients, x)
+
+
+@_polynomial.defjvp
+def _(coefficients: tuple[float, ...], primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    return _polynomial(coefficients, *primals), _polynomial(_derivative(coefficients), *primals) * tangents[0]
+
+
+def _derivative(coefficients: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(k * c for k, c in enumerate(coefficients))[1:]
 
 
 def _horner(coefficients: Sequence[float], x: Array) -> Array:

@@ -6,8 +6,9 @@ from astonish.beliefs.gaussian import Gaussian, GaussianBelief as GaussianBelief
 from astonish.beliefs.grid import Grid, GridBelief as GridBelief, finite
 from astonish.beliefs.normal_gamma import NormalGamma, NormalGammaBelief as NormalGammaBelief
 from astonish.beliefs.regression import GaussianVector, Regression, VectorBelief as VectorBelief
+from astonish.beliefs.von_mises import VonMises, VonMisesBelief as VonMisesBelief
 
 __all__ = [  # noqa: RUF022  # the usual family for a kind of outcomes comes first
-    "Gaussian", "Beta", "Dirichlet", "Poisson", "Exponential", "NormalGamma", "GaussianVector", "Regression", "Grid",
-    "finite",
+    "Gaussian", "Beta", "Dirichlet", "Poisson", "Exponential", "NormalGamma", "GaussianVector", "Regression",
+    "VonMises", "Grid", "finite",
 ]  # fmt: skip

@@ -37,7 +37,9 @@ File = Annotated[Path, Argument(help="Table with a row for each trial: .csv, .ts
 Outcome = Annotated[list[str], Option(help="Column of the outcome. Twice for transitions: where from, where to.")]
 Subject = Annotated[str | None, Option(help="Column that names the participant.")]
 Block = Annotated[str | None, Option(help="Column that numbers blocks, or has 1 on first trials; beliefs start anew.")]
-Kind = Annotated[OutcomeKind | None, Option(help="Kind of the outcome; else guessed.")]
+Kind = Annotated[
+    OutcomeKind | None, Option(help="Kind of the outcome; else guessed (but angles, circular, never are).")
+]
 Label = Annotated[list[str] | None, Option(help="An outcome that can occur, once for each; else those that do.")]
 Settings = Annotated[list[str] | None, Option("--set", help="A parameter, such as m=0.1, noise=25 or mean=0.")]
 Given = Annotated[list[str] | None, Option(help="A parameter that a column gives trial by trial, such as noise=sigma.")]

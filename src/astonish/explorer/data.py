@@ -14,7 +14,7 @@ from astonish.catalogue import LEARNERS
 from astonish.domain import Domain
 from astonish.explorer.controls import Json, Values, check_keys, one, one_of, packed
 from astonish.explorer.upload import ENDS, LARGEST, MOST_CELLS, as_file
-from astonish.kinds import NUMBERS, OutcomeKind
+from astonish.kinds import MEASURED, NUMBERS, OutcomeKind
 from astonish.measures import holds_a_belief
 from astonish.trials import Columns, Trials, read_trials
 from astonish.trials.regressors import ALL, regressors
@@ -67,7 +67,7 @@ class DataTab:
             "assumed": chosen.assumed,
             "participants": trials.subjects,
             "who": who,
-            "outcome": packed(series[trials.columns.outcomes[-1]]) if trials.kind == OutcomeKind.CONTINUOUS else None,
+            "outcome": packed(series[trials.columns.outcomes[-1]]) if trials.kind in MEASURED else None,
             **{name: packed(series[name]) if name in series else None for name in columns},
             "python": self.script(asked, settings, trials),
         }
@@ -139,7 +139,7 @@ def _marked(cell: Any) -> Any:
 
 
 def _check_size(trials: Trials) -> None:
-    labels = 0 if trials.kind in NUMBERS else len(trials.labels or ())
+    labels = 0 if trials.kind in (*NUMBERS, *MEASURED) else len(trials.labels or ())
     if labels > MOST_LABELS:
         raise ValueError(f"there are {labels} different outcomes; the page takes up to {MOST_LABELS}, the command more")
     cells = trials.observed.size * max(labels, 1)

@@ -4,7 +4,7 @@ from functools import partial
 
 from astonish.deprecated import old_name
 from astonish.refusal import naming_extra
-from astonish.responses import Estimate, Readout, Softmax, StickyEstimate, UnitSquare
+from astonish.responses import CircularEstimate, Estimate, Readout, Softmax, StickyEstimate, UnitSquare
 
 with naming_extra("fits need"):
     from astonish.fit.comparison import HeldOut, Selection, compare_elpd, compare_fits, held_out, psis_loo, select
@@ -14,7 +14,8 @@ with naming_extra("fits need"):
     from astonish.fit.result import Fit
 
 __all__ = [
-    "Estimate", "Fit", "HeldOut", "Model", "Readout", "Selection", "Softmax", "StickyEstimate", "UnitSquare",
+    "CircularEstimate", "Estimate", "Fit", "HeldOut", "Model", "Readout", "Selection", "Softmax", "StickyEstimate",
+    "UnitSquare",
     "compare_elpd", "compare_fits", "fit", "held_out", "plan_trials", "psis_loo", "recover_models",
     "recover_parameters", "select", "simulate_responses", "trials_needed",
 ]  # fmt: skip

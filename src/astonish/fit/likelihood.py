@@ -12,7 +12,7 @@ from jax import Array
 from astonish.catalogue import RESPONSES
 from astonish.config import config
 from astonish.domain import Mask, Numbers, matches, resolve, with_parameters
-from astonish.kinds import OutcomeKind, ResponseKind
+from astonish.kinds import MEASURED, ResponseKind
 from astonish.learner import Learner, State, advance
 from astonish.loops import loop
 from astonish.precision import double
@@ -145,7 +145,7 @@ def _learn(model: Model, memory: Memory, at: ParticipantData) -> tuple[Memory, d
 
 def _respond(model: Model, memory: Memory, at: ParticipantData, respond: Respond) -> tuple[Memory, dict[str, Any]]:
     last = memory.last._replace(estimate=_local_estimate(model.learner, memory.state, at.outcomes))
-    distribution = model.response.distribution(last)
+    distribution = model.response.distribution(last._replace(period=model.learner.period))
     there = ~jnp.isnan(at.responses)
     response = respond(distribution, there)
     log_prob = distribution.log_prob(jnp.where(at.scored, response, 0.0))
@@ -177,24 +177,35 @@ def _explicable_responses(model: Model, trials: Trials) -> Numbers:
     if trials.responses is None:
         raise ValueError("there are no responses to explain; name their column, as in Columns(..., response='b')")
     learner, response = model.learner, model.response
+    trials.check_angles(learner)
     with double():
         shape = jax.eval_shape(lambda: learner.estimate(learner.init())).shape
     name = type(response).__name__
     if trials.response_kind not in response.takes:
-        what = "choices" if trials.response_kind == ResponseKind.CHOICE else "numbers"
+        what = {"choice": "choices", "circular": "angles"}.get(str(trials.response_kind), "numbers")
         able = " or ".join(each.__name__ for each in RESPONSES.classes().values() if trials.response_kind in each.takes)
         raise ValueError(f"these responses are {what}, which {name} does not give; give {able}")
     options = shape[0] if shape else 2
-    if response.kind == "choice" and trials.kind == OutcomeKind.CONTINUOUS:
+    if response.kind == "choice" and trials.kind in MEASURED:
         raise ValueError("a choice is among outcomes, but these are numbers; give binary or categorical ones")
     if response.kind == "choice" and np.nanmax(trials.responses) >= options:
         many = int(np.nanmax(trials.responses)) + 1
         raise ValueError(f"there are {many} choices, but {options} outcomes to choose from; name all that can occur")
-    if response.kind == "estimate" and shape:
-        raise ValueError(f"{type(learner).__name__} estimates {shape[0]} numbers, but a response is one; give Readout")
+    if response.kind == "estimate":
+        _check_estimate(learner, shape, trials)
     if response.kind == "readout" and trials.responds_before:
         raise ValueError(f"{name} follows the surprise at an outcome, so it comes after it; give responds_before=False")
     if response.anchored:
         with double():
             learner.with_estimate(learner.init(), np.zeros(()))
     return trials.responses
+
+
+def _check_estimate(learner: Learner, shape: tuple[int, ...], trials: Trials) -> None:
+    """Refuse a learner whose estimate these responses cannot report."""
+    name = type(learner).__name__
+    if shape:
+        raise ValueError(f"{name} estimates {shape[0]} numbers, but a response is one; give Readout")
+    if learner.period is not None and trials.response_kind != ResponseKind.CIRCULAR:
+        problem = f"{name} estimates an angle, but these responses were read as other numbers"
+        raise ValueError(f"{problem}; give kind='circular' to read_trials, and CircularEstimate() for the responses")

@@ -9,6 +9,7 @@ from astonish.domain import Numbers
 from astonish.fit.result import Fit
 from astonish.refusal import naming_extra
 from astonish.report.style import BLUE, GREEN, STYLE, VERMILLION
+from astonish.special import difference
 
 with naming_extra("a plot needs"):
     import matplotlib as mpl
@@ -61,12 +62,14 @@ def _numbers(figure: Any, fit: Fit) -> None:
     if fit.trials.responds_before:  # the response follows the outcome of the trial before
         outcome = np.concatenate([np.full((len(outcome), 1), np.nan), outcome[:, :-1]], axis=1)
     there = scored & np.isfinite(last) & np.isfinite(outcome)
-    wrong = (outcome - last)[there]
-    _binned(left, wrong, (responses - last)[there], VERMILLION, "o", "people")
-    _binned(left, wrong, (expected - last)[there], BLUE, "s", "model")
+    period = fit.model.learner.period
+    wrong, steps, expected_steps = (difference(x, last, period)[there] for x in (outcome, responses, expected))
+    _binned(left, wrong, steps, VERMILLION, "o", "people")
+    _binned(left, wrong, expected_steps, BLUE, "s", "model")
     left.set(xlabel="prediction error", ylabel="step of the response")
     left.legend()
-    _binned(right, expected[scored], responses[scored], GREEN, "o", None)
+    near = expected + difference(responses, expected, period)
+    _binned(right, expected[scored], near[scored], GREEN, "o", None)
     ends = np.nanquantile(expected[scored], [0.005, 0.995])
     right.plot(ends, ends, color="0.6", lw=0.8)
     right.set(xlabel="expected response", ylabel="response")

@@ -2,11 +2,13 @@
 
 from astonish.learners.bayes import Bayes, Evidence as Evidence, Leaky
 from astonish.learners.delta import Delta
+from astonish.learners.delta_circular import DeltaCircular
 from astonish.learners.dynamic_belief import DynamicBelief
 from astonish.learners.hgf import HGF, ClassicHGF, ContinuousHGF, TwoLevelHGF
 from astonish.learners.kalman import Kalman
 from astonish.learners.message_passing import Hypotheses as Hypotheses, MessagePassing
 from astonish.learners.nassar import Nassar2010, Nassar2012
+from astonish.learners.nassar_circular import NassarCircular
 from astonish.learners.nassar_gaussian import NassarGaussian2010, NassarGaussian2012
 from astonish.learners.online_em import OnlineEM
 from astonish.learners.particle_filter import ParticleFilter, Particles as Particles
@@ -22,6 +24,6 @@ from astonish.learners.volatile_kalman import BinaryVolatileKalman, VolatileKalm
 __all__ = [  # noqa: RUF022  # as they are listed everywhere
     "Smile", "VarSmile", "Bayes", "Leaky", "MessagePassing", "ParticleFilter", "Delta", "TwoRate", "PearceHall",
     "SuttonK1", "Kalman", "VolatileKalman", "BinaryVolatileKalman", "HGF", "TwoLevelHGF", "ClassicHGF", "ContinuousHGF",
-    "Nassar2010", "Nassar2012", "NassarGaussian2010", "NassarGaussian2012", "DynamicBelief", "ReversalHMM", "OnlineEM",
-    "Modulated", "PerContext",
+    "Nassar2010", "Nassar2012", "NassarGaussian2010", "NassarGaussian2012", "DynamicBelief", "ReversalHMM",
+    "DeltaCircular", "NassarCircular", "OnlineEM", "Modulated", "PerContext",
 ]  # fmt: skip

@@ -39,19 +39,13 @@ class MixtureLearner(FamilyLearner, Protocol):
     """A learner whose state has many `beliefs` of its family, stacked, and their `weights`."""
 
     def estimate(self, state: Any) -> Array:
-        return jnp.tensordot(state.weights, jax.vmap(lambda belief: belief.mean)(state.beliefs), axes=1)
+        return self.family.mixture_mean(state.beliefs, state.weights)
 
     def belief(self, state: Any) -> None:
         return None
 
     def uncertainty(self, state: Any) -> Array:
-        """The standard deviation of the mixture: the spread within each belief, and between them."""
-        mean = self.estimate(state)
-
-        def second_moment(belief: Any) -> Array:
-            return jnp.square(belief.std) + jnp.square(belief.mean - mean)
-
-        return jnp.sqrt(jnp.tensordot(state.weights, jax.vmap(second_moment)(state.beliefs), axes=1))
+        return self.family.mixture_std(state.beliefs, state.weights)
 
 
 @config

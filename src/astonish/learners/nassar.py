@@ -15,13 +15,19 @@ from numpy.random import Generator
 
 from astonish.config import config
 from astonish.deprecated import renamed_arguments
-from astonish.domain import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, Numbers, Parameter, parameter
+from astonish.domain import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, Numbers, Parameter
 from astonish.learner import Info, NumberLearner
 from astonish.numbers import as_numbers
 from astonish.precision import Number, limits
 from astonish.world_parameters import HAZARD, HIGH, LOW, NOISE, START
 
-_EVIDENCE_WEIGHT = Parameter(Domain(0.0), (0.1, 2.0), "weight of the evidence for a jump; 1 is normative", 1.0)
+EVIDENCE_WEIGHT = Parameter(Domain(0.0), (0.1, 2.0), "weight of the evidence for a jump; 1 is normative", 1.0)
+FIRST_UNCERTAINTY = Parameter(
+    OPEN_PROBABILITY, (0.1, 0.9), "uncertainty of the first estimate, as a share of that of the first sample", 0.5
+)
+UNDERESTIMATION = Parameter(
+    Domain(), (-1.0, 4.0), "logarithm of the factor by which it takes its variance to be smaller than it is", 0.0
+)
 
 
 class RunLength(NamedTuple):
@@ -79,7 +85,7 @@ class Nassar2010(UniformJumps):
     below the normative `likelihood_weight`.
     """
 
-    likelihood_weight: Number = _EVIDENCE_WEIGHT.field()
+    likelihood_weight: Number = EVIDENCE_WEIGHT.field()
     name: ClassVar[str] = "nassar2010"
 
     def init(self) -> RunLength:
@@ -109,13 +115,9 @@ class Nassar2012(UniformJumps):
     """
 
     start: Number | None = START.field(default=None, about="first estimate; else the middle of the range", fact="")
-    first_uncertainty: Number = parameter(
-        0.5, OPEN_PROBABILITY, (0.1, 0.9), "uncertainty of the first estimate, as a share of that of the first sample"
-    )
-    surprise_sensitivity: Number = _EVIDENCE_WEIGHT.field()
-    uncertainty_underestimation: Number = parameter(
-        0.0, Domain(), (-1.0, 4.0), "logarithm of the factor by which it takes its variance to be smaller than it is"
-    )
+    first_uncertainty: Number = FIRST_UNCERTAINTY.field()
+    surprise_sensitivity: Number = EVIDENCE_WEIGHT.field()
+    uncertainty_underestimation: Number = UNDERESTIMATION.field()
     name: ClassVar[str] = "nassar2012"
     aliases: ClassVar[tuple[str, ...]] = ("reduced-bayes",)
 
@@ -129,17 +131,40 @@ class Nassar2012(UniformJumps):
         std = jnp.sqrt(1 + state.variance)  # of the next sample, in units of the noise, as is the gap
         gap = _distance(x, state.mean, self.noise)
         stay, jump = _log_normal(gap / std, self.noise * std), self._log_density_after_jump()
-        odds = self.surprise_sensitivity * (jump - stay) + log_odds(self.hazard)
-        jumped, stayed = jax.nn.sigmoid(odds), jax.nn.sigmoid(-odds)
-        rate = jumped + (1 - jumped) * state.relative_uncertainty
-        mean = (1 - rate) * state.mean + rate * x
-        variance = rate + jumped * stayed * (gap / (1 + state.variance)) ** 2
-        kind = limits(variance)  # within which it must stay to remain a number
-        variance = jnp.clip(variance * jnp.exp(-self.uncertainty_underestimation), kind.tiny, 1e-4 * kind.max)
-        return RelativeVariance(mean, variance), Info(mixture_surprise(stay, jump, self.hazard), rate, jumped)
+        evidence = JumpEvidence(gap, stay, jump)
+        variance, info = reduced_bayes(
+            state, evidence, self.hazard, self.surprise_sensitivity, self.uncertainty_underestimation
+        )
+        mean = (1 - info.learning_rate) * state.mean + info.learning_rate * x
+        return RelativeVariance(mean, variance), info
 
     def uncertainty(self, state: RelativeVariance) -> Array:
         return self.noise * jnp.sqrt(state.variance)
+
+
+class JumpEvidence(NamedTuple):
+    """What a sample says about a jump.
+
+    gap: how far it is from the mean, in units of the noise. stay, jump: its log-density if the mean has stayed, and if
+    it has jumped.
+    """
+
+    gap: Array
+    stay: Array
+    jump: Array
+
+
+def reduced_bayes(
+    state: RelativeVariance, seen: JumpEvidence, hazard: Number, sensitivity: Number, underestimation: Number
+) -> tuple[Array, Info]:
+    """The relative variance after a sample, and the learning rate (the equations of Nassar et al. 2012)."""
+    odds = sensitivity * (seen.jump - seen.stay) + log_odds(hazard)
+    jumped, stayed = jax.nn.sigmoid(odds), jax.nn.sigmoid(-odds)
+    rate = jumped + (1 - jumped) * state.relative_uncertainty
+    variance = rate + jumped * stayed * (seen.gap / (1 + state.variance)) ** 2
+    kind = limits(variance)  # within which it must stay to remain a number
+    variance = jnp.clip(variance * jnp.exp(-underestimation), kind.tiny, 1e-4 * kind.max)
+    return variance, Info(mixture_surprise(seen.stay, seen.jump, hazard), rate, jumped)
 
 
 def log_odds(chance: Number) -> Array:

@@ -21,7 +21,8 @@ class ResponseInput(NamedTuple):
     """What a response may depend on.
 
     estimate: the learner's present one. previous_estimate: the one before the last outcome. surprise, learning_rate: at
-    that outcome. last_response: the participant's, NaN if there was none.
+    that outcome. last_response: the participant's, NaN if there was none. period: after how much estimates repeat, if
+    they are angles; else None.
     """
 
     estimate: Array
@@ -29,6 +30,7 @@ class ResponseInput(NamedTuple):
     surprise: Array
     learning_rate: Array
     last_response: Array
+    period: Number | None = None
 
 
 class Distribution(Protocol):

@@ -211,13 +211,16 @@ def bayes_rule_is_its_definition(case: CheckedFamily) -> None:
 
 @_check
 def predictions_sum_to_one(case: CheckedFamily) -> None:
-    """The probabilities of all samples sum to 1, where these are numbers, or whole numbers between two ends."""
+    """The probabilities of all samples sum to 1, where these are numbers, angles, or whole numbers between two ends."""
     domain = case.family.samples
     if not isinstance(domain, Domain) or domain.shape or (domain.whole and not (domain.has_low and domain.has_high)):
         return
     if domain.whole:
         xs: Any = jnp.arange(int(domain.low), int(domain.high) + 1)
         weights: Any = jnp.ones(len(xs))
+    elif case.family.period is not None:
+        whole = case.family.period
+        xs, weights = jnp.linspace(0.0, whole, _NODES)[1:], jnp.full(_NODES - 1, whole / (_NODES - 1))
     else:
         xs, weights = _nodes(domain, np.median(case.samples), np.std(case.samples) + 1e-3)
     mass = jnp.exp(predicted_of(case.family, case.belief, xs)) @ weights

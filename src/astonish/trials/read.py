@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from astonish.deprecated import renamed_arguments
 from astonish.domain import Mask
+from astonish.kinds import MEASURED
 from astonish.trials import cells
 from astonish.trials.schema import ParsedRows, Schema, infer_schema, parse_rows
 from astonish.trials.source import open_rows
@@ -33,8 +34,9 @@ def read_trials(
 
     source: a file (.csv, .tsv, .parquet; text also with .gz), or a DataFrame. Cells that are empty, NA or NaN are
     missing. Rows that cannot be used are left out, and `rejected` says why.
-    kind: of the outcome: "continuous", "binary", "categorical" or "transitions"; guessed when left out.
-    response_kind: "continuous" or "choice"; guessed when left out.
+    kind: of the outcome: "continuous", "binary", "categorical", "transitions" or "circular"; guessed when left out, but
+    angles ("circular") are taken for other numbers unless it is given.
+    response_kind: "continuous", "choice" or "circular"; guessed when left out.
     responds_before: whether a response is given before the outcome of its trial is seen; needed if there are responses.
     labels: the outcomes that can occur, in order; those that do occur when left out.
     response_range: the smallest and the largest response that is possible.
@@ -104,7 +106,7 @@ def _to_arrays(
 
     observed = there & present[rows]
     parts = [np.where(observed, series(part), 0.0) for part in parsed.outcomes]
-    if schema.kind != "continuous":
+    if schema.kind not in MEASURED:
         parts = [part.astype(np.int32) for part in parts]
     blocks = series(parsed.blocks)
     starts = there & np.concatenate([there[:, :1], blocks[:, 1:] != blocks[:, :-1]], axis=1)
@@ -140,8 +142,8 @@ def _to_arrays(
 def _cleaned(frame: pd.DataFrame, columns: Columns, schema: Schema) -> pd.DataFrame:
     """Columns of numbers as such, if it was only for rejected rows that they were read as text."""
     names = [*columns.given.values()]
-    names += columns.outcomes if schema.kind == "continuous" else ()
-    names += [str(columns.response)] if schema.response_kind == "continuous" else []
+    names += columns.outcomes if schema.kind in MEASURED else ()
+    names += [str(columns.response)] if schema.response_kind in MEASURED else []
     texts = [name for name in names if not pd.api.types.is_numeric_dtype(frame[name])]
     return frame.assign(**{name: pd.to_numeric(frame[name], errors="coerce") for name in texts})
 

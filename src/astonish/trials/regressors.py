@@ -12,13 +12,14 @@ from pandas import DataFrame
 
 from astonish import surprise
 from astonish.domain import PROBABILITY, Numbers, resolve, with_parameters
-from astonish.kinds import NUMBERS
+from astonish.kinds import MEASURED, NUMBERS
 from astonish.learner import Learner, State, advance, check, failed
 from astonish.loops import compiled, loop
 from astonish.measures import COLUMNS, applicable, check_holds_a_belief, in_order, measures_and_quantities
 from astonish.precision import Number, as_double, double
 from astonish.refusal import unknown
 from astonish.series import to_common_length
+from astonish.special import difference
 from astonish.trials.trials import Trials
 
 OWN = "surprise"
@@ -29,7 +30,7 @@ _OTHERS = {
     "learning_rate": "weight of the outcome in what the learner then thought, from 0 to 1",
     "prediction": "estimate just before the outcome",
     "estimate": "estimate just after the outcome",
-    "prediction_error": "outcome minus prediction",
+    "prediction_error": "outcome minus prediction; of angles, the shorter way round",
     "uncertainty": "standard deviation of the belief just before the outcome",
     "change_probability": "probability, once the outcome is known, that the world changed just before it",
 }
@@ -72,7 +73,8 @@ def regressors(
     failures = float(np.sum(recorded.pop(_FAILED, 0.0)))
     if failures:
         warn(failed(learner, failures), stacklevel=2)
-    new = {prefix + name: trials.to_rows(values, trials.observed) for name, values in _columns(trials, recorded)}
+    columns = _columns(trials, recorded, learner.period)
+    new = {prefix + name: trials.to_rows(values, trials.observed) for name, values in columns}
     taken = next((name for name in new if name in trials.frame), None)
     if taken is not None:
         raise ValueError(f"the table already has a column {taken!r}; give a prefix for the new ones (--prefix)")
@@ -83,7 +85,7 @@ def describe(column: str, learner: Learner | None = None) -> str:
     """What a column of `regressors` means, in a sentence. learner: whose quantities may be among the columns.
 
     >>> describe("prediction_error")
-    'outcome minus prediction'
+    'outcome minus prediction; of angles, the shorter way round'
     """
     meanings = {} if learner is None else learner.meanings
     if column in meanings:
@@ -129,6 +131,7 @@ def _check_names(names: Sequence[str], found: Sequence[str], hazard: float | Non
 
 def _samples(learner: Learner, trials: Trials) -> Any:
     """The outcomes as the learner takes them, or a refusal."""
+    trials.check_angles(learner)
     domains, parts = jax.tree.leaves(learner.samples), jax.tree.leaves(trials.outcomes)
     if len(domains) != len(parts) or any(domain.shape for domain in domains):
         raise ValueError(f"{type(learner).__name__} does not learn from outcomes that are {trials.kind}")
@@ -181,10 +184,10 @@ def _failures(learner: Learner, after: State, before: State) -> Any:
     return None if new is None or old is None else new - old
 
 
-def _columns(trials: Trials, recorded: dict[str, Any]) -> Iterator[tuple[str, Numbers]]:
+def _columns(trials: Trials, recorded: dict[str, Any], period: Number | None) -> Iterator[tuple[str, Numbers]]:
     """What was recorded, as columns of numbers; an estimate of several has one for each label."""
-    if trials.kind in NUMBERS:
-        recorded["prediction_error"] = trials.outcomes - recorded["prediction"]
+    if trials.kind in (*NUMBERS, *MEASURED):
+        recorded["prediction_error"] = difference(trials.outcomes, recorded["prediction"], period)
     for name in (OWN, *in_order(set(recorded) - {OWN, *_OTHERS}), *_OTHERS):
         values = recorded.get(name)
         if values is not None and values.ndim == 2:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from astonish.domain import Numbers
-from astonish.kinds import OutcomeKind, ResponseKind
+from astonish.kinds import MEASURED, OutcomeKind, ResponseKind
 from astonish.trials import cells
 from astonish.trials.cells import Cells, few
 from astonish.trials.trials import Columns
@@ -69,7 +69,7 @@ def parse_rows(frame: pd.DataFrame, columns: Columns, schema: Schema, response_r
     names = ["1"] * len(frame) if columns.subject is None else frame[columns.subject]
     subjects = cells.names(pd.Series(names, name=columns.subject))
     blocks = np.zeros(len(frame)) if columns.block is None else _blocks(subjects.values, frame[columns.block])
-    labels = [schema.contexts, schema.labels][-len(columns.outcomes) :] if schema.kind != "continuous" else [None]
+    labels = [schema.contexts, schema.labels][-len(columns.outcomes) :] if schema.kind not in MEASURED else [None]
     outcomes = [_read(frame[name], own) for name, own in zip(columns.outcomes, labels, strict=True)]
     given = {parameter: cells.numbers(frame[name]) for parameter, name in columns.given.items()}
     blank = np.flatnonzero(frame.isna().all(axis=1)) if frame.shape[1] > 1 else ()
@@ -95,6 +95,8 @@ def _check(outcomes: int, kind: str | None, response: Any, response_kind: str | 
         raise ValueError(f"kind = {kind!r} does not fit; give a pair of outcome columns for transitions, else one")
     if response_kind not in (None, *ResponseKind):
         raise ValueError(f"response_kind = {response_kind!r} is not allowed; give one of {', '.join(ResponseKind)}")
+    if response_kind == "circular" and kind != "circular":
+        raise ValueError("response_kind = 'circular' is for responses to angles; give kind='circular', too")
     if response_kind is not None and response is None:
         raise ValueError(f"response_kind = {response_kind!r}, but no response was named; name its column")
 
@@ -110,6 +112,8 @@ def _kind(outcomes: Sequence["pd.Series[Any]"], labels: Any) -> str:
 def _response_kind(response: "pd.Series[Any]", kind: str, outcome: "pd.Series[Any]") -> str:
     if cells.is_text(response):
         return "choice"
+    if kind == "circular":
+        return "circular"
     numbered = kind in ("categorical", "transitions") and not cells.is_text(outcome)
     return "choice" if _only(response, tuple(_found(outcome)) if numbered else _BINARY) else "continuous"
 
@@ -127,7 +131,7 @@ def _found(column: "pd.Series[Any]") -> set[Any]:
 def _labels(kind: str, outcomes: Sequence["pd.Series[Any]"], choices: "pd.Series[Any] | None") -> Any:
     """Labels of outcomes, and of choices among them; for outcomes that are numbers, those of choices alone."""
     chosen = set() if choices is None else _found(choices)
-    if kind == "continuous":
+    if kind in MEASURED:
         return cells.in_order(chosen) or None
     happened = _found(outcomes[-1])
     if kind == "binary" and not cells.is_text(outcomes[-1]):

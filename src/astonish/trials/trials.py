@@ -11,7 +11,8 @@ from pandas import DataFrame
 
 from astonish.deprecated import renamed_fields
 from astonish.domain import Mask, Numbers
-from astonish.kinds import OutcomeKind
+from astonish.kinds import MEASURED, OutcomeKind
+from astonish.learner import Learner
 from astonish.refusal import unknown
 from astonish.trials.cells import few
 
@@ -77,7 +78,8 @@ class Trials:
     responses: NaN where missing; choices are indices. scored: where a response is there, and is to be explained.
     given: values of a learner's parameters, trial by trial.
     responds_before: whether a response is given before the outcome of its trial is seen, or after.
-    kind: "continuous", "binary", "categorical" or "transitions". response_kind: "continuous" or "choice".
+    kind: "continuous", "binary", "categorical", "transitions" or "circular". response_kind: "continuous", "choice" or
+    "circular".
     labels: what the indices of outcomes, or else of choices, stand for.
     excluded: participants who cannot be used, and why. Their rows stay in `frame`.
     guessed: which of kind and response_kind were not given, and have been concluded from the data.
@@ -108,11 +110,17 @@ class Trials:
 
     @property
     def outcome_range(self) -> tuple[float, float]:
-        """The smallest and the largest outcome; of labels, 0 and 1."""
+        """The smallest and the largest outcome; of labels and angles, 0 and 1."""
         if self.kind != OutcomeKind.CONTINUOUS:
             return 0.0, 1.0
         seen = self.outcomes[self.observed]
         return float(seen.min()), float(seen.max())
+
+    def check_angles(self, learner: Learner) -> None:
+        """Refuse a learner to which angles would be other numbers."""
+        if self.kind == OutcomeKind.CIRCULAR and learner.period is None:
+            problem = f"these outcomes are angles, which {type(learner).__name__} would take for other numbers"
+            raise ValueError(f"{problem}; give DeltaCircular, NassarCircular, or a learner on VonMises")
 
     def only(self, subjects: Iterable[str]) -> "Trials":
         """The same of these participants alone, in this order."""
@@ -162,7 +170,7 @@ class Trials:
         """The kind of a column, and what it holds. field: "kind" or "response_kind"."""
         kind = getattr(self, field)
         text = f"{name}: {kind}{' (guessed)' * (field in self.guessed)}"
-        if self.labels and kind != "continuous":
+        if self.labels and kind not in MEASURED:
             return f"{text}, one of {few(self.labels)}"
         return f"{text}, from {values.min():g} to {values.max():g}" if len(values) else text
 

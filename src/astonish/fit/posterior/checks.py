@@ -15,8 +15,9 @@ from astonish.domain import Numbers
 from astonish.fit.likelihood import Model, ParticipantData, simulate
 from astonish.fit.space import Space
 from astonish.loops import compiled
-from astonish.precision import as_double, double
+from astonish.precision import Number, as_double, double
 from astonish.series import OPTIONS
+from astonish.special import difference
 from astonish.trials import Trials
 
 MIDDLE = (0.025, 0.975)  # between these quantiles are 95 %
@@ -32,8 +33,9 @@ def checked(model: Model, trials: Trials, space: Space, data: ParticipantData, d
     with double():
         keys = jax.random.split(jax.random.key(seed), draws.shape[:2])
         simulated = np.asarray(_simulated(*as_double((model, data, draws)), keys, space, trials.responds_before))
-    seen = statistics(model.response.kind, trials, data, data.responses)
-    drawn = statistics(model.response.kind, trials, data, simulated)
+    kind, period = model.response.kind, model.learner.period
+    seen = statistics(kind, trials, data, data.responses, period)
+    drawn = statistics(kind, trials, data, simulated, period)
     parts = [
         DataFrame({"statistic": name, "participant": ["", *trials.subjects], **_compared(seen[name], drawn[name])})
         for name in seen
@@ -51,8 +53,12 @@ def _simulated(
     return jax.lax.map(lambda at: jax.vmap(one)(at[0], data, at[1]), (draws, keys))
 
 
-def statistics(kind: str, trials: Trials, data: ParticipantData, responses: Numbers) -> dict[str, Numbers]:
+def statistics(
+    kind: str, trials: Trials, data: ParticipantData, responses: Numbers, period: Number | None = None
+) -> dict[str, Numbers]:
     """Statistics of responses, a number for each participant; all axes before participants and trials are kept.
+
+    period: after how much they repeat, if they are angles.
 
     Of estimates: how far they move on average; which part of the error that is, by regression, and how large that error
     is. Of choices: how many are right, how many repeat the last one, and how many do so after it was wrong. Else: mean
@@ -74,8 +80,8 @@ def statistics(kind: str, trials: Trials, data: ParticipantData, responses: Numb
             "share repeated": _mean(again),
             "share repeated after an error": _mean(np.where(before != outcome, again, np.nan)),
         }
-    error = np.where(both & seen, outcome - before, np.nan)
-    step = np.where(both & seen, after - before, np.nan)
+    error = np.where(both & seen, difference(outcome, before, period), np.nan)
+    step = np.where(both & seen, difference(after, before, period), np.nan)
     return {
         "mean absolute update": _mean(np.abs(step)),
         "learning rate": np.nansum(step * error, -1) / np.nansum(error * error, -1),

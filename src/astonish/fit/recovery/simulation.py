@@ -69,7 +69,7 @@ def plan_trials(
         frame[_BLOCK] = np.tile(np.arange(steps) // blocks, people)
     for name, values in (*zip(columns.outcomes, tables, strict=True), *(given or {}).items()):
         frame[name] = np.broadcast_to(np.asarray(values), (people, steps)).ravel()
-    frame[_RESPONSE] = 0.0 if response_kind == "continuous" else frame[columns.outcomes[-1]].dropna().iloc[0]
+    frame[_RESPONSE] = 0.0 if response_kind != "choice" else frame[columns.outcomes[-1]].dropna().iloc[0]
     asked: dict[str, Any] = {"kind": kind, "response_kind": response_kind, "labels": labels}
     return read_trials(frame, columns, responds_before=responds_before, **asked)
 
