@@ -167,10 +167,11 @@ def test_coins_are_numbers_too() -> None:
     assert chosen.assumed[0] == "noise = 0.5, the standard deviation of 0 and 1, if they are equally frequent"
 
 
-def test_a_detector_can_be_calibrated_on_its_own_model() -> None:
+def test_a_detector_takes_its_threshold_from_the_model_itself() -> None:
     for learner in (VolatileKalman(1.0), BinaryVolatileKalman()):
-        assert len(learner.simulate(np.random.default_rng(0), 30)) == 30
-    assert Detector(VolatileKalman(1.0, 0.1), threshold=5.0).update(0.1) is not None
+        quiet = learner.simulate(np.random.default_rng(0), 2000)
+        alarms = Detector.calibrated(learner, quiet, false_alarm_rate=0.01).alarms(quiet)
+        assert alarms.mean() <= 0.01
 
 
 @pytest.mark.parametrize(
