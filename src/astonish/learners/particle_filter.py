@@ -97,7 +97,9 @@ def _resampled(uniforms: Array, weights: Array) -> tuple[Array, Array]:
     few = count <= 64  # so few that comparing all pairs, though more work, is faster than a search
     sums = jnp.tril(jnp.ones((count, count), weights.dtype)) @ weights if few else jnp.cumsum(weights)
     at = uniforms * sums[-1]
-    drawn = jnp.sum(sums <= at[:, None], axis=1, dtype=jnp.int32) if few else jnp.searchsorted(sums, at, side="right")
+    drawn = (
+        jnp.sum(sums[None] <= at[:, None], axis=1, dtype=jnp.int32) if few else jnp.searchsorted(sums, at, side="right")
+    )
     chosen = jnp.where(resample, jnp.minimum(drawn, count - 1), jnp.arange(count, dtype=drawn.dtype))
     return chosen, jnp.where(resample, 1 / count, weights)
 

@@ -1,5 +1,6 @@
 """Has it reversed? A hidden Markov model of which of two options is the good one (Hampton et al. 2006)."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax
@@ -41,6 +42,7 @@ class ReversalHMM(Learner):
     takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
     free: ClassVar[tuple[str, ...]] = ("hazard", "good", "bad")
     samples: ClassVar[Domain] = Domain(0, 1, whole=True)
+    meanings: ClassVar[Mapping[str, str]] = {"good_probability": "probability that the first option is the good one"}
 
     def init(self) -> Reversal:
         return Reversal(jnp.zeros((), jnp.result_type(float, self.hazard, self.good, self.bad)))
@@ -69,6 +71,9 @@ class ReversalHMM(Learner):
     def estimate(self, state: Reversal) -> Array:
         is_good, is_bad = jax.nn.sigmoid(state.log_odds), jax.nn.sigmoid(-state.log_odds)
         return is_good * self.good + is_bad * self.bad
+
+    def quantities(self, state: Reversal, new: Reversal, x: Number) -> dict[str, Array]:
+        return {"good_probability": jax.nn.sigmoid(new.log_odds)}
 
     def uncertainty(self, state: Reversal) -> Array:
         root = 0.5 * (jax.nn.softplus(state.log_odds) + jax.nn.softplus(-state.log_odds))

@@ -1,6 +1,7 @@
 """How fast does the world move? Kalman filters that learn the size of its steps from the samples (Piray & Daw 2020)."""
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
 
 import jax
@@ -36,6 +37,13 @@ class VolatileFilter(Learner, Protocol):
     """What the filters for numbers and for outcomes 0 and 1 share."""
 
     volatility_rate: Number
+    meanings: ClassVar[Mapping[str, str]] = {
+        "volatility": "variance of the step that what is followed takes before the next outcome (v)",
+        "variance": "variance of what is followed, given the outcomes so far (w)",
+    }
+
+    def quantities(self, state: VolatileState, new: VolatileState, x: Number) -> dict[str, Array]:
+        return {"volatility": new.volatility, "variance": new.variance}
 
     def uncertainty(self, state: VolatileState) -> Array:
         return jnp.sqrt(state.variance)
