@@ -13,36 +13,45 @@ import numpy as np
 from pandas import DataFrame
 
 from astonish import HGF, Beta, BinaryVolatileKalman, Smile
-from astonish.fit import Estimate, Model, recover_models, recover_parameters
+from astonish.fit import Estimate, Model, UnitSquare, recover_models, recover_parameters
 from astonish.fit.recovery import Recovery
+from astonish.kinds import ResponseKind
 from astonish.report.style import save_figure
+from astonish.responses import Response
 from astonish.trials import Columns, Trials, read_trials
 
 PAGE = Path(__file__).with_suffix(".md")
 PICTURES = PAGE.parent / "_static" / "recovery"
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 TRIALS, PEOPLE, HAZARD, NOISE = 300, 100, 1 / 30, 0.05
-RESPONSE = Estimate(noise=NOISE, anchored=False)
-MODELS: dict[str, tuple[Model, list[str]]] = {
-    "smile": (Model(Smile(Beta(), m=0.1), RESPONSE), ["m", "response.noise"]),
-    "hgf": (Model(HGF(), RESPONSE), ["omega2", "response.noise"]),
-    "vkf-binary": (Model(BinaryVolatileKalman(), RESPONSE), ["volatility_rate", "response.noise"]),
+SLIDER, CHOICE = Estimate(noise=NOISE, anchored=False), UnitSquare()
+LEARNERS: dict[str, tuple[Any, list[str]]] = {
+    "smile": (Smile(Beta(), m=0.1), ["m"]),
+    "hgf": (HGF(), ["omega2"]),
+    "vkf-binary": (BinaryVolatileKalman(), ["volatility_rate"]),
 }
 
 
-def design() -> Trials:
-    """Outcomes 0 and 1 whose chance jumps now and then; an answer, to be simulated, follows each."""
+def models(response: Response) -> dict[str, tuple[Model, list[str]]]:
+    """The learners with this way to respond, and what is free."""
+    own = [f"response.{name}" for name in response.free]
+    return {name: (Model(learner, response), [*free, *own]) for name, (learner, free) in LEARNERS.items()}
+
+
+def design(response: Response) -> Trials:
+    """Outcomes 0 and 1 whose chance jumps now and then; responses, which are to be simulated, after or before them."""
     rng = np.random.default_rng(7)
     changes = rng.random((PEOPLE, TRIALS)) < HAZARD
     last = np.maximum.accumulate(np.where(changes, np.arange(TRIALS), 0), axis=1)
     chance = np.take_along_axis(rng.uniform(0.1, 0.9, (PEOPLE, TRIALS)), last, axis=1)
+    choices = ResponseKind.CHOICE in response.takes
     table = DataFrame({
         "participant": np.repeat(np.arange(PEOPLE), TRIALS),
         "outcome": (rng.random((PEOPLE, TRIALS)) < chance).astype(int).ravel(),
-        "answer": rng.random(PEOPLE * TRIALS),
+        "answer": rng.integers(2, size=PEOPLE * TRIALS) if choices else rng.random(PEOPLE * TRIALS),
     })  # fmt: skip
     columns = Columns("outcome", subject="participant", response="answer")
-    return read_trials(table, columns, kind="binary", response_kind="continuous", responds_before=False)
+    return read_trials(table, columns, kind="binary", response_kind=response.takes[0], responds_before=choices)
 
 
 def rows(name: str, found: Recovery) -> list[dict[str, Any]]:
@@ -71,30 +80,23 @@ def markdown(table: DataFrame) -> str:
 
 def main() -> None:
     """Recover, and fill the page."""
-    trials = design()
-    found = {name: recover_parameters(*model(name, trials), participants=PEOPLE) for name in MODELS}
-    hgf, _ = MODELS["hgf"]
-    both = recover_parameters(hgf, trials, ["omega2", "omega3", "response.noise"], participants=PEOPLE)
-    confusion = recover_models(MODELS, trials, participants=PEOPLE)
-    matrix = confusion.matrix().round(2).reset_index(names="true").rename_axis(columns=None)
-    tables = {
-        "parameters": DataFrame([row for name, one in found.items() for row in rows(name, one)]),
-        "omega3": DataFrame(rows("hgf, with omega3", both)),
-        "models": matrix,
-    }
+    tables, pictures = {}, {}
+    for name, response in (("slider", SLIDER), ("choice", CHOICE)):
+        trials, rivals = design(response), models(response)
+        found = {each: recover_parameters(model, trials, free, participants=PEOPLE)
+                 for each, (model, free) in rivals.items()}  # fmt: skip
+        tables[f"parameters_{name}"] = DataFrame([row for each, one in found.items() for row in rows(each, one)])
+        pictures[f"models_{name}"] = confusion = recover_models(rivals, trials, participants=PEOPLE)
+        tables[f"models_{name}"] = confusion.matrix().round(2).reset_index(names="true").rename_axis(columns=None)
+        model, free = rivals["hgf"]
+        pictures[f"omega3_{name}"] = both = recover_parameters(model, trials, [*free, "omega3"], participants=PEOPLE)
+        tables[f"omega3_{name}"] = DataFrame(rows("hgf, omega3 free", both))
     PICTURES.mkdir(parents=True, exist_ok=True)
-    save_figure(both.plot(), PICTURES / "omega3")
-    save_figure(confusion.plot(), PICTURES / "models")
-    for path in PICTURES.glob("*.pdf"):
-        path.unlink()
+    for name in ("omega3_slider", "models_choice"):
+        save_figure(pictures[name].plot(), PICTURES / name)
+        (PICTURES / f"{name}.pdf").unlink()
     page = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(BLOCK.sub(lambda at: f"{at[1]}\n{markdown(tables[at[2]])}\n\n{at[3]}", page), encoding="utf-8")
-
-
-def model(name: str, trials: Trials) -> tuple[Model, Trials, list[str]]:
-    """What is recovered."""
-    one, free = MODELS[name]
-    return one, trials, free
 
 
 if __name__ == "__main__":
