@@ -25,7 +25,7 @@ def plot_recovery(found: Recovery) -> Figure:
     summary = found.summary()
     rows, columns = -(-len(summary) // _ACROSS), min(_ACROSS, len(summary))
     with mpl.rc_context(STYLE):
-        size = (2.8 * columns, 2.9 * rows)
+        size = (3.0 * columns, 3.2 * rows)
         figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
         for k, axis in enumerate(axes.flat):
             if k < len(summary):
