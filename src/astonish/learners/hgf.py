@@ -233,6 +233,7 @@ class ClassicHGF(HGF):
     """The three-level filter with the update of the third level as first published, which can leave its domain.
 
     Where that update gives a precision of 0 or less, level 3 stays as it was, and the state counts it: `violations`.
+    What follows is then not the filter any more, which `History.problem` and `astonish surprise` say.
     """
 
     name: ClassVar[str] = "hgf-classic"
