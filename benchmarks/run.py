@@ -18,6 +18,7 @@ import figure8
 import fits
 import gaussian
 import growth
+import hgf
 import imports
 import keyed
 import maze
@@ -34,6 +35,7 @@ QUESTIONS = (
     online_em,
     figure8,
     gaussian,
+    hgf,
     regression,
     streaming,
     keyed,

@@ -39,6 +39,7 @@ from astonish import (
     surprise,
 )
 from astonish.beliefs import BetaBelief, DirichletBelief, GammaBelief, GaussianBelief, NormalGammaBelief, VectorBelief
+from astonish.config import config
 from astonish.measures import COLUMNS
 from families import CONTEXTS, FAMILIES, NUMBERS, SERIES, FamilyCase, half_way
 
@@ -542,6 +543,21 @@ def test_learners_without_a_belief_are_refused(learner: Any) -> None:
         ValueError, match=f"{name}.*does not hold a single belief.*give a learner that does, such as Smile"
     ):
         measure(learner, [0.0])
+
+
+@config
+class Remembering(Bayes):
+    """Bayes' rule, and how far each sample moved the mean."""
+
+    def quantities(self, state: Any, new: Any, x: Any) -> dict[str, Any]:
+        return {"moved": new.belief.mean - state.belief.mean}
+
+
+def test_quantities_of_a_learner_come_after_the_measures() -> None:
+    plain, more = measure(Bayes(Gaussian()), NUMBERS), measure(Remembering(Gaussian()), NUMBERS)
+    assert list(more) == [*plain, "moved"]
+    np.testing.assert_allclose(more[list(plain)], plain, rtol=1e-9)
+    np.testing.assert_allclose(more["moved"].cumsum(), run(Bayes(Gaussian()), NUMBERS).estimate, rtol=1e-9)
 
 
 @pytest.mark.parametrize("hazard", [-0.1, 1.5, float("nan")])

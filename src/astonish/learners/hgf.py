@@ -25,6 +25,7 @@ _LARGEST_EXPONENT = 80.0  # variances beyond exp(80) or below exp(-80) make no d
 _LARGEST_ERROR = 1e75  # whose fourth power is a number
 _ENHANCED_LOG_ODDS = math.log(999.0)  # keeps predictions from .001 to .999
 _CLASSIC_LOG_ODDS = 40.0  # beyond which a probability cannot be told from 0 or 1
+_LEAST_ANSWER = 1e-12  # an answer closer to 0 or 1 than this has no log odds
 _LOG_TWO_PI = math.log(2 * math.pi)
 
 _MU = Parameter(Domain(), (-2.0, 2.0), "", 0.0)
@@ -51,7 +52,7 @@ _OF_LEVEL_3 = {
 }
 
 
-class Walk(NamedTuple):
+class LevelUpdate(NamedTuple):
     """What an outcome does to a level that wanders.
 
     step_variance: of the step before the outcome. expected_variance: of the belief after that step. mean, variance: of
@@ -105,7 +106,7 @@ class BinaryFilter(Learner, Protocol):
     """A learner whose state holds a normal belief, `mu2` and `sigma2`, about the log odds of a 1.
 
     Its estimate is the probability of a 1 that it predicts, its learning rate that of this probability, and its
-    surprise Shannon's. largest_log_odds: predictions are kept within these odds.
+    surprise Shannon's. largest_log_odds: predictions are kept within these odds, from .001 to .999 by default.
     """
 
     mu2: Number
@@ -123,13 +124,13 @@ class BinaryFilter(Learner, Protocol):
         return one * zero * jnp.sqrt(state.sigma2)
 
     def with_estimate(self, state: Any, value: Any) -> Any:
-        least = 1 / (1 + math.exp(self.largest_log_odds))
+        least = max(1 / (1 + math.exp(self.largest_log_odds)), _LEAST_ANSWER)
         chance = jnp.clip(value, least, 1 - least)
         return state._replace(mu2=jnp.log(chance) - jnp.log1p(-chance))
 
     def simulate(self, rng: Generator, steps: int) -> Any:
         log_odds = rng.normal(self.mu2, np.asarray(self.pi2) ** -0.5)
-        return rng.binomial(1, 1 / (1 + np.exp(-log_odds)), steps)
+        return rng.binomial(1, 0.5 * (1 + np.tanh(0.5 * log_odds)), steps)
 
     def _chances(self, log_odds: Array) -> tuple[Array, Array]:
         """The predicted probabilities of a 1 and of a 0, each with all its digits."""
@@ -137,31 +138,32 @@ class BinaryFilter(Learner, Protocol):
         zero = 1 / (1 + odds)
         return odds * zero, zero
 
-    def _walk(self, mean: Array, variance: Array, step_variance: Array, x: Number) -> Walk:
+    def _follow(self, mean: Array, variance: Array, step_variance: Array, x: Number) -> LevelUpdate:
         """Level 2 at an outcome."""
         one, zero = self._chances(mean)
         expected = variance + step_variance
         new = expected / (1 + expected * (one * zero))
         moved = jnp.where(x == 1, zero, -one) * new
-        return Walk(step_variance, expected, mean + moved, new, moved, -log(jnp.where(x == 1, one, zero)))
+        return LevelUpdate(step_variance, expected, mean + moved, new, moved, -log(jnp.where(x == 1, one, zero)))
 
-    def _info(self, mean: Array, walk: Walk, x: Number) -> Info:
-        missed, still_missed = (jnp.where(x == 1, *self._chances(mu)[::-1]) for mu in (mean, walk.mean))
-        return Info(walk.surprise, jnp.clip(1 - still_missed / missed, 0.0, 1.0))
+    def _info(self, mean: Array, below: LevelUpdate, x: Number) -> Info:
+        """Surprise and learning rate: the share by which the chance of the outcome that did not come has shrunk."""
+        missed, still_missed = (jnp.where(x == 1, *self._chances(mu)[::-1]) for mu in (mean, below.mean))
+        return Info(below.surprise, jnp.clip(1 - still_missed / missed, 0.0, 1.0))
 
-    def _of_level_2(self, mean: Array, walk: Walk, x: Number) -> dict[str, Array]:
+    def _of_level_2(self, mean: Array, below: LevelUpdate, x: Number) -> dict[str, Array]:
         """Quantities of level 2, as in `_OF_LEVEL_2`."""
         one, _ = self._chances(mean)
         return {
             "delta1": x - one,
-            "epsilon2": walk.moved,
+            "epsilon2": below.moved,
             "m1": one,
-            "mu2": walk.mean,
-            "pi2": 1 / walk.variance,
-            "pihat2": 1 / walk.expected_variance,
-            "psi2": walk.variance,
-            "shannon": walk.surprise,
-            "volatility": walk.step_variance,
+            "mu2": below.mean,
+            "pi2": 1 / below.variance,
+            "pihat2": 1 / below.expected_variance,
+            "psi2": below.variance,
+            "shannon": below.surprise,
+            "volatility": below.step_variance,
         }
 
 
@@ -179,11 +181,11 @@ class TwoLevelHGF(BinaryFilter):
         return TwoLevels(*_numbers(self.mu2, 1 / jnp.asarray(self.pi2)))
 
     def step(self, state: TwoLevels, x: Number) -> tuple[TwoLevels, Info]:
-        walk = self._walk(*state, _exp(self.omega2), x)
-        return TwoLevels(walk.mean, walk.variance), self._info(state.mu2, walk, x)
+        below = self._follow(*state, _exp(self.omega2), x)
+        return TwoLevels(below.mean, below.variance), self._info(state.mu2, below, x)
 
     def quantities(self, state: TwoLevels, new: TwoLevels, x: Number) -> dict[str, Array]:
-        return self._of_level_2(state.mu2, self._walk(*state, _exp(self.omega2), x), x)
+        return self._of_level_2(state.mu2, self._follow(*state, _exp(self.omega2), x), x)
 
 
 @config
@@ -210,20 +212,20 @@ class HGF(BinaryFilter):
         return ThreeLevels(*_numbers(self.mu2, 1 / jnp.asarray(self.pi2), self.mu3, 1 / jnp.asarray(self.pi3)))
 
     def step(self, state: Any, x: Number) -> tuple[Any, Info]:
-        walk = self._walk_of(state, x)
-        return ThreeLevels(walk.mean, walk.variance, *self._level_3(state, walk)), self._info(state.mu2, walk, x)
+        below = self._level_2(state, x)
+        return ThreeLevels(below.mean, below.variance, *self._level_3(state, below)), self._info(state.mu2, below, x)
 
     def quantities(self, state: Any, new: Any, x: Number) -> dict[str, Array]:
-        walk = self._walk_of(state, x)
-        error, weight = _volatility_error(walk), 1 / walk.expected_variance * new.sigma3
+        below = self._level_2(state, x)
+        error, weight = _volatility_error(below), 1 / below.expected_variance * new.sigma3
         above = {"delta2": error, "epsilon3": weight * error, "mu3": new.mu3, "pi3": 1 / new.sigma3, "psi3": weight}
-        return self._of_level_2(state.mu2, walk, x) | above
+        return self._of_level_2(state.mu2, below, x) | above
 
-    def _walk_of(self, state: Any, x: Number) -> Walk:
-        return self._walk(state.mu2, state.sigma2, _exp(self.kappa * state.mu3 + self.omega2), x)
+    def _level_2(self, state: Any, x: Number) -> LevelUpdate:
+        return self._follow(state.mu2, state.sigma2, _exp(self.kappa * state.mu3 + self.omega2), x)
 
-    def _level_3(self, state: Any, walk: Walk) -> tuple[Array, Array]:
-        return _enhanced(walk, state.sigma2, state.mu3, state.sigma3, self.kappa, self.omega2, self.omega3)
+    def _level_3(self, state: Any, below: LevelUpdate) -> tuple[Array, Array]:
+        return _enhanced(below, state.sigma2, state.mu3, state.sigma3, self.kappa, self.omega2, self.omega3)
 
 
 @config
@@ -231,6 +233,7 @@ class ClassicHGF(HGF):
     """The three-level filter with the update of the third level as first published, which can leave its domain.
 
     Where that update gives a precision of 0 or less, level 3 stays as it was, and the state counts it: `violations`.
+    What follows is then not the filter any more, which `History.problem` and `astonish surprise` say.
     """
 
     name: ClassVar[str] = "hgf-classic"
@@ -245,10 +248,10 @@ class ClassicHGF(HGF):
         return ClassicLevels(**start._asdict(), violations=jnp.zeros_like(start.mu2))
 
     def step(self, state: ClassicLevels, x: Number) -> tuple[ClassicLevels, Info]:
-        walk = self._walk_of(state, x)
-        mu3, sigma3, valid = _classic(walk, state.mu3, state.sigma3, self.kappa, self.omega3)
-        new = ClassicLevels(walk.mean, walk.variance, mu3, sigma3, state.violations + jnp.where(valid, 0.0, 1.0))
-        return new, self._info(state.mu2, walk, x)
+        below = self._level_2(state, x)
+        mu3, sigma3, valid = _classic(below, state.mu3, state.sigma3, self.kappa, self.omega3)
+        new = ClassicLevels(below.mean, below.variance, mu3, sigma3, state.violations + jnp.where(valid, 0.0, 1.0))
+        return new, self._info(state.mu2, below, x)
 
     def quantities(self, state: ClassicLevels, new: ClassicLevels, x: Number) -> dict[str, Array]:
         return HGF.quantities(self, state, new, x) | {"violations": new.violations}
@@ -301,9 +304,9 @@ class ContinuousHGF(Learner):
         )
 
     def step(self, state: ContinuousLevels, x: Number) -> tuple[ContinuousLevels, Info]:
-        walk, gain = self._walk(state, x)
-        above = _enhanced(walk, state.sigma1, state.mu2, state.sigma2, self.kappa, self.omega1, self.omega2)
-        return ContinuousLevels(walk.mean, walk.variance, *above), Info(walk.surprise, gain)
+        below, gain = self._follow(state, x)
+        above = _enhanced(below, state.sigma1, state.mu2, state.sigma2, self.kappa, self.omega1, self.omega2)
+        return ContinuousLevels(below.mean, below.variance, *above), Info(below.surprise, gain)
 
     def estimate(self, state: ContinuousLevels) -> Array:
         return state.mu1
@@ -318,24 +321,24 @@ class ContinuousHGF(Learner):
         return rng.normal(rng.normal(self.mean, self.std), self.noise, steps)
 
     def quantities(self, state: ContinuousLevels, new: ContinuousLevels, x: Number) -> dict[str, Array]:
-        walk, gain = self._walk(state, x)
-        error, weight = _volatility_error(walk), 1 / walk.expected_variance * new.sigma2
+        below, gain = self._follow(state, x)
+        error, weight = _volatility_error(below), 1 / below.expected_variance * new.sigma2
         return {
             "delta1": error,
-            "epsilon1": walk.moved,
+            "epsilon1": below.moved,
             "epsilon2": weight * error,
-            "mu1": walk.mean,
+            "mu1": below.mean,
             "mu2": new.mu2,
-            "pi1": 1 / walk.variance,
+            "pi1": 1 / below.variance,
             "pi2": 1 / new.sigma2,
-            "pihat1": 1 / walk.expected_variance,
+            "pihat1": 1 / below.expected_variance,
             "psi1": gain,
             "psi2": weight,
-            "shannon": walk.surprise,
-            "volatility": walk.step_variance,
+            "shannon": below.surprise,
+            "volatility": below.step_variance,
         }
 
-    def _walk(self, state: ContinuousLevels, x: Number) -> tuple[Walk, Array]:
+    def _follow(self, state: ContinuousLevels, x: Number) -> tuple[LevelUpdate, Array]:
         """Level 1 at a sample, and its learning rate."""
         step_variance, noise = _exp(self.kappa * state.mu2 + self.omega1), jnp.square(self.noise)
         expected = state.sigma1 + step_variance
@@ -343,8 +346,8 @@ class ContinuousHGF(Learner):
         gain, error = expected * precision, x - state.mu1
         cut = jnp.clip(error, -_LARGEST_ERROR, _LARGEST_ERROR)
         surprise = 0.5 * (_LOG_TWO_PI - log(precision) + cut * cut * precision)
-        walk = Walk(step_variance, expected, state.mu1 + gain * error, gain * noise, gain * cut, surprise)
-        return walk, gain
+        below = LevelUpdate(step_variance, expected, state.mu1 + gain * error, gain * noise, gain * cut, surprise)
+        return below, gain
 
 
 def _numbers(*values: Number) -> list[Array]:
@@ -356,35 +359,35 @@ def _exp(x: Number) -> Array:
     return jnp.exp(jnp.clip(x, -_LARGEST_EXPONENT, _LARGEST_EXPONENT))
 
 
-def _volatility_error(walk: Walk) -> Array:
+def _volatility_error(below: LevelUpdate) -> Array:
     """By how much the level below moved more than expected, squared and relative."""
-    return (walk.variance + walk.moved * walk.moved) / walk.expected_variance - 1
+    return (below.variance + below.moved * below.moved) / below.expected_variance - 1
 
 
 def _enhanced(
-    walk: Walk, before: Array, mean: Array, variance: Array, kappa: Number, omega: Number, omega_above: Number
+    below: LevelUpdate, before: Array, mean: Array, variance: Array, kappa: Number, omega: Number, omega_above: Number
 ) -> tuple[Array, Array]:
     """Mean and variance of the level above a level that wanders, after an outcome: the enhanced update.
 
     before: the variance of the level below before its step. mean, variance: of the level above, before the outcome.
     """
     expected = variance + _exp(omega_above)
-    share = walk.step_variance / walk.expected_variance
-    mean = mean + 0.5 * kappa * share * _volatility_error(walk) * expected
+    share = below.step_variance / below.expected_variance
+    mean = mean + 0.5 * kappa * share * _volatility_error(below) * expected
     step_variance = _exp(kappa * mean + omega)
     precision = 1 / (before + step_variance)
     share, rest = step_variance * precision, (step_variance - before) * precision
-    error = (walk.variance + walk.moved * walk.moved) * precision - 1
+    error = (below.variance + below.moved * below.moved) * precision - 1
     gained = jnp.maximum(0.5 * jnp.square(kappa) * share * (share + rest * error), 0.0)
     return mean, expected / (1 + expected * gained)
 
 
 def _classic(
-    walk: Walk, mean: Array, variance: Array, kappa: Number, omega_above: Number
+    below: LevelUpdate, mean: Array, variance: Array, kappa: Number, omega_above: Number
 ) -> tuple[Array, Array, Array]:
     """The same by the update as first published, and whether it stayed in its domain; else nothing changes."""
     expected = variance + _exp(omega_above)
-    share, error = walk.step_variance / walk.expected_variance, _volatility_error(walk)
+    share, error = below.step_variance / below.expected_variance, _volatility_error(below)
     gained = 0.5 * jnp.square(kappa) * share * (share + (2 * share - 1) * error)
     grown = 1 + expected * gained  # the new precision over the expected one
     valid = grown > 0
