@@ -292,11 +292,14 @@ def _below(x: Array, value: Array) -> Array:
 
 
 def _small_and_large(square: Number) -> tuple[Array, Array, Array]:
-    """Whether `k` is below `_LARGE`, `k^2` if it is, and `k` if it is not, cut where its square would overflow."""
-    square = jnp.asarray(square, jnp.result_type(float, square))
-    is_small = square < _LARGE**2
-    large = jnp.where(is_small, _LARGE**2, jnp.minimum(square, 1e-4 * limits(square).max))
-    return is_small, jnp.where(is_small, square, 1.0), jnp.sqrt(large)
+    """Whether `k` is below `_LARGE`, `k^2` if it is, and `k` if it is not, cut where its square would overflow.
+
+    Close to `_LARGE` both are right: a compiler that computes the square twice may round it once up and once down.
+    """
+    square, middle = jnp.asarray(square, jnp.result_type(float, square)), _LARGE**2
+    small = jnp.where(square < 1.1 * middle, square, middle)
+    large = jnp.where(square > 0.9 * middle, jnp.minimum(square, 1e-4 * limits(square).max), middle)
+    return square < middle, small, jnp.sqrt(large)
 
 
 def _i0_less_one(square: Array) -> Array:
