@@ -13,6 +13,7 @@ from astonish import (
     Bayes,
     Beta,
     Delta,
+    DeltaCircular,
     Dirichlet,
     Gaussian,
     Kalman,
@@ -20,6 +21,7 @@ from astonish import (
     MessagePassing,
     Nassar2010,
     Nassar2012,
+    NassarCircular,
     NassarGaussian2010,
     NassarGaussian2012,
     ParticleFilter,
@@ -41,9 +43,11 @@ CLASSES = {
     "particle-filter": ParticleFilter, "delta": Delta, "pearce-hall": PearceHall, "kalman": Kalman,
     "nassar2010": Nassar2010, "nassar2012": Nassar2012, "reduced-bayes": Nassar2012,
     "nassar-gaussian2010": NassarGaussian2010, "nassar-gaussian2012": NassarGaussian2012,
+    "delta-circular": DeltaCircular, "reduced-bayes-circular": NassarCircular,
 }  # fmt: skip
 BELIEVERS = ("smile", "varsmile", "bayes", "leaky", "message-passing", "particle-filter")
 FOLLOWERS = ("delta", "pearce-hall")
+CIRCULAR = ("delta-circular", "reduced-bayes-circular")
 TABLE = pd.DataFrame(
     {
         "x": [2.0, 4.0, 1.0, None, 12.0, 6.0, 7.0],
@@ -63,15 +67,17 @@ def _trials(outcome: Any = "x", **columns: Any) -> Trials:
 
 KINDS = {"continuous": _trials(), "binary": _trials("coin"), "categorical": _trials("card")}
 KINDS["transitions"] = _trials(("card", "next"))
+KINDS["circular"] = read_trials(TABLE, Columns("x"), kind="circular")
 
 
 def test_every_name_has_a_learner() -> None:
     assert tuple(LEARNERS.by_name()) == tuple(CLASSES)
     assert LEARNERS.names_for("categorical") == LEARNERS.names_for("transitions") == BELIEVERS
     assert LEARNERS.names_for("binary") == (*BELIEVERS, *FOLLOWERS)
-    assert LEARNERS.names_for("continuous") == tuple(LEARNERS.by_name())
+    assert LEARNERS.names_for("continuous") == tuple(name for name in LEARNERS.by_name() if name not in CIRCULAR)
+    assert LEARNERS.names_for("circular") == (*BELIEVERS, *CIRCULAR)
     for name, kind in CLASSES.items():
-        assert type(learner_for(name, KINDS["continuous"])) is kind
+        assert type(learner_for(name, KINDS["circular" if name in CIRCULAR else "continuous"])) is kind
 
 
 @pytest.mark.parametrize(("kind", "family"), [("binary", Beta()), ("categorical", Dirichlet(3))])
@@ -146,7 +152,7 @@ def test_every_learner_takes_the_outcomes_that_it_is_for(kind: str) -> None:
         learner = learner_for(name, trials)
         read_series(learner.samples, outcomes)
         trace = jax.eval_shape(scan, learner, outcomes)
-        assert trace.estimate.shape == ((7,) if kind in ("continuous", "binary") else (7, 3))
+        assert trace.estimate.shape == ((7,) if kind in ("continuous", "binary", "circular") else (7, 3))
 
 
 @pytest.mark.parametrize(
@@ -297,7 +303,7 @@ def test_everything_is_described_and_tabulated() -> None:
     assert "nassar2012, reduced-bayes" in headings
     ((_, lines),) = described([Leaky])
     assert lines[1:] == [
-        "takes: continuous, binary, categorical, transitions",
+        "takes: continuous, binary, categorical, transitions, circular",
         "keep = 0.9: how much of the past still counts after each sample (a finite number from 0 to 1; usually 0.5 to "
         "0.99)",
     ]

@@ -199,9 +199,10 @@ def log_von_mises(angle: Number, concentration: Number) -> Array:
     >>> round(float(jnp.exp(log_von_mises(3.0, 0.0)) * 2 * jnp.pi), 4)
     1.0
     """
-    k, half = jnp.asarray(concentration), jnp.sin(0.5 * jnp.asarray(angle))
+    half = jnp.sin(0.5 * jnp.asarray(angle))
+    k = jnp.minimum(concentration, 1e-2 * limits(half).max ** 0.5)  # cut lest its square overflow
     at_zero = 1 - 1 / (k + jnp.sqrt(1 + k * k))  # k less sqrt(1 + k^2) - 1
-    return at_zero - 2 * k * half * half - log_i0_less(k * k) - math.log(2 * math.pi)
+    return at_zero - 2 * concentration * half * half - log_i0_less(k * k) - math.log(2 * math.pi)
 
 
 @jax.jit
