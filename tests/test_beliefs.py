@@ -75,6 +75,9 @@ def _frozen(name: str, b: Any) -> Any:
         "beta": lambda: stats.beta(b.ones, b.zeros),
         "poisson": lambda: stats.gamma(b.shape, scale=1 / b.time),
         "exponential": lambda: stats.gamma(b.shape, scale=1 / b.time),
+        "von_mises": lambda: stats.vonmises(
+            np.hypot(b.cosine, b.sine), np.degrees(np.arctan2(b.sine, b.cosine)), 180 / np.pi
+        ),
     }[name]()
 
 
@@ -119,8 +122,18 @@ def _predictive(case: Case, x: Any) -> Any:
         "exponential": lambda: stats.lomax(b.shape, scale=b.time).logpdf(x),
         "finite": lambda: np.log(np.asarray(b.weights) @ np.asarray(family.points)[:, x]),
         "grid": lambda: np.log(np.asarray(b.weights) @ stats.norm(np.asarray(b.points), 0.8).pdf(x)),
+        "von_mises": lambda: _predicted_angle(
+            3.0, np.hypot(b.cosine, b.sine), np.radians(x) - np.arctan2(b.sine, b.cosine)
+        ),
         "normal_gamma": lambda: stats.t(2 * b.shape, b.mean, np.sqrt(b.scale * (1 + 1 / b.weight) / b.shape)).logpdf(x),
     }[name]()
+
+
+def _predicted_angle(concentration: float, certainty: float, off: float) -> Any:
+    """Logarithm of the density of an angle, per degree, so far from the mean direction."""
+    both = np.sqrt(concentration**2 + certainty**2 + 2 * concentration * certainty * np.cos(off))
+    norms = [np.log(special.i0(k)) for k in (both, concentration, certainty)]
+    return norms[0] - norms[1] - norms[2] - np.log(360)
 
 
 SAMPLE_SPACE = {  # all samples, or a fine mesh of them, and the measure of each
@@ -132,6 +145,7 @@ SAMPLE_SPACE = {  # all samples, or a fine mesh of them, and the measure of each
     "exponential": (np.exp(np.linspace(-40, 20, 60_001)), None),
     "finite": (np.arange(3), 1.0),
     "grid": (np.linspace(-20, 20, 4001), 0.01),
+    "von_mises": (np.arange(360.0), 1.0),
     "normal_gamma": (np.sinh(np.linspace(-12, 12, 24_001)), None),
     "regression": ((np.tile([1.0, 0.5], (6001, 1)), np.linspace(-30, 30, 6001)), 0.01),
 }

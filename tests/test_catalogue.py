@@ -16,6 +16,7 @@ from astonish import (
     ClassicHGF,
     ContinuousHGF,
     Delta,
+    DeltaCircular,
     Dirichlet,
     Gaussian,
     Kalman,
@@ -23,6 +24,7 @@ from astonish import (
     MessagePassing,
     Nassar2010,
     Nassar2012,
+    NassarCircular,
     NassarGaussian2010,
     NassarGaussian2012,
     ParticleFilter,
@@ -46,10 +48,12 @@ CLASSES = {
     "nassar2010": Nassar2010, "nassar2012": Nassar2012, "reduced-bayes": Nassar2012,
     "nassar-gaussian2010": NassarGaussian2010, "nassar-gaussian2012": NassarGaussian2012,
     "hgf": HGF, "hgf2": TwoLevelHGF, "hgf-classic": ClassicHGF, "hgf-continuous": ContinuousHGF,
+    "delta-circular": DeltaCircular, "reduced-bayes-circular": NassarCircular,
 }  # fmt: skip
 BELIEVERS = ("smile", "varsmile", "bayes", "leaky", "message-passing", "particle-filter")
 FOLLOWERS = ("delta", "pearce-hall")
 BINARY_ONLY = ("hgf", "hgf2", "hgf-classic")
+CIRCULAR = ("delta-circular", "reduced-bayes-circular")
 TABLE = pd.DataFrame(
     {
         "x": [2.0, 4.0, 1.0, None, 12.0, 6.0, 7.0],
@@ -69,6 +73,7 @@ def _trials(outcome: Any = "x", **columns: Any) -> Trials:
 
 KINDS = {"continuous": _trials(), "binary": _trials("coin"), "categorical": _trials("card")}
 KINDS["transitions"] = _trials(("card", "next"))
+KINDS["circular"] = read_trials(TABLE, Columns("x"), kind="circular")
 
 
 def test_every_name_has_a_learner() -> None:
@@ -78,7 +83,7 @@ def test_every_name_has_a_learner() -> None:
         made: Any = learner_for(name, KINDS[kind.takes[0]])
         assert type(made) is kind
     for name in BELIEVERS:
-        assert CLASSES[name].takes == ("continuous", "binary", "categorical", "transitions")
+        assert CLASSES[name].takes == ("continuous", "binary", "categorical", "transitions", "circular")
     for name in FOLLOWERS:
         assert CLASSES[name].takes == ("continuous", "binary")
 
@@ -155,7 +160,7 @@ def test_every_learner_takes_the_outcomes_that_it_is_for(kind: str) -> None:
         learner = learner_for(name, trials)
         read_series(learner.samples, outcomes)
         trace = jax.eval_shape(scan, learner, outcomes)
-        assert trace.estimate.shape == ((7,) if kind in ("continuous", "binary") else (7, 3))
+        assert trace.estimate.shape == ((7,) if kind in ("continuous", "binary", "circular") else (7, 3))
 
 
 @pytest.mark.parametrize(
@@ -306,7 +311,7 @@ def test_everything_is_described_and_tabulated() -> None:
     assert "nassar2012, reduced-bayes" in headings
     ((_, lines),) = described([Leaky])
     assert lines[1:] == [
-        "takes: continuous, binary, categorical, transitions",
+        "takes: continuous, binary, categorical, transitions, circular",
         "keep = 0.9: how much of the past still counts after each sample (a finite number from 0 to 1; usually 0.5 to "
         "0.99)",
     ]

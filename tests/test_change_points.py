@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 from scipy.special import logsumexp
 
 from astonish import (
@@ -43,11 +43,15 @@ a_few_families = pytest.mark.parametrize("case", FEW, ids=[c.name for c in FEW])
 
 
 class Oracle(NamedTuple):
-    """Conjugate inference written out, with SciPy's densities: of a belief and a sample, and of a belief."""
+    """Conjugate inference written out, with SciPy's densities: of a belief and a sample, and of a belief.
+
+    estimate: from the mean over all histories, which for angles is a complex number.
+    """
 
     update: Callable[[Any, Any], Any]
     log_predictive: Callable[[Any, Any], float]
     mean: Callable[[Any], Any]
+    estimate: Callable[[Any], Any] = lambda mean: mean
 
 
 def _gaussian(noise: float) -> Oracle:
@@ -116,6 +120,27 @@ def _student(belief: Any, x: float) -> float:
     return stats.t.logpdf(x, 2 * shape, mean, np.sqrt(scale * (weight + 1) / (shape * weight)))
 
 
+def _directions(concentration: float) -> Oracle:
+    """Angles in degrees, their directions as complex numbers."""
+
+    def direction(x: float) -> Any:
+        return concentration * np.exp(1j * np.radians(x))
+
+    def update(belief: Any, x: float) -> Any:
+        both = complex(*belief[:2]) + direction(x)
+        return both.real, both.imag, belief[2]
+
+    def log_predictive(belief: Any, x: float) -> float:
+        old = complex(*belief[:2])
+        return np.log(special.i0(abs(old + direction(x))) / special.i0(abs(old)) / special.i0(concentration) / 360)
+
+    def mean(belief: Any) -> Any:
+        vector = complex(*belief[:2])
+        return special.i1(abs(vector)) / special.i0(abs(vector)) * vector / abs(vector)
+
+    return Oracle(update, log_predictive, mean, lambda mean: np.degrees(np.angle(mean)))
+
+
 def _ratio(belief: Any) -> Any:
     return belief[0] / belief[1]
 
@@ -147,6 +172,7 @@ ORACLES = {
     "grid": _weighted(lambda x: stats.norm.logpdf(x, POINTS, 0.8), POINTS),
     "normal_gamma": Oracle(_normal_gamma_update, _student, lambda belief: belief[0]),
     "regression": _regression(0.7),
+    "von_mises": _directions(3.0),
 }
 
 
@@ -193,7 +219,8 @@ def _brute(oracle: Oracle, prior: Any, xs: list[Any], hazard: float) -> Truth:
         rows.append((estimate, totals[-2] - totals[-1], change, chances @ (1 / ages), np.bincount(ages, chances)[1:]))
         best = starts[int(np.argmax(chances))][1:]
     estimate, surprise, change, rate, lengths = zip(*rows, strict=True)
-    return Truth(np.array(estimate), np.array(surprise), np.array(change), np.array(rate), lengths, best)
+    estimates = oracle.estimate(np.array(estimate))
+    return Truth(estimates, np.array(surprise), np.array(change), np.array(rate), lengths, best)
 
 
 def _short(case: FamilyCase) -> list[Any]:

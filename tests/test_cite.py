@@ -8,7 +8,7 @@ from importlib import import_module
 import pytest
 
 import astonish
-from astonish.catalogue import LEARNERS
+from astonish.catalogue import FAMILIES, LEARNERS
 from astonish.cli.cite import KINDS, Entry, cited, entries, names
 from astonish.measures import COLUMNS
 
@@ -59,6 +59,7 @@ def test_no_key_is_given_twice() -> None:
 
 def test_everything_has_something_to_cite() -> None:
     assert set(names("learners")) == {*LEARNERS.by_name(), "modulated", "online-em"}
+    assert set(names("families")) <= set(FAMILIES.by_name())
     assert set(names("measures")) == {*COLUMNS, "commitment"}
 
 

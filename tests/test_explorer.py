@@ -391,7 +391,8 @@ def test_all_parameters_can_be_set_as_by_the_library(page: TestClient, tmp_path:
 
 @pytest.mark.parametrize("kind", data.KINDS[1:])
 def test_what_can_be_set_is_what_the_library_takes(kind: str) -> None:
-    column = {"continuous": [1.0, 5.5, 2.0], "binary": [0, 1, 1]}.get(kind, ["a", "b", "a"])
+    numbers = [1.0, 5.5, 2.0]
+    column = {"continuous": numbers, "circular": numbers, "binary": [0, 1, 1]}.get(kind, ["a", "b", "a"])
     columns = Columns(("x", "x") if kind == "transitions" else "x")
     trials = read_trials(pd.DataFrame({"x": column}), columns, kind=kind)
     for name, values in data.DataTab().controls()["parameters"][kind].items():

@@ -38,7 +38,15 @@ from astonish import (
     run,
     surprise,
 )
-from astonish.beliefs import BetaBelief, DirichletBelief, GammaBelief, GaussianBelief, NormalGammaBelief, VectorBelief
+from astonish.beliefs import (
+    BetaBelief,
+    DirichletBelief,
+    GammaBelief,
+    GaussianBelief,
+    NormalGammaBelief,
+    VectorBelief,
+    VonMisesBelief,
+)
 from astonish.config import config
 from astonish.measures import COLUMNS
 from families import CONTEXTS, FAMILIES, NUMBERS, SERIES, FamilyCase, half_way
@@ -67,6 +75,17 @@ class Mixture:
         return np.log(self.weights @ self.normals.pdf(x))
 
 
+class Angle:
+    """What the von Mises belief in the list predicts, in degrees."""
+
+    def __init__(self, belief: Any) -> None:
+        self.vector = complex(belief.cosine, belief.sine)
+
+    def logpdf(self, x: Any) -> Any:
+        both = np.abs(self.vector + 3.0 * np.exp(1j * np.radians(x)))
+        return np.log(special.i0(both) / special.i0(abs(self.vector)) / special.i0(3.0) / 360)
+
+
 def _predicts(case: Case, b: Any, x: Any) -> Any:
     """SciPy's distribution of the next sample."""
     family = case.family
@@ -79,6 +98,7 @@ def _predicts(case: Case, b: Any, x: Any) -> Any:
         "exponential": lambda: stats.lomax(b.shape, scale=b.time),
         "finite": lambda: stats.rv_discrete(values=(np.arange(3), np.asarray(b.weights) @ np.asarray(family.points))),
         "grid": lambda: Mixture(b),
+        "von_mises": lambda: Angle(b),
         "normal_gamma": lambda: stats.t(2 * b.shape, b.mean, np.sqrt(b.scale * (1 + 1 / b.weight) / b.shape)),
         "regression": lambda: stats.norm(x[0] @ b.mean, np.sqrt(0.49 + x[0] @ np.linalg.inv(b.precision) @ x[0])),
     }[case.name]()
@@ -104,6 +124,8 @@ def _after(case: Case, b: Any, x: Any) -> Any:
         return _normal_after(b, np.outer(x[0], x[0]) / 0.49, x[0] * x[1] / 0.49)
     if case.name == "gaussian_vector":
         return _normal_after(b, np.linalg.inv(case.family.noise), np.linalg.solve(case.family.noise, x))
+    if case.name == "von_mises":
+        return VonMisesBelief(b.cosine + 3 * np.cos(np.radians(x)), b.sine + 3 * np.sin(np.radians(x)), b.period)
     return {
         "gaussian": lambda: GaussianBelief(
             (b.precision * b.mean + x / 2.25) / (b.precision + 1 / 2.25), b.precision + 1 / 2.25
@@ -130,6 +152,9 @@ def _gap(case: Case, a: Any, b: Any, x: Any) -> float:
     if case.name in DISCRETE:
         all_samples = np.arange({"dirichlet": 5, "beta": 2, "poisson": 600, "finite": 3}[case.name])
         return float(p.pmf(all_samples) @ (p.logpmf(all_samples) - q.logpmf(all_samples)))
+    if case.name == "von_mises":
+        mesh = np.arange(720) / 2
+        return float(np.exp(p.logpdf(mesh)) @ (p.logpdf(mesh) - q.logpdf(mesh)) / 2)
     if case.name == "gaussian_vector":
         mesh = np.stack(np.meshgrid(*[np.linspace(-14, 14, 281)] * 2), -1)
         return float((p.pdf(mesh) * (p.logpdf(mesh) - q.logpdf(mesh))).sum() * 0.1**2)
@@ -199,7 +224,7 @@ def test_a_density_has_no_state_prediction_error(case: Case) -> None:
         surprise.state_prediction_error(case.family, case.belief, case.samples[0])
 
 
-@_cases(lambda name: name not in NAMES)
+@_cases(lambda name: name not in (*NAMES, "von_mises"))
 def test_errors(case: Case) -> None:
     prior = Exponential().prior(3.0) if case.name == "exponential" else case.family.prior()
     for x in case.samples:
@@ -519,6 +544,7 @@ FAR: dict[str, list[Any]] = {
     "grid": [1e150, -1e150, 0.0],
     "poisson": [1e15, 0, 3, 1e15],
     "exponential": [1e150, 1e-100, 1.0, 1e150],
+    "von_mises": [1e150, -1e150, 0.0, 180.0],
 }
 
 

@@ -199,9 +199,10 @@ def log_von_mises(angle: Number, concentration: Number) -> Array:
     >>> round(float(jnp.exp(log_von_mises(3.0, 0.0)) * 2 * jnp.pi), 4)
     1.0
     """
-    k, half = jnp.asarray(concentration), jnp.sin(0.5 * jnp.asarray(angle))
+    half = jnp.sin(0.5 * jnp.asarray(angle))
+    k = jnp.minimum(concentration, 1e-2 * limits(half).max ** 0.5)  # cut lest its square overflow
     at_zero = 1 - 1 / (k + jnp.sqrt(1 + k * k))  # k less sqrt(1 + k^2) - 1
-    return at_zero - 2 * k * half * half - log_i0_less(k * k) - math.log(2 * math.pi)
+    return at_zero - 2 * concentration * half * half - log_i0_less(k * k) - math.log(2 * math.pi)
 
 
 @jax.jit
@@ -292,11 +293,14 @@ def _below(x: Array, value: Array) -> Array:
 
 
 def _small_and_large(square: Number) -> tuple[Array, Array, Array]:
-    """Whether `k` is below `_LARGE`, `k^2` if it is, and `k` if it is not, cut where its square would overflow."""
-    square = jnp.asarray(square, jnp.result_type(float, square))
-    is_small = square < _LARGE**2
-    large = jnp.where(is_small, _LARGE**2, jnp.minimum(square, 1e-4 * limits(square).max))
-    return is_small, jnp.where(is_small, square, 1.0), jnp.sqrt(large)
+    """Whether `k` is below `_LARGE`, `k^2` if it is, and `k` if it is not, cut where its square would overflow.
+
+    Close to `_LARGE` both are right: a compiler that computes the square twice may round it once up and once down.
+    """
+    square, middle = jnp.asarray(square, jnp.result_type(float, square)), _LARGE**2
+    small = jnp.where(square < 1.1 * middle, square, middle)
+    large = jnp.where(square > 0.9 * middle, jnp.minimum(square, 1e-4 * limits(square).max), middle)
+    return square < middle, small, jnp.sqrt(large)
 
 
 def _i0_less_one(square: Array) -> Array:

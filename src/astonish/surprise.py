@@ -18,6 +18,7 @@ from jax import Array
 from astonish import expfam
 from astonish.expfam import Belief, Family, entropy
 from astonish.precision import Number
+from astonish.special import difference
 
 
 def confidence_corrected(family: Family, belief: Belief, x: Any, reference: Belief | None = None) -> Array:
@@ -133,6 +134,10 @@ def _error(family: Family, belief: Belief, x: Any, hazard: Number | None, prior:
         raise ValueError(f"{problem}; use shannon, or state_prediction_error for outcomes that are names")
     if hazard is None:
         return jnp.asarray(stay)
+    if family.period is not None:
+        both = jax.tree.map(lambda *parts: jnp.stack(parts), belief, _given_or_own(family, prior))
+        expected = family.mixture_mean(both, jnp.stack([1 - jnp.asarray(hazard), jnp.asarray(hazard)]))
+        return jnp.asarray(difference(x, expected, family.period))
     change: Any = family.error(_given_or_own(family, prior), x)
     hazard = jnp.asarray(hazard)
     return jnp.where(hazard < 1, (1 - hazard) * stay, 0.0) + jnp.where(hazard > 0, hazard * change, 0.0)

@@ -90,7 +90,7 @@ class VonMises(Family):
 
     def blend(self, a: VonMisesBelief, u: Number, b: VonMisesBelief, v: Number) -> tuple[VonMisesBelief, Array]:
         cosine, sine = u * a.cosine + v * b.cosine, u * a.sine + v * b.sine
-        blended = VonMisesBelief(cosine, sine, jnp.asarray(self.period, cosine.dtype))
+        blended = VonMisesBelief(cosine, sine, jnp.asarray(self.period, jnp.result_type(float, cosine)))
         return blended, _misfit(a, u, b, v, blended)
 
     def log_partition(self, belief: VonMisesBelief) -> Array:

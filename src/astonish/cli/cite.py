@@ -1,4 +1,4 @@
-"""`astonish cite`: what to cite for a learner, a measure of surprise or a method.
+"""`astonish cite`: what to cite for a learner, a family of beliefs, a measure of surprise or a method.
 
 It is read from `references.bib`, without JAX, so that the answer comes at once.
 """
@@ -13,12 +13,14 @@ from typer import Argument
 from astonish.cli.console import guarded
 from astonish.refusal import did_you_mean
 
-KINDS = ("learners", "measures", "methods")
+KINDS = ("learners", "families", "measures", "methods")
 _ACCENTS = {r"{\"a}": "ä", r"{\`e}": "è"}
 
 
 def cite(
-    what: Annotated[list[str] | None, Argument(help="A learner, a measure of surprise, a method, or software.")] = None,
+    what: Annotated[
+        list[str] | None, Argument(help="A learner, family, measure of surprise, method, or software.")
+    ] = None,
 ) -> None:
     """What to cite, as BibTeX; without a name, a list of all names.
 
@@ -58,7 +60,7 @@ def entries() -> list[Entry]:
 
 
 def names(kind: str) -> dict[str, list[Entry]]:
-    """What there is to cite for each learner, measure or method."""
+    """What there is to cite for each learner, family, measure or method."""
     found: dict[str, list[Entry]] = {}
     for entry in entries():
         for name in filter(None, entry.fields.get(kind, "").split(", ")):
@@ -67,7 +69,7 @@ def names(kind: str) -> dict[str, list[Entry]]:
 
 
 def cited(what: str) -> list[Entry]:
-    """What to cite for a learner, measure or method, by its name in Python or for the command; or an entry by its key.
+    """What to cite for something, by its name in Python or for the command; or an entry by its key.
 
     >>> [entry.key for entry in cited("PearceHall")]
     ['pearce1980', 'li2011']
