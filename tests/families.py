@@ -9,8 +9,10 @@ from jax import Array
 
 from astonish import (
     Bayes,
+    Behrens2007,
     Beta,
     Delta,
+    DeltaMixture,
     Dirichlet,
     Exponential,
     Gaussian,
@@ -32,6 +34,7 @@ from astonish import (
     Poisson,
     Regression,
     Smile,
+    StochasticityVolatility,
     VarSmile,
     finite,
 )
@@ -152,6 +155,15 @@ LEARNERS = [
     LearnerCase("nassar_gaussian_2012", NassarGaussian2012(1.5, 0.2, mean=0.5, std=3.0), NUMBERS),
     LearnerCase("pearce_hall", PearceHall(0.8, 0.4, start=1.0, scale=3.0), NUMBERS),
     LearnerCase("kalman", Kalman(1.5, drift=0.5, mean=1.0, std=2.0), NUMBERS),
+    LearnerCase("delta_mixture_gaussian", DeltaMixture(Gaussian(1.5), 0.2, longest=8.0), NUMBERS),
+    LearnerCase("delta_mixture_beta", DeltaMixture(Beta(), nodes=4), COINS),
+    LearnerCase("delta_mixture_normal_gamma", DeltaMixture(NormalGamma(), nodes=2), NUMBERS),
+    LearnerCase(
+        "stochasticity_volatility",
+        StochasticityVolatility(0.2, 0.3, noise=1.5, drift=0.5, mean=1.0, std=2.0, particles=7, seed=3),
+        NUMBERS,
+    ),
+    LearnerCase("behrens_2007", Behrens2007(probabilities=6, volatilities=4, changes=3), COINS),
     LearnerCase("online_em", OnlineEM(4, 3, learning_rate=0.05, frozen=5, seed=7), CONTEXTS),
     LearnerCase("per_context", PerContext(Smile(Dirichlet(4)), 3), CONTEXTS),
 ]

@@ -1,7 +1,9 @@
 """Learners: each a file with a frozen dataclass (see `learner.Learner`), in the order in which they are listed."""
 
 from astonish.learners.bayes import Bayes, Evidence as Evidence, Leaky
+from astonish.learners.behrens import Behrens2007, JointGrid as JointGrid
 from astonish.learners.delta import Delta
+from astonish.learners.delta_mixture import DeltaMixture, Nodes as Nodes
 from astonish.learners.kalman import Kalman
 from astonish.learners.message_passing import Hypotheses as Hypotheses, MessagePassing
 from astonish.learners.nassar import Nassar2010, Nassar2012
@@ -11,9 +13,14 @@ from astonish.learners.particle_filter import ParticleFilter, Particles as Parti
 from astonish.learners.pearce_hall import PearceHall
 from astonish.learners.per_context import PerContext
 from astonish.learners.smile import Modulated, Smile
+from astonish.learners.stochasticity_volatility import (
+    KalmanParticles as KalmanParticles,
+    StochasticityVolatility,
+)
 from astonish.learners.varsmile import VarSmile
 
 __all__ = [  # noqa: RUF022  # as they are listed everywhere
     "Smile", "VarSmile", "Bayes", "Leaky", "MessagePassing", "ParticleFilter", "Delta", "PearceHall", "Kalman",
-    "Nassar2010", "Nassar2012", "NassarGaussian2010", "NassarGaussian2012", "OnlineEM", "Modulated", "PerContext",
+    "Nassar2010", "Nassar2012", "NassarGaussian2010", "NassarGaussian2012", "DeltaMixture",
+    "StochasticityVolatility", "Behrens2007", "OnlineEM", "Modulated", "PerContext",
 ]  # fmt: skip
