@@ -1,7 +1,7 @@
 """How likely is a 1, how fast does that change, and does the pace of change itself vary?
 
-The Bayesian learner of Behrens, Woolrich, Walton & Rushworth (2007), which computes with all combinations of a grid of values: of the probability of a 1, of its
-volatility, and of how much the volatility varies.
+The Bayesian learner of Behrens, Woolrich, Walton & Rushworth (2007), which computes with all combinations of a grid of
+values: of the probability of a 1, of its volatility, and of how much the volatility varies.
 """
 
 from functools import cache

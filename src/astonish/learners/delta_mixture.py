@@ -47,7 +47,7 @@ class DeltaMixture(MixtureLearner):
     family: Family
     hazard: Number = HAZARD.field()
     prior: Belief | None = None
-    longest: Number = parameter(30.0, Domain(1.0), (5.0, 200.0), "run length of the longest node")
+    longest: Number = parameter(20.0, Domain(1.0), (5.0, 200.0), "run length of the longest node")
     nodes: int = parameter(3, COUNT, (2, 10), "how many delta rules there are", static=True)
     name: ClassVar[str] = "delta-mixture"
     free: ClassVar[tuple[str, ...]] = ("hazard",)
@@ -73,7 +73,7 @@ class DeltaMixture(MixtureLearner):
         first = np.arange(self.nodes) == 0
         moved = (1 - jnp.asarray(self.hazard)) * self._grown(state.weights) + jnp.where(first, self.hazard, 0.0)
         log_joint = log_weights(moved) + under_each
-        top = jax.lax.stop_gradient(log_joint.max())
+        top = log_joint.max()
         least = limits(under_each).tiny ** 0.5  # huge evidence may be rounded otherwise here than in `top`
         joint = jnp.exp(jnp.minimum(log_joint - top, 0)) + least * moved
         total = joint @ jnp.ones_like(joint)

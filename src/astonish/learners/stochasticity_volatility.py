@@ -1,7 +1,7 @@
 """Are samples scattered because they are noisy, or because what they are about has moved?
 
-The Rao-Blackwellised particle filter of Piray & Daw (2021): every particle holds a guess of the noise (stochasticity) and of how far the
-mean moves (volatility), and a Kalman filter that takes both for granted.
+The Rao-Blackwellised particle filter of Piray & Daw (2021): every particle holds a guess of the noise (stochasticity)
+and of how far the mean moves (volatility), and a Kalman filter that takes both for granted.
 """
 
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -84,7 +84,7 @@ class StochasticityVolatility(NumberLearner):
         expected = state.variance + jnp.exp(volatility)
         evidence = _log_normal(x - state.mean, expected + jnp.exp(stochasticity))
         log_joint = log_weights(state.weights) + evidence
-        top = jax.lax.stop_gradient(log_joint.max())
+        top = log_joint.max()
         least = limits(evidence).tiny ** 0.5  # huge evidence may be rounded otherwise here than in `top`
         joint = jnp.exp(jnp.minimum(log_joint - top, 0)) + least * state.weights
         total = joint @ jnp.ones_like(joint)
@@ -94,8 +94,11 @@ class StochasticityVolatility(NumberLearner):
         gain = fraction(noise, expected)
         mean, variance = (1 - gain) * state.mean + gain * x, parallel(expected, noise)
         rate = jnp.clip(weights @ gain[chosen], 0.0, 1.0)
-        new = (part[chosen] for part in (mean, variance, stochasticity, volatility))
-        return KalmanParticles(*new, weights, jax.random.key_data(key)), Info(-top - log(total), rate)
+        mean, variance, stochasticity, volatility = (
+            part[chosen] for part in (mean, variance, stochasticity, volatility)
+        )
+        new = KalmanParticles(mean, variance, stochasticity, volatility, weights, jax.random.key_data(key))
+        return new, Info(-top - log(total), rate)
 
     def estimate(self, state: KalmanParticles) -> Array:
         return state.weights @ state.mean
