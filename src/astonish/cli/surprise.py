@@ -25,7 +25,7 @@ def surprise(
     given: o.Given = None,
     measure: Annotated[
         list[str] | None,
-        Option(help="A measure of surprise, such as shannon or bayesian, or all; else the learner's own."),
+        Option(help="A measure of surprise, such as shannon or bayesian, or all; or novelty; else the learner's own."),
     ] = None,
     hazard: Annotated[
         float | None, Option(help="Chance of a change before each trial, for measures that take it into account.")
