@@ -11,8 +11,10 @@ import pytest
 
 from astonish import (
     Bayes,
+    Behrens2007,
     Beta,
     Delta,
+    DeltaMixture,
     Dirichlet,
     Gaussian,
     Kalman,
@@ -26,6 +28,7 @@ from astonish import (
     PearceHall,
     PerContext,
     Smile,
+    StochasticityVolatility,
     VarSmile,
     assemble as assembling,
     scan,
@@ -38,11 +41,13 @@ from astonish.trials import Columns, Trials, read_trials
 
 CLASSES = {
     "smile": Smile, "varsmile": VarSmile, "bayes": Bayes, "leaky": Leaky, "message-passing": MessagePassing,
-    "particle-filter": ParticleFilter, "delta": Delta, "pearce-hall": PearceHall, "kalman": Kalman,
-    "nassar2010": Nassar2010, "nassar2012": Nassar2012, "reduced-bayes": Nassar2012,
-    "nassar-gaussian2010": NassarGaussian2010, "nassar-gaussian2012": NassarGaussian2012,
+    "particle-filter": ParticleFilter, "delta-mixture": DeltaMixture, "delta": Delta, "pearce-hall": PearceHall,
+    "kalman": Kalman, "stochasticity-volatility": StochasticityVolatility, "nassar2010": Nassar2010,
+    "nassar2012": Nassar2012, "reduced-bayes": Nassar2012, "nassar-gaussian2010": NassarGaussian2010,
+    "nassar-gaussian2012": NassarGaussian2012, "behrens2007": Behrens2007,
 }  # fmt: skip
-BELIEVERS = ("smile", "varsmile", "bayes", "leaky", "message-passing", "particle-filter")
+BELIEVERS = ("smile", "varsmile", "bayes", "leaky", "message-passing", "particle-filter", "delta-mixture")
+ON_COINS = ("behrens2007",)
 FOLLOWERS = ("delta", "pearce-hall")
 TABLE = pd.DataFrame(
     {
@@ -68,10 +73,10 @@ KINDS["transitions"] = _trials(("card", "next"))
 def test_every_name_has_a_learner() -> None:
     assert tuple(LEARNERS.by_name()) == tuple(CLASSES)
     assert LEARNERS.names_for("categorical") == LEARNERS.names_for("transitions") == BELIEVERS
-    assert LEARNERS.names_for("binary") == (*BELIEVERS, *FOLLOWERS)
-    assert LEARNERS.names_for("continuous") == tuple(LEARNERS.by_name())
+    assert LEARNERS.names_for("binary") == (*BELIEVERS, *FOLLOWERS, *ON_COINS)
+    assert LEARNERS.names_for("continuous") == tuple(name for name in LEARNERS.by_name() if name not in ON_COINS)
     for name, kind in CLASSES.items():
-        assert type(learner_for(name, KINDS["continuous"])) is kind
+        assert type(learner_for(name, KINDS["binary" if name in ON_COINS else "continuous"])) is kind
 
 
 @pytest.mark.parametrize(("kind", "family"), [("binary", Beta()), ("categorical", Dirichlet(3))])
@@ -97,7 +102,7 @@ def test_numbers_are_followed_where_they_make_sense() -> None:
         for name in set(CLASSES) - set(BELIEVERS):
             with pytest.raises(ValueError, match=f"the learner {name} does not take {kind} data; give one of smile"):
                 learner_for(name, KINDS[kind])
-    for name in set(CLASSES) - {*BELIEVERS, *FOLLOWERS}:
+    for name in set(CLASSES) - {*BELIEVERS, *FOLLOWERS, *ON_COINS}:
         with pytest.raises(ValueError, match=f"the learner {name} does not take binary data"):
             learner_for(name, KINDS["binary"])
 

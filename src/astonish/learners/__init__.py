@@ -20,7 +20,7 @@ from astonish.learners.stochasticity_volatility import (
 from astonish.learners.varsmile import VarSmile
 
 __all__ = [  # noqa: RUF022  # as they are listed everywhere
-    "Smile", "VarSmile", "Bayes", "Leaky", "MessagePassing", "ParticleFilter", "Delta", "PearceHall", "Kalman",
-    "Nassar2010", "Nassar2012", "NassarGaussian2010", "NassarGaussian2012", "DeltaMixture",
-    "StochasticityVolatility", "Behrens2007", "OnlineEM", "Modulated", "PerContext",
+    "Smile", "VarSmile", "Bayes", "Leaky", "MessagePassing", "ParticleFilter", "DeltaMixture", "Delta", "PearceHall",
+    "Kalman", "StochasticityVolatility", "Nassar2010", "Nassar2012", "NassarGaussian2010", "NassarGaussian2012",
+    "Behrens2007", "OnlineEM", "Modulated", "PerContext",
 ]  # fmt: skip

@@ -78,10 +78,10 @@ class DeltaMixture(MixtureLearner):
         joint = jnp.exp(jnp.minimum(log_joint - top, 0)) + least * moved
         total = joint @ jnp.ones_like(joint)
         weights = joint / total
-        change = jnp.minimum(weights[0] * self.hazard / moved[0], 1.0)
+        changed = jnp.exp(jnp.minimum(log_weights(jnp.asarray(self.hazard)) + under_each[0] - top, 0))
         beliefs = jax.vmap(lambda belief: bayes(self.family, belief, x))(faded)
         rate = jnp.minimum(weights @ (1 / lengths), 1.0)
-        return Nodes(beliefs, weights), Info(-top - log(total), rate, change)
+        return Nodes(beliefs, weights), Info(-top - log(total), rate, jnp.minimum(changed / total, 1.0))
 
     def _grown(self, weights: Array) -> Array:
         """The probabilities of the nodes as the run grows by one sample."""

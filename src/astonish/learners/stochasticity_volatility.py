@@ -18,8 +18,6 @@ from astonish.precision import RANDOM_BITS, Number, limits
 from astonish.special import fraction, log, parallel
 from astonish.world_parameters import MEAN, NOISE, STD
 
-_FASTEST = 1 - 1e-9  # a precision that is multiplied by a random number with mean 1 and this lambda is almost surely 0
-
 
 class KalmanParticles(NamedTuple):
     """What each particle believes, its weight, and the key of the random numbers to come.
@@ -127,7 +125,7 @@ def log_multiplier(rate: Number, u: Array, v: Array) -> Array:
     n / (n + t^2), where t follows Student's distribution with n = (1 - rate) / rate degrees of freedom, which Bailey
     (1994) draws as t^2 = n (u^(-2/n) - 1) cos(2 pi v)^2.
     """
-    rate = jnp.minimum(rate, _FASTEST)
+    rate = jnp.minimum(rate, 1 - limits(rate).eps ** 0.5)  # close to 1 the precision is almost surely 0
     grown = -jnp.log1p(-u) * (2 * rate / (1 - rate))  # the logarithm of u^(-2/n), from 1 - u, which is never 0
     share = jnp.square(jnp.cos(2 * jnp.pi * v))
     return -grown - log(share + (1 - share) * jnp.exp(-grown)) - jnp.log1p(-rate)
