@@ -12,11 +12,13 @@ import pytest
 from astonish import (
     HGF,
     Bayes,
+    Behrens2007,
     Beta,
     ClassicHGF,
     ContinuousHGF,
     Delta,
     DeltaCircular,
+    DeltaMixture,
     Dirichlet,
     Gaussian,
     Kalman,
@@ -31,6 +33,7 @@ from astonish import (
     PearceHall,
     PerContext,
     Smile,
+    StochasticityVolatility,
     TwoLevelHGF,
     VarSmile,
     assemble as assembling,
@@ -44,15 +47,16 @@ from astonish.trials import Columns, Trials, read_trials
 
 CLASSES = {
     "smile": Smile, "varsmile": VarSmile, "bayes": Bayes, "leaky": Leaky, "message-passing": MessagePassing,
-    "particle-filter": ParticleFilter, "delta": Delta, "pearce-hall": PearceHall, "kalman": Kalman,
-    "nassar2010": Nassar2010, "nassar2012": Nassar2012, "reduced-bayes": Nassar2012,
-    "nassar-gaussian2010": NassarGaussian2010, "nassar-gaussian2012": NassarGaussian2012,
-    "hgf": HGF, "hgf2": TwoLevelHGF, "hgf-classic": ClassicHGF, "hgf-continuous": ContinuousHGF,
-    "delta-circular": DeltaCircular, "reduced-bayes-circular": NassarCircular,
+    "particle-filter": ParticleFilter, "delta-mixture": DeltaMixture, "delta": Delta, "pearce-hall": PearceHall,
+    "kalman": Kalman, "stochasticity-volatility": StochasticityVolatility, "nassar2010": Nassar2010,
+    "nassar2012": Nassar2012, "reduced-bayes": Nassar2012, "nassar-gaussian2010": NassarGaussian2010,
+    "nassar-gaussian2012": NassarGaussian2012, "behrens2007": Behrens2007, "hgf": HGF, "hgf2": TwoLevelHGF,
+    "hgf-classic": ClassicHGF, "hgf-continuous": ContinuousHGF, "delta-circular": DeltaCircular,
+    "reduced-bayes-circular": NassarCircular,
 }  # fmt: skip
-BELIEVERS = ("smile", "varsmile", "bayes", "leaky", "message-passing", "particle-filter")
+BELIEVERS = ("smile", "varsmile", "bayes", "leaky", "message-passing", "particle-filter", "delta-mixture")
 FOLLOWERS = ("delta", "pearce-hall")
-BINARY_ONLY = ("hgf", "hgf2", "hgf-classic")
+BINARY_ONLY = ("hgf", "hgf2", "hgf-classic", "behrens2007")
 CIRCULAR = ("delta-circular", "reduced-bayes-circular")
 TABLE = pd.DataFrame(
     {

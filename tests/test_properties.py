@@ -13,6 +13,7 @@ from astonish import (
     Beta,
     BinaryVolatileKalman,
     Delta,
+    DeltaMixture,
     Dirichlet,
     DynamicBelief,
     Exponential,
@@ -34,6 +35,7 @@ from astonish import (
     Regression,
     ReversalHMM,
     Smile,
+    StochasticityVolatility,
     SuttonK1,
     Trace,
     TwoRate,
@@ -125,6 +127,10 @@ ON_NUMBERS: dict[str, Make] = {
     "two_rate": lambda m: TwoRate(m / (1 + m), 1 / (1 + m)),
     "sutton": lambda m: SuttonK1(m, first_rate=_chance(m), first_trace=0.0),
     "sutton_of_fine_scale": lambda m: SuttonK1(1.0, start=m / (1 + m), scale=1e-3),
+    "delta_mixture_gaussian": lambda m: DeltaMixture(Gaussian(1.0), _chance(m), longest=1 + m),
+    "delta_mixture_normal_gamma": lambda m: DeltaMixture(NormalGamma(), _chance(m), nodes=4),
+    "stochasticity_volatility": lambda m: StochasticityVolatility(m / (1 + m), 1 / (1 + m), particles=5),
+    "noise_unknown": lambda m: StochasticityVolatility(m / (1 + m), 0.0, noise=m + 1e-3, particles=5),
 }
 ON_COUNTS: dict[str, Make] = {
     "smile": lambda m: Smile(Poisson(), m),
@@ -133,6 +139,7 @@ ON_COUNTS: dict[str, Make] = {
     "varsmile": lambda m: VarSmile(Poisson(), m),
     "message_passing": lambda m: MessagePassing(Poisson(), _chance(m), hypotheses=4),
     "particles": lambda m: ParticleFilter(Poisson(), _chance(m), particles=5),
+    "delta_mixture": lambda m: DeltaMixture(Poisson(), _chance(m)),
 }
 ON_WAITS: dict[str, Make] = {
     "smile": lambda m: Smile(Exponential(), m),
@@ -141,6 +148,7 @@ ON_WAITS: dict[str, Make] = {
     "varsmile": lambda m: VarSmile(Exponential(), m),
     "message_passing": lambda m: MessagePassing(Exponential(), _chance(m), hypotheses=4),
     "particles": lambda m: ParticleFilter(Exponential(), _chance(m), particles=5),
+    "delta_mixture": lambda m: DeltaMixture(Exponential(), _chance(m)),
 }
 ON_OUTCOMES: dict[str, Make] = {
     "smile_dirichlet": lambda m: Smile(Dirichlet(3), m),
@@ -154,6 +162,8 @@ ON_OUTCOMES: dict[str, Make] = {
     "varsmile_firm": lambda m: VarSmile(Dirichlet(3), m, DirichletBelief(np.array([1e12, 1e-3, 1e6]))),
     "message_passing_dirichlet": lambda m: MessagePassing(Dirichlet(3), _chance(m), hypotheses=4),
     "message_passing_finite": lambda m: MessagePassing(finite(MODELS), _chance(m), hypotheses=4),
+    "delta_mixture_dirichlet": lambda m: DeltaMixture(Dirichlet(3), _chance(m)),
+    "delta_mixture_finite": lambda m: DeltaMixture(finite(MODELS), _chance(m), longest=1 + m),
     "particles_dirichlet": lambda m: ParticleFilter(Dirichlet(3), _chance(m), particles=5),
     "particles_finite": lambda m: ParticleFilter(finite(MODELS), _chance(m), particles=5),
 }

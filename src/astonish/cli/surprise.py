@@ -27,7 +27,8 @@ def surprise(
     measure: Annotated[
         list[str] | None,
         Option(
-            help="A measure of surprise, such as shannon, a quantity of the learner, or all; else its own surprise."
+            help="A measure of surprise, such as shannon, a quantity of the learner, novelty, or all that apply; "
+            "else the learner's own surprise."
         ),
     ] = None,
     hazard: Annotated[

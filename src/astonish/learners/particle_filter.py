@@ -58,14 +58,14 @@ class ParticleFilter(MixtureLearner):
         for_changes, for_resampling = jax.random.uniform(now, (2, self.particles))
         hazard = jnp.asarray(self.hazard)
         under_each = jax.vmap(lambda belief: log_evidence(self.family, belief, x))(state.beliefs)
-        stay = jnp.log1p(-hazard) + _log_weights(state.weights) + under_each
+        stay = jnp.log1p(-hazard) + log_weights(state.weights) + under_each
         change = jnp.log(hazard) + log_evidence(self.family, self._fresh(), x)
         top = jnp.maximum(stay.max(), change)
         changed = state.weights * jnp.exp(jnp.minimum(change - top, 0))  # weight of each particle and a change
         least = limits(stay).tiny ** 0.5  # huge evidence may be rounded otherwise here than in `top`
         joint = changed + jnp.exp(jnp.minimum(stay - top, 0)) + least * state.weights  # with or without a change
         total, total_changed = (part @ jnp.ones_like(part) for part in (joint, changed))  # `sum` adds up one by one
-        chosen, weights = _resampled(for_resampling, joint / total)
+        chosen, weights = resampled(for_resampling, joint / total)
         beliefs, ages = self._renewed(state, chosen, (for_changes * joint < changed)[chosen])
         beliefs = jax.vmap(lambda belief: bayes(self.family, belief, x))(beliefs)
         rate = jnp.minimum(weights @ (1 / ages.astype(weights.dtype)), 1.0)
@@ -87,7 +87,7 @@ class ParticleFilter(MixtureLearner):
         return jax.tree.map(renew, state.beliefs, self._fresh()), jnp.where(changed, 0, state.ages[chosen]) + 1
 
 
-def _resampled(uniforms: Array, weights: Array) -> tuple[Array, Array]:
+def resampled(uniforms: Array, weights: Array) -> tuple[Array, Array]:
     """The indices of the particles that go on, and their weights: resampled if the effective sample size is small.
 
     uniforms: a random number from 0 to 1 for each particle.
@@ -104,7 +104,7 @@ def _resampled(uniforms: Array, weights: Array) -> tuple[Array, Array]:
     return chosen, jnp.where(resample, 1 / count, weights)
 
 
-def _log_weights(weights: Array) -> Array:
+def log_weights(weights: Array) -> Array:
     """Logarithms of probabilities, minus infinity where one is zero; derivatives there are zero, not NaN."""
     positive = weights > 0
     return jnp.where(positive, log(jnp.where(positive, weights, 1.0)), -jnp.inf)

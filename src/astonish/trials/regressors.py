@@ -12,10 +12,11 @@ from pandas import DataFrame
 
 from astonish import surprise
 from astonish.domain import PROBABILITY, Numbers, resolve, with_parameters
-from astonish.kinds import MEASURED, NUMBERS
+from astonish.kinds import MEASURED, NUMBERS, OutcomeKind
 from astonish.learner import Learner, State, advance, check, failed
 from astonish.loops import compiled, loop
 from astonish.measures import COLUMNS, applicable, check_holds_a_belief, in_order, measures_and_quantities
+from astonish.novelty import novelty
 from astonish.precision import Number, as_double, double
 from astonish.refusal import unknown
 from astonish.series import to_common_length
@@ -24,6 +25,7 @@ from astonish.trials.trials import Trials
 
 OWN = "surprise"
 ALL = "all"
+NOVELTY = "novelty"
 _WITH_CHANGE = "_with_change"
 _FAILED = "failed"  # at a trial, in what is recorded
 _OTHERS = {
@@ -33,6 +35,7 @@ _OTHERS = {
     "prediction_error": "outcome minus prediction; of angles, the shorter way round",
     "uncertainty": "standard deviation of the belief just before the outcome",
     "change_probability": "probability, once the outcome is known, that the world changed just before it",
+    NOVELTY: "minus the logarithm of how often the outcome had been met before",
 }
 
 
@@ -46,8 +49,9 @@ def regressors(
     """Run a learner over every block of every participant: the table row for row, and columns of what it made of them.
 
     measures: which surprises: "surprise", the learner's own, as when left out; names from `measures.COLUMNS`, or of the
-    learner's own quantities (see `Learner.quantities`); or "all" that apply. hazard: the chance of a change before each
-    trial, for measures that end in "_with_change". prefix: goes before the names of the new columns.
+    learner's own quantities (see `Learner.quantities`); or "all" that apply. "novelty", of `astonish.novelty`, comes
+    beside them. hazard: the chance of a change before each trial, for measures that end in "_with_change". prefix: goes
+    before the names of the new columns.
     Where an outcome is missing, so are they. It warns if the learner failed (see `Learner.failures`).
 
     >>> from pandas import DataFrame
@@ -60,7 +64,10 @@ def regressors(
     """
     check(learner)
     samples = _samples(learner, trials)
-    wanted = _wanted(learner, measures, hazard)
+    names = (measures,) if isinstance(measures, str) else tuple(measures or ())
+    counted = {NOVELTY: _novelty(trials)} if NOVELTY in names else {}
+    surprises = [name for name in names if name != NOVELTY] or None if counted else measures
+    wanted = _wanted(learner, surprises, hazard)
     given = {}
     for name, values in trials.given.items():
         found = resolve(learner, name)
@@ -69,7 +76,7 @@ def regressors(
         people, length = trials.observed.shape
         arrays = to_common_length(to_common_length((samples, trials.observed, trials.starts, given), axis=1), least=1)
         recorded = jax.device_get(_record(as_double(learner), *arrays, length, hazard, wanted))
-    recorded = {name: values[:people, :length] for name, values in recorded.items() if values is not None}
+    recorded = {name: values[:people, :length] for name, values in recorded.items() if values is not None} | counted
     failures = float(np.sum(recorded.pop(_FAILED, 0.0)))
     if failures:
         warn(failed(learner, failures), stacklevel=2)
@@ -120,7 +127,7 @@ def _check_names(names: Sequence[str], found: Sequence[str], hazard: float | Non
     known = (ALL, OWN, *in_order((*COLUMNS, *found)))
     for name in names:
         if name not in known:
-            raise unknown("measure", name, known)
+            raise unknown("measure", name, (*known, NOVELTY))
         if name.endswith(_WITH_CHANGE) and hazard is None:
             raise ValueError(f"{name} needs the chance of a change before each trial; give hazard")
     if hazard is not None:
@@ -139,6 +146,21 @@ def _samples(learner: Learner, trials: Trials) -> Any:
         domain.check("an outcome", part[trials.observed])
     read = [part if domain.is_index else part.astype(np.float64) for domain, part in zip(domains, parts, strict=True)]
     return read[0] if len(read) == 1 else tuple(read)
+
+
+def _novelty(trials: Trials) -> Numbers:
+    """The novelty of each outcome in its block; of a transition, that of the state that it leads to."""
+    if trials.kind == OutcomeKind.CONTINUOUS:
+        raise ValueError("novelty is of outcomes that can be met again, such as labels; these are numbers")
+    states = trials.outcomes[-1] if trials.kind == OutcomeKind.TRANSITIONS else trials.outcomes
+    size = max(2, len(trials.labels or ()))
+    found = np.full(trials.observed.shape, np.nan)
+    for row, (seen, starts) in enumerate(zip(trials.observed, trials.starts, strict=True)):
+        blocks = np.cumsum(starts)
+        for block in np.unique(blocks):
+            at = np.flatnonzero((blocks == block) & seen)
+            found[row, at] = novelty(states[row, at].astype(int), size)
+    return found
 
 
 @partial(compiled, static_argnames="wanted")
