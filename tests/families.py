@@ -32,11 +32,20 @@ from astonish import (
     PerContext,
     Poisson,
     Regression,
+    Rows,
     Smile,
     VarSmile,
     finite,
 )
-from astonish.beliefs import BetaBelief, DirichletBelief, GammaBelief, GaussianBelief, NormalGammaBelief, VectorBelief
+from astonish.beliefs import (
+    BetaBelief,
+    DirichletBelief,
+    GammaBelief,
+    GaussianBelief,
+    NormalGammaBelief,
+    RowsBelief,
+    VectorBelief,
+)
 
 
 class FamilyCase(NamedTuple):
@@ -103,6 +112,13 @@ with jax.enable_x64(True):
             VectorBelief(np.array([0.5, -0.3]), PRECISION),
             Regression(2, noise=0.7).prior(),
         ),
+        FamilyCase(
+            "rows",
+            Rows(Beta(), 2),
+            [(0, 1), (1, 1), (0, 0)],
+            RowsBelief(BetaBelief(np.array([2.5, 4.0]), np.array([7.0, 1.5])), np.float64(0)),
+            Rows(Beta(), 2).prior(),
+        ),
     ]
 
 NUMBERS = [0.3, -0.5, 0.1, 0.8, -0.2, 0.4, 12.0, 11.0, 12.5, 0.2, -0.1, 0.6]
@@ -112,6 +128,7 @@ WAITS = [0.5, 1.2, 0.3, 0.9, 2.0, 0.1, 90.0, 70.0, 0.4, 1e-3, 0.8, 1.1]
 OUTCOMES = [0, 0, 1, 0, 0, 0, 2, 2, 0, 1, 0, 2]
 COINS = [1, 1, 1, 1, 1, 0, 1, 0, 0, 0, 0, 1]
 PAIRS = [(np.array([1.0, 0.3 * k - 1.5]), x) for k, x in enumerate(NUMBERS)]
+STEPS = [(k // 2 % 2, x) for k, x in enumerate(COINS)]
 CONTEXTS = [((2 * k + k // 4) % 3, (k + k // 5) % 4) for k in range(12)]
 SERIES = {
     "gaussian": NUMBERS,
@@ -125,6 +142,7 @@ SERIES = {
     "grid": NUMBERS,
     "normal_gamma": NUMBERS,
     "regression": PAIRS,
+    "rows": STEPS,
 }
 
 LEARNERS = [
@@ -136,17 +154,21 @@ LEARNERS = [
     LearnerCase("leaky_gaussian", Leaky(Gaussian(1.0), 0.8), NUMBERS),
     LearnerCase("leaky_dirichlet", Leaky(Dirichlet(3)), OUTCOMES),
     LearnerCase("leaky_exponential", Leaky(Exponential(), 0.7), WAITS),
+    LearnerCase("leaky_rows", Leaky(Rows(Beta(), 2), 0.8), STEPS),
     LearnerCase("leaky_normal_gamma", Leaky(NormalGamma()), NUMBERS),
     LearnerCase("varsmile_gaussian", VarSmile(Gaussian(1.5), 0.3), NUMBERS),
     LearnerCase("varsmile_dirichlet", VarSmile(Dirichlet(3)), OUTCOMES),
     LearnerCase("varsmile_exponential", VarSmile(Exponential(), 0.5, Exponential().prior(2.0, 3.0)), WAITS),
+    LearnerCase("varsmile_rows", VarSmile(Rows(Beta(), 2), 0.3), STEPS),
     LearnerCase("varsmile_regression", VarSmile(Regression(2)), PAIRS),
     LearnerCase("message_passing_gaussian", MessagePassing(Gaussian(1.5), 0.2, hypotheses=5), NUMBERS),
     LearnerCase("message_passing_normal_gamma", MessagePassing(NormalGamma()), NUMBERS),
     LearnerCase("message_passing_beta_interval", MessagePassing(BetaInterval(0.1, 0.9), 0.05, hypotheses=6), COINS),
     LearnerCase("message_passing_regression", MessagePassing(Regression(2), 0.05, hypotheses=4), PAIRS),
+    LearnerCase("message_passing_rows", MessagePassing(Rows(Dirichlet(4), 3), hypotheses=5), CONTEXTS),
     LearnerCase("particles_gaussian", ParticleFilter(Gaussian(1.5), 0.2, particles=7, seed=3), NUMBERS),
     LearnerCase("particles_poisson", ParticleFilter(Poisson()), COUNTS),
+    LearnerCase("particles_rows", ParticleFilter(Rows(Beta(), 2), particles=5), STEPS),
     LearnerCase("particles_vector", ParticleFilter(GaussianVector(COVARIANCE), particles=5), VECTORS),
     LearnerCase("delta", Delta(0.3, start=1.0), NUMBERS),
     LearnerCase("nassar_2010", Nassar2010(1.5, hazard=0.2, likelihood_weight=0.7), NUMBERS),

@@ -103,6 +103,10 @@ def _frozen(name: str, b: Any) -> Any:
     }[name]()
 
 
+def _each_row(b: Any) -> Any:
+    return [stats.beta(*counts) for counts in zip(b.rows.ones, b.rows.zeros, strict=True)]
+
+
 def _divergence(name: str, a: Any, b: Any) -> Any:
     if name in ("gaussian_vector", "regression"):
         return _normal_divergence(a, b)
@@ -112,6 +116,8 @@ def _divergence(name: str, a: Any, b: Any) -> Any:
         return _dirichlet_divergence(np.asarray(a.alpha), np.asarray(b.alpha))
     if name == "normal_gamma":
         return _normal_gamma_divergence(a, b)
+    if name == "rows":
+        return sum(_line_divergence(*rows) for rows in zip(_each_row(a), _each_row(b), strict=True))
     return _line_divergence(_frozen(name, a), _frozen(name, b))
 
 
@@ -125,6 +131,8 @@ def _entropy(name: str, b: Any) -> Any:
         tau = stats.gamma(b.shape, scale=1 / b.scale)
         mean_log_tau = special.digamma(b.shape) - np.log(b.scale)
         return tau.entropy() + 0.5 * (np.log(2 * np.pi * np.e / b.weight) - mean_log_tau)
+    if name == "rows":
+        return sum(row.entropy() for row in _each_row(b))
     return _frozen(name, b).entropy()
 
 
@@ -141,6 +149,7 @@ def _predictive(case: Case, x: Any) -> Any:
         "dirichlet": lambda: np.log(b.alpha[x] / b.alpha.sum()),
         "beta": lambda: stats.betabinom(1, b.ones, b.zeros).logpmf(x),
         "beta_interval": lambda: stats.bernoulli(_BetaInterval(b).mean()).logpmf(x),
+        "rows": lambda: stats.betabinom(1, b.rows.ones[x[0]], b.rows.zeros[x[0]]).logpmf(x[1]),
         "poisson": lambda: stats.nbinom(b.shape, b.time / (1 + b.time)).logpmf(x),
         "exponential": lambda: stats.lomax(b.shape, scale=b.time).logpdf(x),
         "finite": lambda: np.log(np.asarray(b.weights) @ np.asarray(family.points)[:, x]),
@@ -160,6 +169,7 @@ SAMPLE_SPACE = {  # all samples, or a fine mesh of them, and the measure of each
     "finite": (np.arange(3), 1.0),
     "grid": (np.linspace(-20, 20, 4001), 0.01),
     "normal_gamma": (np.sinh(np.linspace(-12, 12, 24_001)), None),
+    "rows": ((np.ones(2, int), np.arange(2)), 1.0),
     "regression": ((np.tile([1.0, 0.5], (6001, 1)), np.linspace(-30, 30, 6001)), 0.01),
 }
 

@@ -183,6 +183,14 @@ class FamilyLearner(Learner, Protocol):
     def estimate(self, state: State) -> Array:
         return state.mean
 
+    def local(self, state: State, x: Any) -> tuple[Learner, State, Any]:
+        kind = type(self.first_belief)
+
+        def in_context(part: Any) -> Any:
+            return self.family.in_context(part, x) if type(part) is kind else part
+
+        return self, jax.tree.map(in_context, state, is_leaf=lambda part: type(part) is kind), x
+
     def belief(self, state: State) -> Belief | None:
         return state
 

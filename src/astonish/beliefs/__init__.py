@@ -7,8 +7,9 @@ from astonish.beliefs.gaussian import Gaussian, GaussianBelief as GaussianBelief
 from astonish.beliefs.grid import Grid, GridBelief as GridBelief, finite
 from astonish.beliefs.normal_gamma import NormalGamma, NormalGammaBelief as NormalGammaBelief
 from astonish.beliefs.regression import GaussianVector, Regression, VectorBelief as VectorBelief
+from astonish.beliefs.rows import Rows, RowsBelief as RowsBelief
 
 __all__ = [  # noqa: RUF022  # the usual family for a kind of outcomes comes first
     "Gaussian", "Beta", "BetaInterval", "Dirichlet", "Poisson", "Exponential", "NormalGamma", "GaussianVector",
-    "Regression", "Grid", "finite",
+    "Regression", "Grid", "finite", "Rows",
 ]  # fmt: skip
