@@ -14,7 +14,7 @@ from astonish.checks import check_like, check_parameters
 from astonish.deprecated import old_name, renamed_fields
 from astonish.domain import Domain
 from astonish.expfam import Belief, Family
-from astonish.kinds import OutcomeKind
+from astonish.kinds import Contexts, OutcomeKind
 from astonish.loops import loop
 from astonish.numbers import as_float
 from astonish.precision import Number, double
@@ -65,7 +65,9 @@ class Learner(Protocol):
     questions are answered here for those that cannot answer them.
     name, aliases: what the commands call it; without a name they do not offer it. takes: the kinds of outcomes that it
     learns from. free: the parameters that are usually fitted. own_defaults: parameters whose own default is better than
-    what the outcomes suggest. old_names: what parameters were called before (see `deprecated.renamed_arguments`).
+    what the outcomes suggest. usual_contexts: whether, for transitions, it forgets or suspects changes in all contexts
+    together (see `beliefs.Rows`), or learns in each of them apart (see `PerContext`), if nobody says it. old_names:
+    what parameters were called before (see `deprecated.renamed_arguments`).
     reference: a proper belief in place of flatness (see `surprise.confidence_corrected`).
     A learner that holds a belief also has a `family`.
     """
@@ -75,6 +77,7 @@ class Learner(Protocol):
     takes: ClassVar[tuple[str, ...]] = ()
     free: ClassVar[tuple[str, ...]] = ()
     own_defaults: ClassVar[tuple[str, ...]] = ()
+    usual_contexts: ClassVar[Contexts] = "apart"
     old_names: ClassVar[Mapping[str, str]] = {}
     reference: Belief | None = None
 
