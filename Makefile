@@ -6,7 +6,7 @@ QUICK = JAX_DISABLE_MOST_OPTIMIZATIONS=1 XLA_FLAGS=--xla_cpu_use_fusion_emitters
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test check unit programs bench hostile docs package verdicts validate clean
+.PHONY: help reproduce test check unit programs bench hostile docs package verdicts validate oddball clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,9 @@ verdicts: .venv/ready  ## the page "Does it reproduce?", from five seeds: more t
 
 validate: .venv/ready  ## compare with published errors that are not shipped, in the folder DATA
 	$(BIN)/python -m validation.liakoni2021 --data $(DATA)
+
+oddball: .venv/ready  ## compare with published fits to the P300, whose amplitudes are not shipped, in the folder DATA
+	$(BIN)/python -m validation.squires1976 --data $(DATA)
 
 clean:  ## remove what these commands made
 	rm -rf .venv figures dist docs/_build

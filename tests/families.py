@@ -12,6 +12,7 @@ from astonish import (
     Bayes,
     Behrens2007,
     Beta,
+    BetaInterval,
     BinaryVolatileKalman,
     ClassicHGF,
     ContinuousHGF,
@@ -41,6 +42,7 @@ from astonish import (
     Poisson,
     Regression,
     ReversalHMM,
+    Rows,
     Smile,
     StochasticityVolatility,
     SuttonK1,
@@ -57,6 +59,7 @@ from astonish.beliefs import (
     GammaBelief,
     GaussianBelief,
     NormalGammaBelief,
+    RowsBelief,
     VectorBelief,
     VonMisesBelief,
 )
@@ -107,6 +110,7 @@ with jax.enable_x64(True):
         ),
         FamilyCase("dirichlet", Dirichlet(5), [0, 3, 4], DirichletBelief(np.array([0.4, 1.0, 7.0, 2.5, 30.0]))),
         FamilyCase("beta", Beta(), [0, 1, 1], BetaBelief(np.float64(2.5), np.float64(7.0))),
+        FamilyCase("beta_interval", BetaInterval(0.1, 0.6), [0, 1, 1], BetaInterval(0.1, 0.6).prior(2.5, 7.0)),
         FamilyCase("poisson", Poisson(), [0, 2, 17], GammaBelief(np.float64(6.5), np.float64(2.2))),
         FamilyCase("exponential", Exponential(), [0.1, 1.0, 9.0], GammaBelief(np.float64(4.5), np.float64(2.2))),
         FamilyCase("finite", finite(MODELS), [0, 1, 2], finite(MODELS).prior([0.5, 0.1, 0.3, 0.1])),
@@ -131,6 +135,13 @@ with jax.enable_x64(True):
             [20.0, -70.0, 900.0],
             VonMisesBelief(*map(np.float64, (1.5, -0.7, 360.0))),
         ),
+        FamilyCase(
+            "rows",
+            Rows(Beta(), 2),
+            [(0, 1), (1, 1), (0, 0)],
+            RowsBelief(BetaBelief(np.array([2.5, 4.0]), np.array([7.0, 1.5])), np.float64(0)),
+            Rows(Beta(), 2).prior(),
+        ),
     ]
 
 NUMBERS = [0.3, -0.5, 0.1, 0.8, -0.2, 0.4, 12.0, 11.0, 12.5, 0.2, -0.1, 0.6]
@@ -142,12 +153,14 @@ COINS = [1, 1, 1, 1, 1, 0, 1, 0, 0, 0, 0, 1]
 PAIRS = [(np.array([1.0, 0.3 * k - 1.5]), x) for k, x in enumerate(NUMBERS)]
 ANGLES = [0.3, -0.5, 0.1, 6.8, -0.2, 0.4, 3.1, -3.1, 3.0, 0.2, -0.1, 100.0]
 DEGREES = [57.3 * x for x in ANGLES]
+STEPS = [(k // 2 % 2, x) for k, x in enumerate(COINS)]
 CONTEXTS = [((2 * k + k // 4) % 3, (k + k // 5) % 4) for k in range(12)]
 SERIES = {
     "gaussian": NUMBERS,
     "gaussian_vector": VECTORS,
     "dirichlet": OUTCOMES,
     "beta": COINS,
+    "beta_interval": COINS,
     "poisson": COUNTS,
     "exponential": WAITS,
     "finite": OUTCOMES,
@@ -155,6 +168,7 @@ SERIES = {
     "normal_gamma": NUMBERS,
     "regression": PAIRS,
     "von_mises": DEGREES,
+    "rows": STEPS,
 }
 
 LEARNERS = [
@@ -166,21 +180,23 @@ LEARNERS = [
     LearnerCase("leaky_gaussian", Leaky(Gaussian(1.0), 0.8), NUMBERS),
     LearnerCase("leaky_dirichlet", Leaky(Dirichlet(3)), OUTCOMES),
     LearnerCase("leaky_exponential", Leaky(Exponential(), 0.7), WAITS),
+    LearnerCase("leaky_rows", Leaky(Rows(Beta(), 2), 0.8), STEPS),
     LearnerCase("leaky_normal_gamma", Leaky(NormalGamma()), NUMBERS),
     LearnerCase("varsmile_gaussian", VarSmile(Gaussian(1.5), 0.3), NUMBERS),
     LearnerCase("varsmile_dirichlet", VarSmile(Dirichlet(3)), OUTCOMES),
     LearnerCase("varsmile_exponential", VarSmile(Exponential(), 0.5, Exponential().prior(2.0, 3.0)), WAITS),
+    LearnerCase("varsmile_rows", VarSmile(Rows(Beta(), 2), 0.3), STEPS),
     LearnerCase("varsmile_regression", VarSmile(Regression(2)), PAIRS),
     LearnerCase("message_passing_gaussian", MessagePassing(Gaussian(1.5), 0.2, hypotheses=5), NUMBERS),
     LearnerCase("message_passing_normal_gamma", MessagePassing(NormalGamma()), NUMBERS),
+    LearnerCase("message_passing_beta_interval", MessagePassing(BetaInterval(0.1, 0.9), 0.05, hypotheses=6), COINS),
     LearnerCase("message_passing_regression", MessagePassing(Regression(2), 0.05, hypotheses=4), PAIRS),
+    LearnerCase("message_passing_rows", MessagePassing(Rows(Dirichlet(4), 3), hypotheses=5), CONTEXTS),
     LearnerCase("particles_gaussian", ParticleFilter(Gaussian(1.5), 0.2, particles=7, seed=3), NUMBERS),
     LearnerCase("particles_poisson", ParticleFilter(Poisson()), COUNTS),
     LearnerCase("particles_vector", ParticleFilter(GaussianVector(COVARIANCE), particles=5), VECTORS),
-    LearnerCase("leaky_von_mises", Leaky(VonMises(2.0), 0.8, VonMises(2.0).prior(1.0, 0.5)), ANGLES),
     LearnerCase("varsmile_von_mises", VarSmile(VonMises(period=360.0), 0.3), DEGREES),
     LearnerCase("message_passing_von_mises", MessagePassing(VonMises(20.0), 0.2, hypotheses=5), ANGLES),
-    LearnerCase("particles_von_mises", ParticleFilter(VonMises(), 0.2, particles=7, seed=3), ANGLES),
     LearnerCase("delta", Delta(0.3, start=1.0), NUMBERS),
     LearnerCase("nassar_2010", Nassar2010(1.5, hazard=0.2, likelihood_weight=0.7), NUMBERS),
     LearnerCase("nassar_2012", Nassar2012(1.5, 0.2, start=1.0, surprise_sensitivity=0.7), NUMBERS),

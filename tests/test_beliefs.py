@@ -65,6 +65,30 @@ def _line_divergence(a: Any, b: Any) -> Any:
     return sum(integrate.quad(integrand, *ends, epsrel=1e-11, limit=400)[0] for ends in [(low, middle), (middle, high)])
 
 
+class _BetaInterval:
+    """SciPy's beta distribution, cut to an interval."""
+
+    def __init__(self, b: Any) -> None:
+        self.whole, self.ends = stats.beta(1 + b.ones, 1 + b.zeros), (float(b.low), float(b.high))
+        self.below, above = self.whole.cdf(self.ends)
+        self.mass = above - self.below
+
+    def pdf(self, theta: Any) -> Any:
+        return self.whole.pdf(theta) / self.mass
+
+    def logpdf(self, theta: Any) -> Any:
+        return self.whole.logpdf(theta) - np.log(self.mass)
+
+    def ppf(self, share: Any) -> Any:
+        return self.whole.ppf(self.below + self.mass * np.asarray(share))
+
+    def entropy(self) -> Any:
+        return -integrate.quad(lambda theta: self.pdf(theta) * self.logpdf(theta), *self.ends, epsrel=1e-11)[0]
+
+    def mean(self) -> Any:
+        return integrate.quad(lambda theta: self.pdf(theta) * theta, *self.ends, epsrel=1e-12)[0]
+
+
 def _frozen(name: str, b: Any) -> Any:
     """SciPy's distribution over the parameter."""
     if name in ("gaussian_vector", "regression"):
@@ -73,12 +97,17 @@ def _frozen(name: str, b: Any) -> Any:
         "gaussian": lambda: stats.norm(b.mean, b.precision**-0.5),
         "dirichlet": lambda: stats.dirichlet(np.asarray(b.alpha)),
         "beta": lambda: stats.beta(b.ones, b.zeros),
+        "beta_interval": lambda: _BetaInterval(b),
         "poisson": lambda: stats.gamma(b.shape, scale=1 / b.time),
         "exponential": lambda: stats.gamma(b.shape, scale=1 / b.time),
         "von_mises": lambda: stats.vonmises(
             np.hypot(b.cosine, b.sine), np.degrees(np.arctan2(b.sine, b.cosine)), 180 / np.pi
         ),
     }[name]()
+
+
+def _each_row(b: Any) -> Any:
+    return [stats.beta(*counts) for counts in zip(b.rows.ones, b.rows.zeros, strict=True)]
 
 
 def _divergence(name: str, a: Any, b: Any) -> Any:
@@ -90,6 +119,8 @@ def _divergence(name: str, a: Any, b: Any) -> Any:
         return _dirichlet_divergence(np.asarray(a.alpha), np.asarray(b.alpha))
     if name == "normal_gamma":
         return _normal_gamma_divergence(a, b)
+    if name == "rows":
+        return sum(_line_divergence(*rows) for rows in zip(_each_row(a), _each_row(b), strict=True))
     return _line_divergence(_frozen(name, a), _frozen(name, b))
 
 
@@ -103,6 +134,8 @@ def _entropy(name: str, b: Any) -> Any:
         tau = stats.gamma(b.shape, scale=1 / b.scale)
         mean_log_tau = special.digamma(b.shape) - np.log(b.scale)
         return tau.entropy() + 0.5 * (np.log(2 * np.pi * np.e / b.weight) - mean_log_tau)
+    if name == "rows":
+        return sum(row.entropy() for row in _each_row(b))
     return _frozen(name, b).entropy()
 
 
@@ -118,6 +151,8 @@ def _predictive(case: Case, x: Any) -> Any:
         ),
         "dirichlet": lambda: np.log(b.alpha[x] / b.alpha.sum()),
         "beta": lambda: stats.betabinom(1, b.ones, b.zeros).logpmf(x),
+        "beta_interval": lambda: stats.bernoulli(_BetaInterval(b).mean()).logpmf(x),
+        "rows": lambda: stats.betabinom(1, b.rows.ones[x[0]], b.rows.zeros[x[0]]).logpmf(x[1]),
         "poisson": lambda: stats.nbinom(b.shape, b.time / (1 + b.time)).logpmf(x),
         "exponential": lambda: stats.lomax(b.shape, scale=b.time).logpdf(x),
         "finite": lambda: np.log(np.asarray(b.weights) @ np.asarray(family.points)[:, x]),
@@ -141,12 +176,14 @@ SAMPLE_SPACE = {  # all samples, or a fine mesh of them, and the measure of each
     "gaussian_vector": (np.stack(np.meshgrid(*[np.linspace(-9, 9, 361)] * 2), -1).reshape(-1, 2), 0.05**2),
     "dirichlet": (np.arange(5), 1.0),
     "beta": (np.arange(2), 1.0),
+    "beta_interval": (np.arange(2), 1.0),
     "poisson": (np.arange(200), 1.0),
     "exponential": (np.exp(np.linspace(-40, 20, 60_001)), None),
     "finite": (np.arange(3), 1.0),
     "grid": (np.linspace(-20, 20, 4001), 0.01),
     "von_mises": (np.arange(360.0), 1.0),
     "normal_gamma": (np.sinh(np.linspace(-12, 12, 24_001)), None),
+    "rows": ((np.ones(2, int), np.arange(2)), 1.0),
     "regression": ((np.tile([1.0, 0.5], (6001, 1)), np.linspace(-30, 30, 6001)), 0.01),
 }
 

@@ -32,6 +32,7 @@ from astonish import (
     ParticleFilter,
     PearceHall,
     PerContext,
+    Rows,
     Smile,
     StochasticityVolatility,
     TwoLevelHGF,
@@ -101,11 +102,42 @@ def test_beliefs_are_about_the_kind_of_outcome(kind: str, family: Any) -> None:
 
 
 def test_transitions_have_a_belief_for_every_context() -> None:
-    learner: Any = learner_for("varsmile", KINDS["transitions"], {"m": 0.3, "seen": 1.0})
+    learner: Any = learner_for("varsmile", KINDS["transitions"], {"m": 0.3, "seen": 1.0}, contexts="apart")
     assert isinstance(learner, PerContext)
     assert learner.contexts == 3
     assert (learner.learner.family, learner.learner.m) == (Dirichlet(3), 0.3)
     assert learner.learner.prior.alpha.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_transitions_are_learned_together_by_learners_that_forget() -> None:
+    learner: Any = learner_for("varsmile", KINDS["transitions"], {"m": 0.3, "seen": 1.0})
+    assert type(learner) is VarSmile
+    assert (learner.family, learner.m) == (Rows(Dirichlet(3), 3), 0.3)
+    assert learner.prior.rows.alpha.tolist() == [[2.0, 2.0, 2.0]] * 3
+    together = {name for name in BELIEVERS if LEARNERS.find(name).usual_contexts == "together"}
+    assert together == {"leaky", "message-passing", "varsmile", "particle-filter"}
+    for name in BELIEVERS:
+        chosen = choose(name, KINDS["transitions"])
+        assert isinstance(chosen.learner, PerContext) == (name not in together)
+        how = "together" if name in together else "apart"
+        assert chosen.assumed[-1].startswith(f"contexts {how}: ")
+        same = choose(name, KINDS["transitions"], contexts=how)  # type: ignore[arg-type]
+        assert same.code == chosen.code
+        assert not any("contexts" in sentence for sentence in same.assumed)
+
+
+def test_smile_together_refers_to_the_first_belief() -> None:
+    chosen = choose("smile", KINDS["transitions"], {"m": 0.2}, contexts="together")
+    rows = "Rows(Dirichlet(size=3), 3)"
+    assert chosen.code == f"Smile({rows}, m=0.2, prior={rows}.prior(), reference={rows}.prior())"
+    assert Rows in chosen.classes
+
+
+def test_contexts_that_cannot_be_are_refused() -> None:
+    with pytest.raises(ValueError, match="outcomes that are binary have no contexts; leave out contexts together"):
+        choose("leaky", KINDS["binary"], contexts="together")
+    with pytest.raises(ValueError, match=r"no way to learn about contexts 'togther'; did you mean 'together'\?"):
+        choose("leaky", KINDS["transitions"], contexts="togther")  # type: ignore[arg-type]
 
 
 def test_numbers_are_followed_where_they_make_sense() -> None:

@@ -65,7 +65,16 @@ def test_everything_has_something_to_cite() -> None:
 
 @pytest.mark.parametrize("name", sorted(set(names("methods")) - {"software"}))
 def test_methods_exist(name: str) -> None:
-    places = ("detect", "fit", "fit.posterior", "trials.bids", "tasks.gaussian_jumps", "tasks.maze", "novelty")
+    places = (
+        "beliefs",
+        "detect",
+        "fit",
+        "fit.posterior",
+        "novelty",
+        "trials.bids",
+        "tasks.gaussian_jumps",
+        "tasks.maze",
+    )
     assert any(hasattr(import_module(f"astonish.{place}"), name) for place in places)
 
 

@@ -105,6 +105,28 @@ def test_a_gap_in_what_a_column_gives_costs_that_row(file: Path, tmp_path: Path)
     assert len(pd.read_csv(tmp_path / "o.csv")) == 7
 
 
+def test_contexts_of_transitions_are_learned_together_or_apart(tmp_path: Path) -> None:
+    table = pd.DataFrame({"x": [0, 1, 0, 0, 1, 0], "y": [1, 0, 0, 1, 0, 1]})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    words = ["--outcome", "x", "--outcome", "y", "--kind", "transitions", "--learner", "leaky", "--set", "keep=0.5"]
+    found = {}
+    for asked in ([], ["--contexts", "together"], ["--contexts", "apart"]):
+        result = _run(tmp_path / "t.csv", *words, *asked, "--out", str(tmp_path / "o.csv"))
+        assert result.exit_code == 0, result.output
+        found[tuple(asked)] = result.stderr, pd.read_csv(tmp_path / "o.csv")["surprise"].tolist()
+    usual, together, apart = found.values()
+    said = "  contexts together: all of them are forgotten, or thought to change, at every sample"
+    assert said in usual[0].splitlines()
+    assert "contexts together" not in together[0]
+    assert "learner: PerContext(learner=Leaky(" in apart[0]
+    assert usual[1] == together[1]
+    assert usual[1][:2] == apart[1][:2] == pytest.approx([np.log(2)] * 2)
+    assert usual[1][2] == pytest.approx(-np.log(1 / 2.5))  # the step from 0 to 1 counts half, after one trial elsewhere
+    assert apart[1][2] == pytest.approx(-np.log(1 / 3))
+    assert usual[1][4] == pytest.approx(-np.log(1.25 / 2.25))  # that from 1 to 0 a quarter, after two
+    assert apart[1][4] == pytest.approx(-np.log(2 / 3))
+
+
 def test_all_options_reach_the_learner(tmp_path: Path) -> None:
     table = pd.DataFrame({"x": list("abcab"), "y": list("bcabc"), "m": 0.5, "surprise": 1.0})
     table.to_csv(tmp_path / "t.csv", index=False)

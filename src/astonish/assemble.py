@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from astonish.beliefs import Rows
 from astonish.catalogue import FAMILIES, LEARNERS, settable, title
 from astonish.checks import check_parameters
 from astonish.deprecated import by_new_names
 from astonish.domain import Domain, declared
-from astonish.kinds import OutcomeKind
+from astonish.kinds import Contexts, OutcomeKind
 from astonish.learner import Learner
 from astonish.learners import PerContext
 from astonish.refusal import unknown
@@ -23,6 +24,10 @@ from astonish.trials import Trials
 
 Settings = Mapping[str, float]
 _OF_A_RANGE = {"spread": "std", "range": "scale"}  # facts that need different outcomes, and parameters they decide
+_CONTEXTS: Mapping[Contexts, str] = {
+    "together": "contexts together: all of them are forgotten, or thought to change, at every sample",
+    "apart": "contexts apart: a sample changes the belief about its own context alone",
+}
 _HALF = 0.6745  # half of a normal distribution is within so many standard deviations
 
 
@@ -60,17 +65,30 @@ class Assembly(NamedTuple):
     settings: dict[str, float | None]
 
 
-def learner_for(name: str, trials: Trials, settings: Settings | None = None, family: str | None = None) -> Learner:
+def learner_for(
+    name: str,
+    trials: Trials,
+    settings: Settings | None = None,
+    family: str | None = None,
+    contexts: Contexts | None = None,
+) -> Learner:
     """The learner of this name for the outcomes of a table; see `choose`."""
-    return choose(name, trials, settings, family).learner
+    return choose(name, trials, settings, family, contexts).learner
 
 
-def choose(name: str, trials: Trials, settings: Settings | None = None, family: str | None = None) -> Assembly:
+def choose(
+    name: str,
+    trials: Trials,
+    settings: Settings | None = None,
+    family: str | None = None,
+    contexts: Contexts | None = None,
+) -> Assembly:
     """The learner of this name for the outcomes of a table, and what was assumed for it.
 
     name: of a learner, or where its class is: `file.py:Class` or `module:Class`. settings: parameters of the learner,
     its family and its first belief by name, such as m, noise or mean. family: by name, or where its class is; the usual
-    one for outcomes of this kind when left out.
+    one for outcomes of this kind when left out. contexts: for transitions, whether the learner forgets, or suspects
+    changes, in all contexts "together", or learns in each of them "apart"; as is usual for it when left out.
 
     >>> from pandas import DataFrame
     >>> from astonish.trials import Columns, read_trials
@@ -81,9 +99,9 @@ def choose(name: str, trials: Trials, settings: Settings | None = None, family: 
     >>> chosen.assumed
     ('low = 1, the smallest outcome', 'high = 9, the largest outcome')
     """
-    contexts = int(trials.outcomes[0].max()) + 1 if trials.kind == OutcomeKind.TRANSITIONS else 0
-    outcomes = Outcomes(trials.kind, lambda *asked: fact_of(trials, *asked), len(trials.labels or ()), contexts)
-    return assemble(name, outcomes, settings, family)
+    count = int(trials.outcomes[0].max()) + 1 if trials.kind == OutcomeKind.TRANSITIONS else 0
+    outcomes = Outcomes(trials.kind, lambda *asked: fact_of(trials, *asked), len(trials.labels or ()), count)
+    return assemble(name, outcomes, settings, family, contexts)
 
 
 def fact_of(trials: Trials, name: str, settings: Mapping[str, float]) -> Fact | None:
@@ -150,10 +168,17 @@ def known_facts(values: Mapping[str, float]) -> Callable[[str, Settings], Fact |
     return lambda name, _: Fact(values[name], "as it is") if name in values else None
 
 
-def assemble(name: str, outcomes: Outcomes, settings: Settings | None = None, family: str | None = None) -> Assembly:
-    """The learner of this name for such outcomes, and what was assumed for it."""
+def assemble(
+    name: str,
+    outcomes: Outcomes,
+    settings: Settings | None = None,
+    family: str | None = None,
+    contexts: Contexts | None = None,
+) -> Assembly:
+    """The learner of this name for such outcomes, and what was assumed for it; see `choose`."""
     kind = LEARNERS.find_for(name, outcomes.kind)
     home = family_class(kind, outcomes.kind, family)
+    learned = _contexts(kind, home, outcomes, contexts)
     given, allowed = by_new_names(kind.old_names, settings or {}, kind.__name__), settable(kind, home)
     for word in given:
         if word not in allowed:
@@ -166,14 +191,32 @@ def assemble(name: str, outcomes: Outcomes, settings: Settings | None = None, fa
     if home is None:
         learner, code, classes = kind(**own), f"{kind.__name__}({arguments(own)})", [kind]
     else:
-        (learner, code), classes = _on_family(kind, home, own, values, outcomes), [kind, home]
-    if outcomes.kind == OutcomeKind.TRANSITIONS:
+        learner, code = _on_family(kind, home, own, values, outcomes, learned == "together")
+        classes = [kind, home]
+    if learned == "together":
+        classes.append(Rows)
+    elif learned == "apart":
         learner, code = PerContext(learner, outcomes.contexts), f"PerContext({code}, {outcomes.contexts})"
         classes.append(PerContext)
     check_parameters(learner)
-    sentences = tuple(f"{word} = {fact.value:.4g}, {fact.source}" for word, fact in assumed.items())
+    sentences = [f"{word} = {fact.value:.4g}, {fact.source}" for word, fact in assumed.items()]
+    if learned is not None and contexts is None:
+        sentences.append(_CONTEXTS[learned])
     set_to = {word: values.get(word, known.default) for word, known in allowed.items()}
-    return Assembly(learner, sentences, code, tuple(classes), set_to)
+    return Assembly(learner, tuple(sentences), code, tuple(classes), set_to)
+
+
+def _contexts(kind: Any, home: Any, outcomes: Outcomes, asked: Contexts | None) -> Contexts | None:
+    """How a class of learners is to learn about contexts; None where outcomes have none."""
+    if asked is not None and asked not in _CONTEXTS:
+        raise unknown("way to learn about contexts", asked, _CONTEXTS)
+    if outcomes.kind != OutcomeKind.TRANSITIONS:
+        if asked is not None:
+            raise ValueError(f"outcomes that are {outcomes.kind} have no contexts; leave out contexts {asked}")
+        return None
+    if asked == "together" and home is None:
+        raise ValueError(f"{kind.__name__} runs on no family of beliefs, so contexts are apart; leave out together")
+    return asked or kind.usual_contexts
 
 
 def family_class(learner: Any, kind: str, family: str | None = None) -> Any:
@@ -198,14 +241,18 @@ def usual_settings(name: str, kind: str) -> dict[str, float | None]:
     return {word: None if known.from_data else known.default for word, known in allowed.items()}
 
 
-def _on_family(kind: Any, home: Any, own: dict[str, Any], values: Settings, outcomes: Outcomes) -> tuple[Any, str]:
+def _on_family(
+    kind: Any, home: Any, own: dict[str, Any], values: Settings, outcomes: Outcomes, rows: bool
+) -> tuple[Any, str]:
+    """A learner on its family, or on rows of it, and the code for it."""
     around = {word: values[word] for word in declared(home) if word in values}
     if "size" in declared(home):
         around["size"] = outcomes.labels
     first = {word: values[word] for word in home.prior_parameters if word in values}
-    family = home(**around)
+    family, code = home(**around), f"{home.__name__}({arguments(around)})"
+    if rows:
+        family, code = Rows(family, outcomes.contexts), f"Rows({code}, {outcomes.contexts})"
     parts = {"prior": family.prior(**first)}
-    code = f"{home.__name__}({arguments(around)})"
     codes = [code, arguments(own), f"prior={code}.prior({arguments(first)})"]
     if not family.proper_likelihood and "reference" in {f.name for f in fields(kind)}:
         parts["reference"] = parts["prior"]

@@ -123,6 +123,10 @@ class Family(Protocol):
         """The belief with this mean, as certain as before."""
         raise cannot_continue(f"a belief of {type(self).__name__}")
 
+    def in_context(self, belief: Belief, x: Any) -> Belief:
+        """The belief such that its mean is that in the context of this sample, where samples have contexts."""
+        return belief
+
     def sample(self, belief: Belief, rng: Generator) -> Any:
         """A value of the parameter, drawn from the belief."""
         raise cannot_simulate(type(self).__name__)

@@ -1,6 +1,7 @@
 """Which kinds of outcomes and of responses are there? Known without JAX, so that the command can list them at once."""
 
 from enum import StrEnum
+from typing import Literal
 
 
 class OutcomeKind(StrEnum):
@@ -24,5 +25,6 @@ class ResponseKind(StrEnum):
     CIRCULAR = "circular"
 
 
+Contexts = Literal["together", "apart"]  # does a sample change all contexts of transitions, or its own alone?
 NUMBERS = (OutcomeKind.CONTINUOUS, OutcomeKind.BINARY)
 MEASURED = (OutcomeKind.CONTINUOUS, OutcomeKind.CIRCULAR)  # kinds whose outcomes are no labels

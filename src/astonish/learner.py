@@ -14,7 +14,7 @@ from astonish.checks import check_like, check_parameters
 from astonish.deprecated import old_name, renamed_fields
 from astonish.domain import Domain
 from astonish.expfam import Belief, Family
-from astonish.kinds import OutcomeKind
+from astonish.kinds import Contexts, OutcomeKind
 from astonish.loops import loop
 from astonish.numbers import as_float
 from astonish.precision import Number, double
@@ -65,7 +65,9 @@ class Learner(Protocol):
     questions are answered here for those that cannot answer them.
     name, aliases: what the commands call it; without a name they do not offer it. takes: the kinds of outcomes that it
     learns from. free: the parameters that are usually fitted. own_defaults: parameters whose own default is better than
-    what the outcomes suggest. old_names: what parameters were called before (see `deprecated.renamed_arguments`).
+    what the outcomes suggest. usual_contexts: whether, for transitions, it forgets or suspects changes in all contexts
+    together (see `beliefs.Rows`), or learns in each of them apart (see `PerContext`), if nobody says it. old_names:
+    what parameters were called before (see `deprecated.renamed_arguments`).
     reference: a proper belief in place of flatness (see `surprise.confidence_corrected`).
     meanings: what each of its `quantities` means, by name.
     period: after how much samples and estimates repeat, if they are angles; else None.
@@ -77,6 +79,7 @@ class Learner(Protocol):
     takes: ClassVar[tuple[str, ...]] = ()
     free: ClassVar[tuple[str, ...]] = ()
     own_defaults: ClassVar[tuple[str, ...]] = ()
+    usual_contexts: ClassVar[Contexts] = "apart"
     old_names: ClassVar[Mapping[str, str]] = {}
     reference: Belief | None = None
     meanings: ClassVar[Mapping[str, str]] = {}
@@ -212,6 +215,14 @@ class FamilyLearner(Learner, Protocol):
 
     def estimate(self, state: State) -> Array:
         return state.mean
+
+    def local(self, state: State, x: Any) -> tuple[Learner, State, Any]:
+        kind = type(self.first_belief)
+
+        def in_context(part: Any) -> Any:
+            return self.family.in_context(part, x) if type(part) is kind else part
+
+        return self, jax.tree.map(in_context, state, is_leaf=lambda part: type(part) is kind), x
 
     def belief(self, state: State) -> Belief | None:
         return state

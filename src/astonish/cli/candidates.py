@@ -99,7 +99,8 @@ def _trials(options: TrialOptions) -> Trials:
 
 def _candidate(learner: str, settings: Mapping[str, float], options: TrialOptions, trials: Trials) -> Candidate:
     name, listed = name_and_free(learner)
-    chosen, response = choose(name, trials, settings, options.family), _response(options, trials)
+    chosen = choose(name, trials, settings, options.family, options.contexts)
+    response = _response(options, trials)
     say_assembly(learner, chosen.learner, chosen.assumed)
     free = [f"learner.{resolve(chosen.learner, word).path}" for word in listed or LEARNERS.find(name).free]
     also = [*response.free, *(options.free_response or ())]

@@ -46,6 +46,7 @@ def compare(
     response_range: o.Range = None,
     settings: o.Settings = None,
     family: o.FamilyName = None,
+    contexts: o.ContextsName = None,
     response_model: o.ResponseModel = None,
     free_running: o.FreeRunning = False,
     free_response: o.FreeResponse = None,
@@ -62,7 +63,7 @@ def compare(
     """
     options = o.TrialOptions(
         file, outcome, response, responded, subject, block, ignore, given, kind, label, response_range, settings,
-        family, response_model, free_running, free_response,
+        family, response_model, free_running, free_response, contexts,
     )  # fmt: skip
     names = learner or ["delta", "smile"]
     with guarded(out, "fits need"):

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from typer import Argument, Option
 
-from astonish.kinds import OutcomeKind
+from astonish.kinds import Contexts, OutcomeKind
 
 _NAME = re.compile(r'^    (?:name|aliases): ClassVar\[.+\] = \(?"([\w-]+)"', re.MULTILINE)
 _NOT_BY_NAME = ("online-em", "gaussian-vector", "regression", "grid")  # they need more than numbers to be made
@@ -46,6 +46,14 @@ Given = Annotated[list[str] | None, Option(help="A parameter that a column gives
 FamilyName = Annotated[
     str | None,
     Option("--family", help=f"Family of beliefs: {names_in('beliefs')}; else the usual one for the outcomes. {OWN}"),
+]
+ContextsName = Annotated[
+    Contexts | None,
+    Option(
+        "--contexts",
+        help="For transitions: does the learner forget, or suspect changes, in all contexts together, or is it apart "
+        "in each? Else as is usual for it.",
+    ),
 ]
 ResponseColumn = Annotated[str, Option(help="Column of the response.")]
 When = Annotated[Literal["before", "after"], Option(help="Is it given before or after the trial's outcome is seen?")]
@@ -87,6 +95,7 @@ class TrialOptions:
     response_model: str | None
     free_running: bool
     free_response: Sequence[str] | None
+    contexts: Contexts | None
 
 
 def pairs(option: str, words: Sequence[str] | None) -> dict[str, str]:

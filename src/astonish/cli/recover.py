@@ -46,6 +46,7 @@ def recover(
     response_range: o.Range = None,
     settings: o.Settings = None,
     family: o.FamilyName = None,
+    contexts: o.ContextsName = None,
     response_model: o.ResponseModel = None,
     free_running: o.FreeRunning = False,
     free_response: o.FreeResponse = None,
@@ -63,7 +64,7 @@ def recover(
     """
     options = o.TrialOptions(
         file, outcome, response, responded, subject, block, ignore, given, kind, label, response_range, settings,
-        family, response_model, free_running, free_response,
+        family, response_model, free_running, free_response, contexts,
     )  # fmt: skip
     with guarded(out, "fits need", stopped="every file that was written is complete"):
         from astonish.cli.candidates import candidates

@@ -23,6 +23,7 @@ def surprise(
     learner: Annotated[str, Option(help=o.LEARNER_HELP)] = "smile",
     settings: o.Settings = None,
     family: o.FamilyName = None,
+    contexts: o.ContextsName = None,
     given: o.Given = None,
     measure: Annotated[
         list[str] | None,
@@ -60,7 +61,7 @@ def surprise(
         columns = Columns(o.outcome_columns(outcome), subject, block, given=o.pairs("--given", given))
         trials = read_trials(file, columns, kind=kind, labels=label or None)
         say(trials.preview())
-        chosen = choose(learner, trials, o.numbers("--set", settings), family)
+        chosen = choose(learner, trials, o.numbers("--set", settings), family, contexts)
         say_assembly("learner", chosen.learner, chosen.assumed)
         with progress("running the learner over every trial", counted=False):
             with catch_warnings(record=True) as caught:

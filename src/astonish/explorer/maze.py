@@ -11,7 +11,7 @@ from astonish.assemble import Assembly, Outcomes, imports, known_facts
 from astonish.domain import Domain, Numbers
 from astonish.explorer.controls import Json, Slider, Values, listed, numbers, one, one_of, packed
 from astonish.explorer.world import WorldTab, shown
-from astonish.kinds import OutcomeKind
+from astonish.kinds import Contexts, OutcomeKind
 from astonish.series import run
 from astonish.tasks.maze import A, B, Walk, maze
 
@@ -26,6 +26,7 @@ class MazeTab(WorldTab):
         "hazard": Slider("hazard: chance of a switch before each step", Domain(0.0, 0.2), 0.005),
         "seed": Slider("seed of all random numbers", Domain(0, 9999, whole=True), 1),
     }
+    contexts: ClassVar[Contexts | None] = "apart"  # as in the paper's Algorithm 2
 
     def outcomes(self, at: Values) -> Outcomes:
         known = known_facts({"hazard": float(np.clip(at["hazard"], 0.001, 0.5))})

@@ -8,17 +8,20 @@ from astonish.assemble import Assembly, Outcomes, assemble, family_class
 from astonish.catalogue import LEARNERS, settable, title
 from astonish.domain import Parameter
 from astonish.explorer.controls import Json, Slider, Values, described, packed, slider_for
+from astonish.kinds import Contexts
 from astonish.series import History
 
 
 class WorldTab(ABC):
     """A tab on which learners are set. more: names of learners that are offered beside those of the catalogue.
 
-    world: what can be set of the world. between: the numbers between which outcomes lie.
+    world: what can be set of the world. between: the numbers between which outcomes lie. contexts: how learners learn
+    about contexts (see `assemble.choose`).
     """
 
     world: ClassVar[Mapping[str, Slider]]
     between: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    contexts: ClassVar[Contexts | None] = None
 
     def __init__(self, more: Sequence[str] = ()) -> None:
         start = self.outcomes({name: slider.default for name, slider in self.world.items()})
@@ -52,7 +55,7 @@ class WorldTab(ABC):
     def assembled(self, name: str, at: Values) -> Assembly:
         """A learner that is given the facts about this world, and what is set for it."""
         own = {word: at[word] for word, names in self.owners.items() if name in names}
-        return assemble(name, self.outcomes(at), own)
+        return assemble(name, self.outcomes(at), own, contexts=self.contexts)
 
 
 def shown(assembly: Assembly, history: History, steps: int) -> Json:

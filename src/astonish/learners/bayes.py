@@ -12,6 +12,7 @@ from jax import Array
 from astonish.config import config
 from astonish.domain import NOT_NEGATIVE, PROBABILITY, parameter
 from astonish.expfam import Belief, Family, bayes, blend, dtype_of
+from astonish.kinds import Contexts
 from astonish.learner import FamilyLearner, Info
 from astonish.precision import Number
 from astonish.surprise import shannon
@@ -67,6 +68,7 @@ class Leaky(_WithEvidence):
     prior: Belief | None = None
     name: ClassVar[str] = "leaky"
     free: ClassVar[tuple[str, ...]] = ("keep",)
+    usual_contexts: ClassVar[Contexts] = "together"
 
     def step(self, state: Evidence, x: Any) -> tuple[Evidence, Info]:
         faded = blend(self.family, state.belief, self.keep, self.first_belief, 1 - jnp.asarray(self.keep))

@@ -14,6 +14,7 @@ from astonish.config import config
 from astonish.deprecated import warn
 from astonish.domain import COUNT, FINITE, NOT_NEGATIVE, WHOLE, parameter
 from astonish.expfam import Belief, Family
+from astonish.kinds import Contexts
 from astonish.learner import FamilyLearner, Info, LastChange, repeated
 from astonish.precision import Number
 from astonish.special import log
@@ -63,6 +64,7 @@ class MessagePassing(MixtureLearner):
     hypotheses: int = parameter(20, COUNT, (5, 100), "how many times of the last change are kept in mind", static=True)
     name: ClassVar[str] = "message-passing"
     free: ClassVar[tuple[str, ...]] = ("hazard",)
+    usual_contexts: ClassVar[Contexts] = "together"
 
     def init(self) -> Hypotheses:
         slots = repeated(self._fresh(), self.hypotheses)

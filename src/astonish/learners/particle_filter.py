@@ -13,6 +13,7 @@ from jax import Array
 from astonish.config import config
 from astonish.domain import COUNT, NOT_NEGATIVE, WHOLE, parameter
 from astonish.expfam import Belief, Family, bayes, log_evidence
+from astonish.kinds import Contexts
 from astonish.learner import Info, LastChange, repeated
 from astonish.learners.message_passing import MixtureLearner
 from astonish.precision import RANDOM_BITS, Number, limits
@@ -45,6 +46,7 @@ class ParticleFilter(MixtureLearner):
     seed: Number = parameter(0, WHOLE, (0, 1000), "seed of the particles' random numbers")
     name: ClassVar[str] = "particle-filter"
     free: ClassVar[tuple[str, ...]] = ("hazard",)
+    usual_contexts: ClassVar[Contexts] = "together"
 
     def init(self) -> Particles:
         count = self.particles

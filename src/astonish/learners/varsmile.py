@@ -9,6 +9,7 @@ from jax import Array
 from astonish.config import config
 from astonish.domain import Domain, parameter
 from astonish.expfam import Belief, Family, bayes, blend, log_evidence
+from astonish.kinds import Contexts
 from astonish.learner import FamilyLearner, Info
 from astonish.precision import Number, limits
 
@@ -27,6 +28,7 @@ class VarSmile(FamilyLearner):
     prior: Belief | None = None
     name: ClassVar[str] = "varsmile"
     free: ClassVar[tuple[str, ...]] = ("m",)
+    usual_contexts: ClassVar[Contexts] = "together"
 
     def step(self, state: Belief, x: Any) -> tuple[Belief, Info]:
         prior = self.first_belief

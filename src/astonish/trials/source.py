@@ -16,7 +16,7 @@ _OLD = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)  # later pandas k
 _ALL_DIGITS: Any = {"float_precision": "round_trip"} if _OLD else {}
 
 
-class Rows(NamedTuple):
+class TableRows(NamedTuple):
     """A table, and where its rows are: lines of a text file counted from 1, or else rows counted from 0."""
 
     frame: pd.DataFrame
@@ -24,13 +24,13 @@ class Rows(NamedTuple):
     unit: str = "row"
 
 
-def open_rows(source: Any, keep_zeros: str | None = None) -> Rows:
+def open_rows(source: Any, keep_zeros: str | None = None) -> TableRows:
     """The rows of a file or DataFrame.
 
     keep_zeros: a column of names, in which 007 is not 7.
     """
     if isinstance(source, pd.DataFrame):
-        return Rows(source.reset_index(drop=True), np.arange(len(source)))
+        return TableRows(source.reset_index(drop=True), np.arange(len(source)))
     if not isinstance(source, str | os.PathLike):
         raise ValueError(f"got {type(source).__name__}; {_FILES}")
     path = Path(source)
@@ -42,7 +42,7 @@ def open_rows(source: Any, keep_zeros: str | None = None) -> Rows:
         raise ValueError(f"{str(path)!r} could not be read ({problem.strerror or problem}); {_FILES}") from None
 
 
-def _opened(path: Path, keep_zeros: str | None) -> Rows:
+def _opened(path: Path, keep_zeros: str | None) -> TableRows:
     kind = _kind(path)
     if kind == ".parquet":
         return open_rows(_parquet(path))
@@ -102,7 +102,7 @@ def _with_plain_numbers(frame: pd.DataFrame, column: str | None) -> pd.DataFrame
     return frame.assign(**{column: frame[column].astype(np.int64)})
 
 
-def _numbered(frame: pd.DataFrame) -> Rows:
+def _numbered(frame: pd.DataFrame) -> TableRows:
     """Line numbers (a quoted cell may span lines), without blank lines at the end."""
     breaks = np.zeros(len(frame), np.intp)
     for name in frame.columns:
@@ -111,4 +111,4 @@ def _numbered(frame: pd.DataFrame) -> Rows:
     lines = 2 + np.arange(len(frame)) + np.cumsum(breaks) - breaks
     written = np.flatnonzero(frame.notna().any(axis=1).to_numpy())
     length = written[-1] + 1 if len(written) and frame.shape[1] > 1 else len(frame)
-    return Rows(frame.iloc[:length], lines[:length], "line")
+    return TableRows(frame.iloc[:length], lines[:length], "line")

@@ -27,7 +27,7 @@ ALLOWED = {"hazard": (0.005, PROBABILITY), "seed": (1, SEED), "episodes": (20, C
 def _learner(setting: Setting) -> Learner:
     """The learner of a setting, with a belief for each room, which is compared with the truth."""
     outcomes = Outcomes(OutcomeKind.TRANSITIONS, known_facts({}), labels=ROOMS - 1, contexts=ROOMS)
-    learner = assemble(setting["learner"], outcomes, own_parameters(setting, ALLOWED)).learner
+    learner = assemble(setting["learner"], outcomes, own_parameters(setting, ALLOWED), contexts="apart").learner
     check_holds_a_belief(learner)
     return learner
 

@@ -1,0 +1,176 @@
+"""Do rows of beliefs forget, and suspect changes, together, and is one row the family itself?"""
+
+import itertools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.special import betaln, expit
+
+from astonish import (
+    Bayes,
+    Beta,
+    Dirichlet,
+    Gaussian,
+    Leaky,
+    MessagePassing,
+    ParticleFilter,
+    PerContext,
+    Rows,
+    Smile,
+    VarSmile,
+    measure,
+    run,
+)
+from astonish.learner import Learner, scan
+from astonish.precision import double
+
+RNG = np.random.default_rng(5)
+LABELS = RNG.integers(3, size=40)
+STEPS = list(itertools.pairwise(LABELS.tolist()))
+COINS = [(int(c), int(x)) for c, x in RNG.integers(2, size=(8, 2))]
+
+
+def _on(family: Any) -> list[Learner]:
+    prior = family.prior()
+    return [
+        Smile(family, 0.3, reference=prior),
+        VarSmile(family, 0.3),
+        Bayes(family),
+        Leaky(family, 0.8),
+        MessagePassing(family, 0.1, hypotheses=6),
+        ParticleFilter(family, 0.1, particles=6, seed=2),
+    ]
+
+
+@pytest.mark.parametrize("family", [Beta(), Gaussian(1.5), Dirichlet(2)], ids=lambda family: type(family).__name__)
+def test_one_row_is_the_family_itself(family: Any) -> None:
+    xs = [0, 1, 1, 1, 0, 1, 0, 0, 0, 0, 1]
+    for single, rows in zip(_on(family), _on(Rows(family, 1)), strict=True):
+        one, same = run(single, xs), run(rows, [(0, x) for x in xs])
+        for name in ("estimate", "surprise", "learning_rate"):
+            np.testing.assert_allclose(getattr(same, name), getattr(one, name), rtol=1e-9, atol=1e-12)
+
+
+def test_leaky_rows_are_counts_that_fade_together() -> None:
+    keep, seen, counts = 0.85, 0.5, np.zeros((3, 3))
+    history = run(Leaky(Rows(Dirichlet(3), 3), keep, Rows(Dirichlet(3), 3).prior(seen=seen)), STEPS)
+    for k, (here, there) in enumerate(STEPS):
+        before = (counts[here] + 1 + seen) / (counts[here] + 1 + seen).sum()
+        counts *= keep
+        counts[here, there] += 1
+        after = (counts[here] + 1 + seen) / (counts[here] + 1 + seen).sum()
+        assert history.surprise[k] == pytest.approx(-np.log(before[there]), rel=1e-9)
+        np.testing.assert_allclose(history.estimate[k], after, rtol=1e-9)
+    np.testing.assert_allclose(history.state.belief.rows.alpha, counts + 1 + seen, rtol=1e-9)
+
+
+def test_without_a_leak_rows_are_contexts_apart() -> None:
+    together, apart = run(Leaky(Rows(Dirichlet(3), 3), 1.0), STEPS), run(PerContext(Bayes(Dirichlet(3)), 3), STEPS)
+    np.testing.assert_allclose(together.estimate, apart.estimate, rtol=1e-9)
+    np.testing.assert_allclose(together.surprise, apart.surprise, rtol=1e-9)
+
+
+def test_varsmile_on_rows_fades_all_of_them() -> None:
+    m, counts = 0.4, np.zeros((2, 2))
+    history = run(VarSmile(Rows(Beta(), 2), m), COINS)
+    for k, (here, x) in enumerate(COINS):
+        bayes_factor = np.log(0.5) - np.log((counts[here, x] + 1) / (counts[here].sum() + 2))
+        gamma = expit(np.log(m) + bayes_factor)
+        counts *= 1 - gamma
+        counts[here, x] += 1
+        assert history.surprise[k] == pytest.approx(bayes_factor, rel=1e-9, abs=1e-12)
+        assert history.learning_rate[k] == pytest.approx(gamma, rel=1e-9)
+        assert history.estimate[k] == pytest.approx((counts[here, 1] + 1) / (counts[here].sum() + 2), rel=1e-9)
+
+
+def _probability(pairs: list[tuple[int, int]], hazard: float) -> float:
+    """Of a sequence, over all histories of changes, each of which concerns both contexts."""
+
+    def evidence(run_of: list[tuple[int, int]]) -> float:
+        counts = np.zeros((2, 2))
+        for here, x in run_of:
+            counts[here, x] += 1
+        return float(np.exp(betaln(counts[:, 0] + 1, counts[:, 1] + 1).sum()))
+
+    total = 0.0
+    for changes in itertools.product([False, True], repeat=max(len(pairs) - 1, 0)):
+        cuts = [0, *(k + 1 for k, changed in enumerate(changes) if changed), len(pairs)]
+        chance = np.prod([hazard if changed else 1 - hazard for changed in changes])
+        total += chance * np.prod([evidence(pairs[a:b]) for a, b in itertools.pairwise(cuts)])
+    return total
+
+
+def test_message_passing_on_rows_is_exact() -> None:
+    hazard = 0.15
+    history = run(MessagePassing(Rows(Beta(), 2), hazard, hypotheses=20), COINS)
+    for k in range(len(COINS)):
+        expected = -np.log(_probability(COINS[: k + 1], hazard) / _probability(COINS[:k], hazard))
+        assert history.surprise[k] == pytest.approx(expected, rel=1e-9)
+        here = COINS[k][0]
+        predicted = _probability([*COINS[: k + 1], (here, 1)], hazard) / _probability(COINS[: k + 1], hazard)
+        assert (1 - hazard) * history.estimate[k] + hazard / 2 == pytest.approx(predicted, rel=1e-9)
+
+
+def test_the_local_estimate_is_that_of_the_context_asked_for() -> None:
+    for rows, apart in (
+        (Leaky(Rows(Dirichlet(3), 3), 1.0), PerContext(Leaky(Dirichlet(3), 1.0), 3)),
+        (MessagePassing(Rows(Dirichlet(3), 3), 1e-12), PerContext(MessagePassing(Dirichlet(3), 1e-12), 3)),
+    ):
+        together, each = run(rows, STEPS).state, run(apart, STEPS).state
+        with double():
+            for context in range(3):
+                found = [
+                    inner.estimate(held)
+                    for inner, held, _ in (rows.local(together, (context, 0)), apart.local(each, (context, 0)))
+                ]
+                np.testing.assert_allclose(*found, rtol=1e-6)
+
+
+def test_measures_of_rows_are_those_of_the_row() -> None:
+    together = measure(Bayes(Rows(Beta(), 2)), COINS, hazard=0.1)
+    apart = measure(PerContext(Bayes(Beta()), 2), COINS, hazard=0.1)
+    for name in together:
+        if not name.startswith("confidence_corrected"):
+            np.testing.assert_allclose(together[name], apart[name], rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-12, 0.5, 1.0])
+def test_extremes_stay_finite(value: float) -> None:
+    xs = [(k % 3, 0) for k in range(10_000)]
+    chance = min(max(value, 1e-12), 1 - 1e-12)
+    family = Rows(Dirichlet(3), 3)
+    for learner in (Leaky(family, value), VarSmile(family, value), MessagePassing(family, chance, hypotheses=3)):
+        history = run(learner, xs)
+        for name in ("surprise", "estimate", "learning_rate"):
+            assert np.isfinite(getattr(history, name)).all()
+
+
+@pytest.mark.parametrize("mode", [jax.grad, jax.jacfwd])
+def test_derivatives_are_finite_in_both_modes(mode: Any) -> None:
+    xs = tuple(jnp.asarray(part) for part in zip(*STEPS, strict=True))
+    family = Rows(Dirichlet(3), 3)
+
+    def total(make: Any, value: Any) -> Any:
+        trace = scan(make(value), xs)
+        return trace.estimate[:, 0].sum() + trace.surprise.sum()
+
+    with double():
+        for value in (0.0, 0.3, 1.0):
+            assert np.isfinite(mode(lambda keep: total(lambda keep: Leaky(family, keep), keep))(value))
+            assert np.isfinite(mode(lambda m: total(lambda m: VarSmile(family, m), m))(value))
+            assert np.isfinite(mode(lambda m: total(lambda m: Smile(family, m, None, family.prior()), m))(value))
+        for value in (1e-9, 0.3, 1 - 1e-9):
+            assert np.isfinite(mode(lambda h: total(lambda h: MessagePassing(family, h), h))(value))
+
+
+def test_smile_on_rows_needs_a_reference() -> None:
+    with pytest.raises(ValueError, match="Rows has no scaled likelihood"):
+        run(Smile(Rows(Beta(), 2)), COINS)
+
+
+def test_rows_of_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"3 is no family of beliefs; give one, such as Beta\(\)"):
+        Rows(3, 2)  # type: ignore[arg-type]
