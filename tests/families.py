@@ -10,6 +10,7 @@ from jax import Array
 from astonish import (
     Bayes,
     Beta,
+    BinaryVolatileKalman,
     Delta,
     Dirichlet,
     Exponential,
@@ -33,6 +34,7 @@ from astonish import (
     Regression,
     Smile,
     VarSmile,
+    VolatileKalman,
     finite,
 )
 from astonish.beliefs import BetaBelief, DirichletBelief, GammaBelief, GaussianBelief, NormalGammaBelief, VectorBelief
@@ -152,6 +154,12 @@ LEARNERS = [
     LearnerCase("nassar_gaussian_2012", NassarGaussian2012(1.5, 0.2, mean=0.5, std=3.0), NUMBERS),
     LearnerCase("pearce_hall", PearceHall(0.8, 0.4, start=1.0, scale=3.0), NUMBERS),
     LearnerCase("kalman", Kalman(1.5, drift=0.5, mean=1.0, std=2.0), NUMBERS),
+    LearnerCase("volatile_kalman", VolatileKalman(1.5, 0.3, drift=0.5, start=1.0), NUMBERS),
+    LearnerCase("volatile_kalman_still", VolatileKalman(1.5, 0.0, drift=0.0), NUMBERS),
+    LearnerCase("volatile_kalman_eager", VolatileKalman(1.5, 1.0, drift=0.5), NUMBERS),
+    LearnerCase("binary_volatile_kalman", BinaryVolatileKalman(0.3, 0.2, 0.4), COINS),
+    LearnerCase("binary_volatile_kalman_still", BinaryVolatileKalman(0.0, 0.0), COINS),
+    LearnerCase("binary_volatile_kalman_eager", BinaryVolatileKalman(1.0), COINS),
     LearnerCase("online_em", OnlineEM(4, 3, learning_rate=0.05, frozen=5, seed=7), CONTEXTS),
     LearnerCase("per_context", PerContext(Smile(Dirichlet(4)), 3), CONTEXTS),
 ]

@@ -126,6 +126,13 @@ FITTED = [  # without particles, which jump: who goes on is drawn, so an estimat
     ("kalman", "drift"),
     ("kalman", "mean"),
     ("kalman", "std"),
+    ("volatile_kalman", "noise"),
+    ("volatile_kalman", "volatility_rate"),
+    ("volatile_kalman", "drift"),
+    ("volatile_kalman", "start"),
+    ("binary_volatile_kalman", "volatility_rate"),
+    ("binary_volatile_kalman", "v0"),
+    ("binary_volatile_kalman", "omega"),
     ("online_em", "learning_rate"),
     ("online_em", "switch"),
 ]

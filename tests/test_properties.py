@@ -11,6 +11,7 @@ from hypothesis import example, given, settings, strategies as st
 from astonish import (
     Bayes,
     Beta,
+    BinaryVolatileKalman,
     Delta,
     Dirichlet,
     Exponential,
@@ -33,6 +34,7 @@ from astonish import (
     Smile,
     Trace,
     VarSmile,
+    VolatileKalman,
     finite,
     scan,
 )
@@ -114,6 +116,8 @@ ON_NUMBERS: dict[str, Make] = {
     "nassar_gaussian_2012": lambda m: NassarGaussian2012(0.1, 0.5 * (m + 1e-3) / (1 + m)),
     "pearce_hall": lambda m: PearceHall(m / (1 + m), 1 / (1 + m), scale=m + 1e-3),
     "kalman": lambda m: Kalman(1.0, drift=m / (1 + m)),
+    "volatile_kalman": lambda m: VolatileKalman(1.0, m / (1 + m), drift=m / (1 + m)),
+    "volatile_kalman_eager": lambda m: VolatileKalman(1.0, 1.0, drift=1 / (1 + m)),
 }
 ON_COUNTS: dict[str, Make] = {
     "smile": lambda m: Smile(Poisson(), m),
@@ -147,7 +151,10 @@ ON_OUTCOMES: dict[str, Make] = {
     "particles_finite": lambda m: ParticleFilter(finite(MODELS), _chance(m), particles=5),
 }
 
-
+ON_COINS: dict[str, Make] = {
+    "volatile_kalman": lambda m: BinaryVolatileKalman(m / (1 + m), m / (1 + m), m + 1e-30),
+    "volatile_kalman_eager": lambda m: BinaryVolatileKalman(1.0, m, 1 / (m + 1e-30)),
+}
 ON_PAIRS: dict[str, Make] = {
     "smile": lambda m: Smile(Regression(2), m, reference=Regression(2).prior()),
     "bayes": lambda _: Bayes(Regression(2)),
@@ -197,6 +204,13 @@ def test_any_waits(name: str, xs: list[float], m: float) -> None:
 @thorough
 def test_any_outcomes(name: str, xs: list[int], m: float) -> None:
     _check(ON_OUTCOMES[name], xs, m)
+
+
+@pytest.mark.parametrize("name", ON_COINS)
+@given(xs=_series(st.integers(0, 1)), m=READINESS)
+@thorough
+def test_any_coins(name: str, xs: list[int], m: float) -> None:
+    _check(ON_COINS[name], xs, m)
 
 
 MOVES = _series(st.tuples(st.integers(0, 2), st.integers(0, 2)))
@@ -296,6 +310,14 @@ def test_any_waits_in_single_precision(name: str, xs: list[float], m: float) -> 
 @thorough
 def test_any_outcomes_in_single_precision(name: str, xs: list[int], m: float) -> None:
     _check_single(ON_OUTCOMES[name], xs, m)
+
+
+@pytest.mark.single
+@pytest.mark.parametrize("name", ON_COINS)
+@given(xs=_series(st.integers(0, 1)), m=READINESS32)
+@thorough
+def test_any_coins_in_single_precision(name: str, xs: list[int], m: float) -> None:
+    _check_single(ON_COINS[name], xs, m)
 
 
 @given(ones=st.integers(0, LENGTH), m=READINESS)

@@ -111,6 +111,8 @@ def _noise(trials: Trials) -> Fact:
     if "noise" in trials.given:
         column = trials.columns.given["noise"]
         return Fact(float(np.median(trials.given["noise"])), f"the median of {column}, which gives it trial by trial")
+    if trials.kind == OutcomeKind.BINARY:
+        return Fact(0.5, "the standard deviation of 0 and 1, if they are equally frequent")
     successive = trials.observed[:, 1:] & trials.observed[:, :-1] & ~trials.starts[:, 1:]
     steps = np.abs(np.diff(trials.outcomes))[successive]
     noise = float(np.median(steps)) / (_HALF * math.sqrt(2)) if len(steps) else 0.0

@@ -12,8 +12,10 @@ from astonish.learners.pearce_hall import PearceHall
 from astonish.learners.per_context import PerContext
 from astonish.learners.smile import Modulated, Smile
 from astonish.learners.varsmile import VarSmile
+from astonish.learners.volatile_kalman import BinaryVolatileKalman, VolatileKalman, VolatileState as VolatileState
 
 __all__ = [  # noqa: RUF022  # as they are listed everywhere
     "Smile", "VarSmile", "Bayes", "Leaky", "MessagePassing", "ParticleFilter", "Delta", "PearceHall", "Kalman",
+    "VolatileKalman", "BinaryVolatileKalman",
     "Nassar2010", "Nassar2012", "NassarGaussian2010", "NassarGaussian2012", "OnlineEM", "Modulated", "PerContext",
 ]  # fmt: skip

@@ -1,0 +1,136 @@
+"""How fast does the world move? Kalman filters that learn the size of its steps from the samples (Piray & Daw 2020)."""
+
+import math
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from numpy.random import Generator
+
+from astonish.beliefs import Gaussian
+from astonish.config import config
+from astonish.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, Numbers, Parameter, parameter
+from astonish.kinds import NUMBERS, OutcomeKind
+from astonish.learner import Info, Learner, NumberLearner
+from astonish.precision import Number, limits
+from astonish.special import fraction, log, parallel
+from astonish.world_parameters import NOISE, START
+
+VOLATILITY_RATE = Parameter(PROBABILITY, (0.01, 0.5), "how fast volatility is updated (lambda)", 0.1)
+_CERTAIN = 1e-12  # as close to 0 and 1 as a probability that is put into a state may be
+
+
+class VolatileState(NamedTuple):
+    """What is followed: its mean m and variance w, and its volatility v, the variance of its step before each sample.
+
+    A number that wanders, or, of outcomes 0 and 1, the log-odds of a 1.
+    """
+
+    mean: Annotated[Array, FINITE]
+    variance: Annotated[Array, NOT_NEGATIVE]
+    volatility: Annotated[Array, NOT_NEGATIVE]
+
+
+class VolatileFilter(Learner, Protocol):
+    """What the filters for numbers and for outcomes 0 and 1 share."""
+
+    volatility_rate: Number
+
+    def uncertainty(self, state: VolatileState) -> Array:
+        return jnp.sqrt(state.variance)
+
+    def updated(self, state: VolatileState, noise_variance: Array, moved: Array, gain: Array) -> VolatileState:
+        """The state after the mean has moved so far; no variance is a difference, so that none can be negative.
+
+        With w' = (1 - k)(w + v), the expected square of the step, (m' - m)^2 + w + w' - 2 (1 - k) w, is
+        (m' - m)^2 + k w + (1 - k) v.
+        """
+        variance = parallel(state.variance + state.volatility, noise_variance)
+        new = jnp.square(moved) + gain * state.variance
+        volatility = (1 - self.volatility_rate * gain) * state.volatility + self.volatility_rate * new
+        return VolatileState(state.mean + moved, variance, volatility)
+
+
+@config
+class VolatileKalman(VolatileFilter, NumberLearner):
+    """A Kalman filter for a mean whose steps may become larger or smaller: after large errors it learns faster.
+
+    It reports Shannon's surprise; its learning rate is the Kalman gain. The paper's sigma^2 is `noise` squared, its v0
+    is `drift` squared, and the variance of the first belief is that of the noise. Outcomes 0 and 1 are numbers to it.
+    Without `volatility_rate`, it is the Kalman filter.
+    """
+
+    noise: Number = NOISE.field()
+    volatility_rate: Number = VOLATILITY_RATE.field()
+    drift: Number = parameter(
+        0.1, Domain(0.0), (0.002, 0.5), "standard deviation of the mean's step before the first sample", fact="drift"
+    )
+    start: Number = START.field()
+    name: ClassVar[str] = "vkf"
+    takes: ClassVar[tuple[str, ...]] = NUMBERS
+    free: ClassVar[tuple[str, ...]] = ("volatility_rate", "drift")
+
+    def init(self) -> VolatileState:
+        kind = jnp.result_type(float, self.noise, self.volatility_rate, self.drift, self.start)
+        drift = jnp.asarray(self.drift, kind)
+        return VolatileState(jnp.asarray(self.start, kind), self._noise_variance.astype(kind), jnp.square(drift))
+
+    def step(self, state: VolatileState, x: Number) -> tuple[VolatileState, Info]:
+        expected, error = state.variance + state.volatility, x - state.mean
+        gain, spread = fraction(self._noise_variance, expected), self._noise_variance + expected
+        surprise = 0.5 * (log(2 * math.pi * spread) + error * (error / spread))
+        return self.updated(state, self._noise_variance, gain * error, gain), Info(surprise, gain)
+
+    def simulate(self, rng: Generator, steps: int) -> Numbers:
+        family = Gaussian(self.noise)
+        return family.sample_outcome(family.sample(family.prior(self.start, self.noise), rng), rng, steps)
+
+    @property
+    def _noise_variance(self) -> Array:
+        noise = jnp.asarray(self.noise, jnp.result_type(float, self.noise))
+        least = float(limits(noise).tiny) ** (1 / 3)  # whose square, in derivatives, is still a number
+        return jnp.maximum(jnp.square(noise), least)
+
+
+@config
+class BinaryVolatileKalman(VolatileFilter):
+    """The same for outcomes 0 and 1, of which it follows the log-odds of a 1. Its estimate is the chance of a 1.
+
+    It reports Shannon's surprise. Its learning rate is that of the estimate: the share of the error, outcome less
+    estimate, by which the estimate moves. Its uncertainty is that of the log-odds.
+    """
+
+    volatility_rate: Number = VOLATILITY_RATE.field()
+    v0: Number = parameter(0.1, Domain(0.0), (0.01, 1.0), "volatility before the first sample, of the log-odds")
+    omega: Number = parameter(
+        0.1, POSITIVE, (0.01, 1.0), "variance of the noise, of the log-odds, and of the first belief"
+    )
+    name: ClassVar[str] = "vkf-binary"
+    takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
+    free: ClassVar[tuple[str, ...]] = ("volatility_rate", "v0", "omega")
+    samples: ClassVar[Domain] = Domain(0, 1, whole=True)
+
+    def init(self) -> VolatileState:
+        kind = jnp.result_type(float, self.volatility_rate, self.v0, self.omega)
+        return VolatileState(jnp.zeros((), kind), jnp.asarray(self.omega, kind), jnp.asarray(self.v0, kind))
+
+    def step(self, state: VolatileState, x: Number) -> tuple[VolatileState, Info]:
+        expected, omega = state.variance + state.volatility, jnp.asarray(self.omega)
+        sign = jnp.where(jnp.asarray(x) == 1, 1.0, -1.0).astype(state.mean.dtype)
+        moved = jnp.sqrt(expected) * sign * jax.nn.sigmoid(-sign * state.mean)  # outcome less estimate, to all digits
+        new = self.updated(state, omega, moved, fraction(omega, expected))
+        surprise, after = jax.nn.softplus(-sign * state.mean), jax.nn.softplus(sign * new.mean)
+        rate = -jnp.expm1(jax.nn.softplus(sign * state.mean) - after)  # one minus the ratio of the errors
+        return new, Info(surprise, jnp.clip(rate, 0.0, 1.0))
+
+    def estimate(self, state: VolatileState) -> Array:
+        return jax.nn.sigmoid(state.mean)
+
+    def with_estimate(self, state: VolatileState, value: Any) -> VolatileState:
+        chance = jnp.clip(value, _CERTAIN, 1 - _CERTAIN)
+        return state._replace(mean=jnp.log(chance) - jnp.log1p(-chance))
+
+    def simulate(self, rng: Generator, steps: int) -> Any:
+        log_odds = rng.normal(0.0, math.sqrt(self.omega))
+        return rng.binomial(1, 1 / (1 + math.exp(-log_odds)), steps)
