@@ -65,6 +65,30 @@ def _line_divergence(a: Any, b: Any) -> Any:
     return sum(integrate.quad(integrand, *ends, epsrel=1e-11, limit=400)[0] for ends in [(low, middle), (middle, high)])
 
 
+class _BetaInterval:
+    """SciPy's beta distribution, cut to an interval."""
+
+    def __init__(self, b: Any) -> None:
+        self.whole, self.ends = stats.beta(1 + b.ones, 1 + b.zeros), (float(b.low), float(b.high))
+        self.below, above = self.whole.cdf(self.ends)
+        self.mass = above - self.below
+
+    def pdf(self, theta: Any) -> Any:
+        return self.whole.pdf(theta) / self.mass
+
+    def logpdf(self, theta: Any) -> Any:
+        return self.whole.logpdf(theta) - np.log(self.mass)
+
+    def ppf(self, share: Any) -> Any:
+        return self.whole.ppf(self.below + self.mass * np.asarray(share))
+
+    def entropy(self) -> Any:
+        return -integrate.quad(lambda theta: self.pdf(theta) * self.logpdf(theta), *self.ends, epsrel=1e-11)[0]
+
+    def mean(self) -> Any:
+        return integrate.quad(lambda theta: self.pdf(theta) * theta, *self.ends, epsrel=1e-12)[0]
+
+
 def _frozen(name: str, b: Any) -> Any:
     """SciPy's distribution over the parameter."""
     if name in ("gaussian_vector", "regression"):
@@ -73,6 +97,7 @@ def _frozen(name: str, b: Any) -> Any:
         "gaussian": lambda: stats.norm(b.mean, b.precision**-0.5),
         "dirichlet": lambda: stats.dirichlet(np.asarray(b.alpha)),
         "beta": lambda: stats.beta(b.ones, b.zeros),
+        "beta_interval": lambda: _BetaInterval(b),
         "poisson": lambda: stats.gamma(b.shape, scale=1 / b.time),
         "exponential": lambda: stats.gamma(b.shape, scale=1 / b.time),
     }[name]()
@@ -115,6 +140,7 @@ def _predictive(case: Case, x: Any) -> Any:
         ),
         "dirichlet": lambda: np.log(b.alpha[x] / b.alpha.sum()),
         "beta": lambda: stats.betabinom(1, b.ones, b.zeros).logpmf(x),
+        "beta_interval": lambda: stats.bernoulli(_BetaInterval(b).mean()).logpmf(x),
         "poisson": lambda: stats.nbinom(b.shape, b.time / (1 + b.time)).logpmf(x),
         "exponential": lambda: stats.lomax(b.shape, scale=b.time).logpdf(x),
         "finite": lambda: np.log(np.asarray(b.weights) @ np.asarray(family.points)[:, x]),
@@ -128,6 +154,7 @@ SAMPLE_SPACE = {  # all samples, or a fine mesh of them, and the measure of each
     "gaussian_vector": (np.stack(np.meshgrid(*[np.linspace(-9, 9, 361)] * 2), -1).reshape(-1, 2), 0.05**2),
     "dirichlet": (np.arange(5), 1.0),
     "beta": (np.arange(2), 1.0),
+    "beta_interval": (np.arange(2), 1.0),
     "poisson": (np.arange(200), 1.0),
     "exponential": (np.exp(np.linspace(-40, 20, 60_001)), None),
     "finite": (np.arange(3), 1.0),

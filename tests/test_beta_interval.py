@@ -1,0 +1,149 @@
+"""Is a belief about a probability that lies between two ends what quadrature and the beta distribution say it is?"""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.integrate import quad
+
+from astonish import Beta, BetaInterval, Leaky, MessagePassing, Smile, run
+from astonish.expfam import divergence, entropy, log_evidence
+from astonish.learner import scan
+from astonish.precision import double
+
+SEEN = [(0, 0), (3, 2), (100, 3), (0.3, 7.9), (1000, 1000), (10_000, 0), (9_999, 1), (5e6, 10)]
+ENDS = [(0.1, 0.9), (0.4, 0.45), (0.05, 0.95)]
+
+
+def _moments(ones: float, zeros: float, low: float, high: float) -> tuple[float, float, float]:
+    """Log-integral, mean and standard deviation, by adaptive quadrature about the mode with many digits."""
+    mode = min(max(ones / (ones + zeros) if ones + zeros else low, low), high)
+    top = ones * mpmath.log(mode) + zeros * mpmath.log(1 - mode)
+    steps = [far * 0.5 / np.sqrt(ones + zeros + 1) for far in (-20, -3, -0.5, -0.02, 0, 0.02, 0.5, 3, 20)]
+    places = sorted({low, high, *(min(max(mode + step, low), high) for step in steps)})
+
+    def integral(power: int) -> mpmath.mpf:
+        def integrand(p: mpmath.mpf) -> mpmath.mpf:
+            return mpmath.exp(ones * mpmath.log(p) + zeros * mpmath.log(1 - p) - top) * (p - mode) ** power
+
+        return mpmath.quad(integrand, places)
+
+    mass, first, second = (integral(power) for power in range(3))
+    spread = mpmath.sqrt(second / mass - (first / mass) ** 2)
+    return float(top + mpmath.log(mass)), float(mode + first / mass), float(spread)
+
+
+@pytest.mark.parametrize("ends", ENDS)
+@pytest.mark.parametrize("seen", SEEN)
+def test_integral_mean_and_spread_are_those_of_quadrature(seen: tuple[float, float], ends: tuple[float, float]) -> None:
+    family = BetaInterval(*ends)
+    with double(), mpmath.workdps(30):
+        belief = family.prior(*seen)
+        log_mass, mean, std = _moments(*seen, *ends)
+        np.testing.assert_allclose(family.log_partition(belief), log_mass, rtol=1e-12, atol=1e-11)
+        np.testing.assert_allclose(belief.mean, mean, rtol=1e-12)
+        np.testing.assert_allclose(belief.std, std, rtol=1e-8)
+
+
+@pytest.mark.parametrize(("ones", "zeros"), [(0, 0), (3, 2), (60, 1), (0, 400), (20_000, 30_000)])
+def test_on_the_whole_interval_it_is_a_beta_belief(ones: float, zeros: float) -> None:
+    whole, beta = BetaInterval(), Beta()
+    with double():
+        a, b = whole.prior(ones, zeros), beta.prior(ones, zeros)
+        for name in ("mean", "std"):
+            np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=1e-7)
+        np.testing.assert_allclose(whole.log_partition(a), beta.log_partition(b), rtol=1e-9, atol=1e-8)
+        np.testing.assert_allclose(entropy(whole, a), entropy(beta, b), atol=1e-5)
+        for x in (0, 1):
+            np.testing.assert_allclose(log_evidence(whole, a, x), log_evidence(beta, b, x), rtol=1e-7)
+            near = divergence(whole, a, whole.prior(ones + x, zeros + 1))
+            np.testing.assert_allclose(near, divergence(beta, b, beta.prior(ones + x, zeros + 1)), atol=3e-5)
+
+
+def test_the_density_is_that_of_scipy_cut_and_scaled() -> None:
+    family = BetaInterval(0.2, 0.7)
+    grid, of_beta = np.array([0.1, 0.2, 0.35, 0.7, 0.71]), stats.beta(4.0, 2.5)
+    with double():
+        density = family.density(family.prior(3.0, 1.5), grid)
+    inside = (grid >= 0.2) & (grid <= 0.7)
+    expected = np.where(inside, of_beta.pdf(grid) / (of_beta.cdf(0.7) - of_beta.cdf(0.2)), 0.0)
+    np.testing.assert_allclose(density, expected, rtol=1e-10)
+
+
+def test_derivatives_by_counts_and_ends() -> None:
+    """Of the log-integral: the mean of ln theta, that of ln(1 - theta), and the density at the ends."""
+
+    def log_partition(ones: float, zeros: float, low: float, high: float) -> jax.Array:
+        family = BetaInterval(low, high)
+        return family.log_partition(family.prior(ones, zeros))
+
+    at = 3.0, 5.5, 0.1, 0.6
+    with double():
+        found = jax.grad(log_partition, (0, 1, 2, 3))(*map(jnp.asarray, at))
+    ones, zeros, low, high = at
+
+    def kernel(p: float) -> float:
+        return float(p**ones * (1 - p) ** zeros)
+
+    mass = quad(kernel, low, high)[0]
+    log_one = quad(lambda p: np.log(p) * kernel(p), low, high)[0] / mass
+    log_zero = quad(lambda p: np.log1p(-p) * kernel(p), low, high)[0] / mass
+    np.testing.assert_allclose(found, [log_one, log_zero, -kernel(low) / mass, kernel(high) / mass], rtol=1e-9)
+
+
+def test_message_passing_on_an_interval_is_exact() -> None:
+    """Against all histories of changes of a short sequence, each run's probability by quadrature."""
+    xs, hazard, low, high = [1, 1, 0, 1, 0, 0, 0], 0.2, 0.1, 0.9
+
+    def evidence(run_of: list[int]) -> float:
+        def integrand(p: float) -> float:
+            return float(np.prod([p if x else 1 - p for x in run_of])) / (high - low)
+
+        return quad(integrand, low, high)[0]
+
+    def probability(xs: list[int]) -> float:
+        total = 0.0
+        for changes in itertools.product([False, True], repeat=len(xs) - 1):
+            cuts = [0, *(k + 1 for k, changed in enumerate(changes) if changed), len(xs)]
+            runs = [evidence(xs[a:b]) for a, b in itertools.pairwise(cuts)]
+            chance = np.prod([hazard if changed else 1 - hazard for changed in changes])
+            total += chance * np.prod(runs)
+        return total
+
+    history = run(MessagePassing(BetaInterval(low, high), hazard, hypotheses=20), xs)
+    expected = [-np.log(probability(xs[: k + 1]) / (probability(xs[:k]) if k else 1)) for k in range(len(xs))]
+    np.testing.assert_allclose(history.surprise, expected, rtol=1e-9)
+    predicted = probability([*xs, 1]) / probability(xs)
+    assert (1 - hazard) * float(history.estimate[-1]) + hazard * 0.5 == pytest.approx(predicted)
+
+
+@pytest.mark.parametrize("x", [0, 1])
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (0.1, 0.9), (0.4, 0.4001), (0.0, 1e-6)])
+def test_ten_thousand_equal_outcomes(x: int, ends: tuple[float, float]) -> None:
+    for learner in (Leaky(BetaInterval(*ends), 1.0), MessagePassing(BetaInterval(*ends), 0.01, hypotheses=3)):
+        history = run(learner, np.full(10_000, x))
+        for name in ("surprise", "estimate", "learning_rate"):
+            assert np.isfinite(getattr(history, name)).all()
+        assert ends[0] <= history.estimate[-1] <= ends[1]
+
+
+@pytest.mark.parametrize("mode", [jax.grad, jax.jacfwd])
+def test_derivatives_stay_finite(mode: object) -> None:
+    xs = np.array([1] * 40 + [0] * 3 + [1] * 10)
+
+    def total(m: float, low: float, high: float) -> jax.Array:
+        trace = scan(Smile(BetaInterval(low, high), m), jnp.asarray(xs))
+        return trace.estimate.sum() + trace.surprise.sum()
+
+    with double():
+        for at in ((0.1, 0.1, 0.9), (1e-6, 0.0, 1.0), (100.0, 0.49, 0.51)):
+            assert np.isfinite(mode(total, (0, 1, 2))(*map(jnp.asarray, at))).all()  # type: ignore[operator]
+
+
+def test_ends_in_the_wrong_order_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"low = 0.9 and high = 0.1 leave no room for a probability"):
+        BetaInterval(0.9, 0.1)
