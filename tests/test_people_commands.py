@@ -138,6 +138,16 @@ def test_compare_prefers_what_is_true(file: Path, tmp_path: Path) -> None:
     assert not (out / "unfinished").exists()
 
 
+def test_a_family_is_for_the_learners_that_run_on_one(file: Path, tmp_path: Path) -> None:
+    words = ("--outcome", "up", "--response", "b", "--responded", "after", "--subject", "id", "--free-running")
+    family = ("--family", "beta-interval", "--set", "low=0.1", "--set", "high=0.9", "--starts", "1", "--out", tmp_path)
+    result = _run("compare", file, *words, *family, "--learner", "delta", "--learner", "leaky")
+    assert result.exit_code == 0, result.output
+    assert "leaky: Leaky(family=BetaInterval(low=0.1, high=0.9)" in result.output
+    result = _run("compare", file, *words, *family, "--learner", "delta", "--learner", "pearce-hall")
+    assert "runs on no family of beliefs; leave out the family" in result.output
+
+
 def test_compare_scores_blocks_left_out_by_squared_error(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     models = ("--learner", "smile", "--learner", "delta", "--set", "noise=5", "--set", "start=0", "--set", "mean=0")

@@ -1,0 +1,169 @@
+"""How well do learners predict people's estimates of a probability, in sessions that they were not fitted to?
+
+The probability task of Foucault & Meyniel (2024): people see 0 or 1, and after each outcome they say how probable a 1
+is. That probability lies between 0.1 and 0.9, and is drawn anew now and then. Each session is left out in turn, the
+learner is fitted to a person's others by squared error, and predicts the answers in it without being told any of them.
+Others have published the mean squared errors of four learners.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import typer
+from pandas import DataFrame, read_csv
+
+from astonish.assemble import learner_for
+from astonish.catalogue import LEARNERS
+from astonish.cli.console import guarded, progress
+from astonish.cli.outputs import file_name, write_table
+from astonish.domain import Numbers
+from astonish.fit import Estimate, Model, compare_mse, held_out
+from astonish.refusal import unknown
+from astonish.trials import Columns, Trials, read_trials
+
+FILE = "main_ada-prob.csv.gz"
+NEEDED = (
+    f"ada_prob needs a folder with {FILE}, given with --data: a row for each trial, with columns run (who), session, "
+    "outcome (0 or 1) and estimate (after that outcome); from the data of Foucault & Meyniel (2024), "
+    "doi 10.1162/opmi_a_00139"
+)
+COLUMNS = Columns("outcome", subject="run", block="session", response="estimate")
+UNIT = 1000  # errors are given in thousandths
+
+
+class Entry(NamedTuple):
+    """A learner of the table: what it is called here and in the commands, and on which beliefs it runs.
+
+    Its usual parameters are free, and nothing else is. published: the error that others have published, in thousandths.
+    within: how near to it ours should be, as a share. starts: searches for each person and session left out.
+    """
+
+    label: str
+    learner: str
+    family: str | None = None
+    settings: Mapping[str, float] = {}
+    published: float | None = None
+    within: float | None = None
+    starts: int = 5
+
+
+ALL = 76  # so many hypotheses in a session of 75 trials that none is left out, and one search finds the best hazard
+ENTRIES = (
+    Entry("delta rule", "delta", settings={"start": 0.5}, published=16.726, within=0.01),
+    Entry("Pearce-Hall", "pearce-hall", settings={"start": 0.5}, published=17.539),
+    Entry("volatile Kalman filter", "vkf-binary", published=16.275, within=0.01),
+    Entry(
+        "message passing, 0.1 to 0.9",
+        "message-passing",
+        "beta-interval",
+        {"low": 0.1, "high": 0.9, "hypotheses": ALL},
+        published=14.139,
+        within=0.03,
+        starts=1,
+    ),
+    Entry("message passing", "message-passing", settings={"hypotheses": ALL}, starts=1),
+    Entry("leaky integration", "leaky"),
+    Entry("VarSMiLe", "varsmile"),
+    Entry("SMiLe", "smile"),
+)
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+def read(folder: Path) -> Trials:
+    """The trials of all people."""
+    path = folder / FILE
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}. {NEEDED}")
+    return read_trials(path, COLUMNS, kind="binary", responds_before=False)
+
+
+def errors(entry: Entry, trials: Trials) -> DataFrame:
+    """The mean squared error of each person's answers in sessions that were left out."""
+    assert trials.responses is not None
+    response = replace(Estimate.for_responses(trials.responses, ()), anchored=False)
+    model = Model(learner_for(entry.learner, trials, entry.settings, entry.family), response)
+    free = [*LEARNERS.find(entry.learner).free, "response.noise"]
+    with progress(entry.label) as report:
+        found = held_out(model, trials, free, starts=entry.starts, progress=report)
+    assert found.squared_error is not None
+    return DataFrame({"run": found.subjects, "mse": np.nanmean(found.squared_error, axis=1)})
+
+
+def table(each: Mapping[str, Numbers]) -> DataFrame:
+    """A row for each learner, in thousandths: its error, the published one, and the difference to the first learner.
+
+    each: the mean squared error of each person, by the labels of learners.
+    """
+    found = compare_mse(each)
+    scaled = found[["mse", "difference", "difference_se"]] * UNIT
+    known = {entry.label: entry.published for entry in ENTRIES}
+    published = np.array([known[label] for label in found.index], np.float64)
+    columns = {"ours": scaled["mse"], "published": published, "relative": scaled["mse"] / published - 1}
+    counts = found[["best", "better"]]
+    return DataFrame({**columns, **scaled[["difference", "difference_se"]], **counts}, found.index)
+
+
+def as_text(found: DataFrame, entries: Sequence[Entry]) -> str:
+    """The table for people, and whether errors are as near to the published ones as they should be."""
+    head = (
+        f"{'learner':30}{'error':>9}{'published':>11}{'apart':>9}{'difference':>22}{'best for':>10}{'better for':>12}"
+    )
+    lines = [head]
+    for label, row in found.iterrows():
+        unknown = np.isnan(row.published)
+        theirs = f"{'':20}" if unknown else f"{row.published:11.3f}{row.relative:+9.2%}"
+        difference = f"{row.difference:+.3f} ± {row.difference_se:.3f}"
+        lines.append(f"{label!s:30}{row.ours:9.3f}{theirs}{difference:>22}{row.best:10.0f}{row.better:12.0f}")
+    lines += [
+        "",
+        "Mean squared errors of answers in sessions left out, in thousandths; less is better. apart: ours less the "
+        "published one, as a share of that.",
+        "difference: to the first learner, with its standard error over people; a negative one is better.",
+    ]
+    for entry in entries:
+        if entry.within is not None and entry.label in found.index:
+            holds = abs(found.relative[entry.label]) <= entry.within
+            lines.append(f"{entry.label} within {entry.within:.0%} of the published error: {'yes' if holds else 'NO'}")
+    return "\n".join(lines)
+
+
+@app.command()
+def main(
+    data: Annotated[Path | None, typer.Option(help="Folder of the data.", show_default=False)] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the errors of each person.")] = Path("figures/ada_prob"),
+    learner: Annotated[
+        list[str] | None, typer.Option(help="Only this learner of the table, and the first; once for each.")
+    ] = None,
+    people: Annotated[int, typer.Option(min=2, help="How many people, at most.")] = 1000,
+) -> None:
+    """Compare learners by how well they predict people's estimates of a probability, with the published errors.
+
+    What is in the folder is not computed again: after an interruption the same command continues there.
+    """
+    with guarded(out, "fits need"):
+        if data is None:
+            raise ValueError(NEEDED)
+        trials = read(data)
+        trials = trials.only(trials.subjects[:people])
+        labels = [entry.label for entry in ENTRIES]
+        for label in learner or ():
+            if label not in labels:
+                raise unknown("learner", label, labels)
+        entries = [entry for entry in ENTRIES if not learner or entry.label in (labels[0], *learner)]
+        each = {}
+        for entry in entries:
+            path = out / f"{file_name(entry.label)}-{len(trials.subjects)}.csv"
+            if not path.is_file():
+                write_table(errors(entry, trials), path)
+            each[entry.label] = read_csv(path).mse.to_numpy()
+        found = table(each)
+        write_table(found.reset_index(names="learner"), out / "table.csv")
+        print(as_text(found, entries))
+
+
+if __name__ == "__main__":
+    app()
