@@ -116,6 +116,27 @@ def test_the_likelihood_is_that_of_a_plain_loop(learner: Any, before: bool, anch
         assert found == pytest.approx(_by_hand(learner, table[table.id == person], before, 1.5, anchored), rel=1e-10)
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_noise_grows_with_the_last_step_of_the_estimate(before: bool) -> None:
+    """Of a learner that goes its own way: from before the last outcome to now, and none at the start of a block."""
+    table = _numbers(people=1)
+    model = Model(Delta(0.3), Estimate(noise=1.5, growth=0.2, anchored=False))
+    data = jax.tree.map(lambda part: jnp.asarray(part[0]), participant_data(model, _trials(before, table)))
+    total = 0.0
+    for _, block in table.groupby("block"):
+        last = estimate = 0.0
+        for row in block.itertuples():
+            response = row.before if before else row.after
+            for respond in (before, not before):
+                if not respond and not math.isnan(row.x):
+                    last, estimate = estimate, estimate + 0.3 * (row.x - estimate)
+                elif not respond:
+                    last = estimate
+                elif not math.isnan(response) and (before or not math.isnan(row.x)):
+                    total += stats.norm.logpdf(response, estimate, 1.5 + 0.2 * abs(estimate - last))
+    assert float(evaluate(model, data, before).log_likelihood.sum()) == pytest.approx(total, rel=1e-10)
+
+
 def test_a_parameter_may_be_given_trial_by_trial() -> None:
     table = _numbers()
     model = Model(SMILE, Estimate(noise=1.5))
