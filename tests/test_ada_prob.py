@@ -94,7 +94,7 @@ def test_errors_are_those_of_a_plain_cross_validation(label: str, predict: Predi
     found = errors(BY_LABEL[label], read_trials(people, ada_prob.COLUMNS, kind="binary", responds_before=False))
     expected = [_cross_validated(predict, own) for _, own in people.groupby("run")]
     assert found.run.tolist() == ["r0", "r1"]
-    assert found.mse.tolist() == pytest.approx(expected, rel=1e-4)
+    assert found.mse.tolist() == pytest.approx(expected, rel=2e-3 if BY_LABEL[label].tried else 1e-4)
 
 
 def test_the_table_has_the_published_errors_beside_ours() -> None:
@@ -135,10 +135,12 @@ def test_what_is_needed_is_said(tmp_path: Path) -> None:
 
 @needs_data
 @pytest.mark.parametrize("label", ["delta rule", "volatile Kalman filter"])
-def test_errors_on_all_people_are_the_published_ones(label: str) -> None:
+def test_errors_on_all_people_are_the_published_ones(label: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one start for each search, which is enough for that."""
+    monkeypatch.setattr(ada_prob, "STARTS", 1)
     entry = BY_LABEL[label]
     assert entry.published is not None
-    found = errors(entry._replace(starts=1), ada_prob.read(DATA))
+    found = errors(entry, ada_prob.read(DATA))
     assert len(found) == 96
     assert UNIT * found.mse.mean() == pytest.approx(entry.published, rel=0.01)
 
@@ -148,6 +150,7 @@ def test_some_people_are_predicted_as_by_a_plain_cross_validation() -> None:
     people = pd.read_csv(DATA / FILE).query("session < 4")
     people = people[people.run.isin(["r001", "r002"])]
     trials = read_trials(people, ada_prob.COLUMNS, kind="binary", responds_before=False)
-    for label, predict in (("delta rule", _delta), ("message passing, 0.1 to 0.9", _observer)):
-        expected = [_cross_validated(predict, own) for _, own in people.groupby("run")]
-        assert errors(BY_LABEL[label], trials).mse.tolist() == pytest.approx(expected, rel=1e-4)
+    expected = [_cross_validated(_observer, own) for _, own in people.groupby("run")]
+    entry = BY_LABEL["message passing, 0.1 to 0.9"]
+    assert errors(entry._replace(tried=()), trials).mse.tolist() == pytest.approx(expected, rel=1e-4)  # searched for
+    assert errors(entry, trials).mse.tolist() == pytest.approx(expected, rel=2e-3)
