@@ -47,8 +47,9 @@ verdicts: .venv/ready  ## the page "Does it reproduce?", from five seeds: more t
 	$(BIN)/astonish reproduce --thorough --out figures/thorough
 	$(BIN)/python docs/verdicts.py figures/thorough
 
-validate: .venv/ready  ## compare with published errors that are not shipped, in the folder DATA
-	$(BIN)/python -m validation.liakoni2021 --data $(DATA)
+validate: .venv/ready  ## compare with published errors and data that are not shipped: DATA has liakoni2021/ and ada_learn/
+	$(BIN)/python -m validation.liakoni2021 --data $(DATA)/liakoni2021
+	$(BIN)/python -m validation.ada_prob --data $(DATA)/ada_learn
 
 oddball: .venv/ready  ## compare with published fits to the P300, whose amplitudes are not shipped, in the folder DATA
 	$(BIN)/python -m validation.squires1976 --data $(DATA)

@@ -44,8 +44,8 @@ from astonish.fit import (
 )
 from astonish.fit.bfgs import minimise
 from astonish.fit.estimate import prepared
-from astonish.fit.likelihood import evaluate, participant_data, simulate
-from astonish.fit.objective import Losses, log_likelihoods_and_gradients
+from astonish.fit.likelihood import begin, evaluate, given_trial, participant_data, simulate
+from astonish.fit.objective import Losses, _moving, log_likelihoods_and_gradients
 from astonish.fit.space import LIMIT, Space
 from astonish.precision import double
 from astonish.responses.response import Categorical, Normal, Perseverating, Response, ResponseInput
@@ -118,6 +118,27 @@ def test_the_likelihood_is_that_of_a_plain_loop(learner: Any, before: bool, anch
         assert found == pytest.approx(_by_hand(learner, table[table.id == person], before, 1.5, anchored), rel=1e-10)
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_noise_grows_with_the_last_step_of_the_estimate(before: bool) -> None:
+    """Of a learner that goes its own way: from before the last outcome to now, and none at the start of a block."""
+    table = _numbers(people=1)
+    model = Model(Delta(0.3), Estimate(noise=1.5, growth=0.2, anchored=False))
+    data = jax.tree.map(lambda part: jnp.asarray(part[0]), participant_data(model, _trials(before, table)))
+    total = 0.0
+    for _, block in table.groupby("block"):
+        last = estimate = 0.0
+        for row in block.itertuples():
+            response = row.before if before else row.after
+            for respond in (before, not before):
+                if not respond and not math.isnan(row.x):
+                    last, estimate = estimate, estimate + 0.3 * (row.x - estimate)
+                elif not respond:
+                    last = estimate
+                elif not math.isnan(response) and (before or not math.isnan(row.x)):
+                    total += stats.norm.logpdf(response, estimate, 1.5 + 0.2 * abs(estimate - last))
+    assert float(evaluate(model, data, before).log_likelihood.sum()) == pytest.approx(total, rel=1e-10)
+
+
 def test_a_parameter_may_be_given_trial_by_trial() -> None:
     table = _numbers()
     model = Model(SMILE, Estimate(noise=1.5))
@@ -133,6 +154,7 @@ SPACES: list[tuple[Any, list[str]]] = [
     (Model(SMILE, Estimate(noise=1.5, growth=0.1)), ["m", "response.noise", "growth", "family.noise"]),
     (Model(NASSAR, StickyEstimate(1.5, 0.1, 1.0, -0.5)), ["hazard", "surprise_sensitivity", "half", "slope"]),
     (Model(MessagePassing(Gaussian(2.0), 0.1), Estimate(1.5, anchored=False)), ["hazard", "response.noise"]),
+    (Model(MessagePassing(Gaussian(2.0), 0.1), Estimate(1.5, anchored=False)), ["hazard", "family.noise"]),
     (Model(ParticleFilter(Gaussian(2.0), 0.1), Estimate(1.5, anchored=False)), ["response.noise"]),
     (Model(SMILE, Readout(0.1, 0.2, 1.0)), ["m", "offset", "response.slope", "response.noise"]),
 ]
@@ -154,6 +176,23 @@ def test_gradients_agree_with_differences_and_the_value_with_the_loop(model: Mod
     for k, step in enumerate(1e-5 * np.eye(len(space))):
         central = (value(x + step) - value(x - step)) / 2e-5
         assert float(gradient[0, k]) == pytest.approx(float(central), rel=1e-5, abs=1e-4)
+
+
+@pytest.mark.parametrize("free", ["hazard", "family.noise", "response.noise"])
+def test_only_what_a_parameter_changes_has_derivatives(free: str) -> None:
+    model = Model(MessagePassing(Gaussian(2.0), 0.1), Estimate(1.5, anchored=False))
+    space = Space.of(model, [free])
+    own = jax.tree.map(lambda part: part[0], participant_data(model, _trials(False)))
+    moves = _moving(
+        lambda value, own: begin(space.put(model, value), own),
+        lambda value, memory, at: given_trial(space.put(model, value), False, memory, at),
+        jnp.asarray(space.constrained(space.start(model))),
+        own,
+    )
+    assert moves.state.weights == moves.last.estimate == moves.last.surprise == (free != "response.noise")
+    assert moves.state.log_partitions == (free == "family.noise")
+    assert any(jax.tree.leaves(moves.state.beliefs)) == (free == "family.noise")
+    assert not moves.state.ages
 
 
 def test_the_best_delta_rule_is_a_regression_through_the_origin() -> None:

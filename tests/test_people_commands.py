@@ -138,6 +138,34 @@ def test_compare_prefers_what_is_true(file: Path, tmp_path: Path) -> None:
     assert not (out / "unfinished").exists()
 
 
+def test_a_family_is_for_the_learners_that_run_on_one(file: Path, tmp_path: Path) -> None:
+    words = ("--outcome", "up", "--response", "b", "--responded", "after", "--subject", "id", "--free-running")
+    family = ("--family", "beta-interval", "--set", "low=0.1", "--set", "high=0.9", "--starts", "1", "--out", tmp_path)
+    result = _run("compare", file, *words, *family, "--learner", "delta", "--learner", "leaky")
+    assert result.exit_code == 0, result.output
+    assert "leaky: Leaky(family=BetaInterval(low=0.1, high=0.9)" in result.output
+    result = _run("compare", file, *words, *family, "--learner", "delta", "--learner", "pearce-hall")
+    assert "runs on no family of beliefs; leave out the family" in result.output
+
+
+def test_compare_scores_blocks_left_out_by_squared_error(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    models = ("--learner", "smile", "--learner", "delta", "--set", "noise=5", "--set", "start=0", "--set", "mean=0")
+    words = (*PEOPLE, *models, "--starts", "2", "--out", out, "--score", "mse")
+    result = _run("compare", file, *words, "--held-out", "--free-running")
+    assert result.exit_code == 0, result.output
+    table = pd.read_csv(out / "held_out.csv", index_col="model")
+    assert table.columns.tolist() == ["mse", "difference", "difference_se", "best", "better"]
+    assert table.difference["delta"] == pytest.approx(table.mse["delta"] - table.mse["smile"])
+    assert table.difference["delta"] < 0
+    assert table.best.to_dict() == {"smile": 0, "delta": 3}
+    assert "a model with a negative one predicts better" in _page(out)
+    assert "add --held-out" in _run("compare", file, *words).output
+    choices = ("--outcome", "up", "--response", "choice", "--responded", "after", "--subject", "id", "--block", "run")
+    result = _run("compare", file, *choices, "--held-out", "--score", "mse", "--out", out)
+    assert "these are choices" in result.output
+
+
 def test_recover_says_how_well_parameters_and_models_would_be_found(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     models = ("--learner", "delta", "--learner", "leaky", "--set", "noise=5", "--set", "start=0")

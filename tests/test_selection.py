@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from groupBMC.groupBMC import GroupBMC
 from matplotlib import pyplot as plt
-from scipy import integrate, special, stats
+from scipy import integrate, optimize, special, stats
 
 from astonish import Delta, Gaussian, Nassar2012, Smile
 from astonish.fit import (
@@ -19,8 +19,10 @@ from astonish.fit import (
     Fit,
     Model,
     Selection,
+    Softmax,
     compare_elpd,
     compare_fits,
+    compare_mse,
     fit,
     held_out,
     psis_loo,
@@ -337,6 +339,56 @@ def test_models_are_told_apart_by_what_they_predict(answers: dict[str, Trials]) 
     elpd["reduced Bayes"] = replace(elpd["reduced Bayes"], subjects=tuple("acdefg"))
     with pytest.raises(ValueError, match="delta rule and reduced Bayes differ in participant b; give both the same"):
         compare_elpd(elpd)
+
+
+def _free_running(rate: float, trials: Trials, row: int) -> Any:
+    """The estimates of a delta rule that starts each block at 0, and goes its own way."""
+    estimates, estimate = [], 0.0
+    for x, starts in zip(trials.outcomes[row], trials.starts[row], strict=True):
+        estimate = 0.0 if starts else estimate
+        estimate += rate * (x - estimate)
+        estimates.append(estimate)
+    return np.array(estimates)
+
+
+def test_squared_errors_are_those_of_a_fit_by_squared_error(answers: dict[str, Trials]) -> None:
+    """The most probable parameters, with the noise free, are those of the least squared error."""
+    trials = answers["delta rule"].only("abc")
+    assert trials.responses is not None
+    model, free = Model(Delta(0.4), Estimate(2.0, anchored=False)), ("learning_rate", "response.noise")
+    found = held_out(model, trials, free, starts=2)
+    fixed = held_out(model, trials, ("learning_rate",), starts=2)  # whatever the noise
+    block, errors = np.repeat(np.arange(BLOCKS), LENGTH), np.zeros((3, BLOCKS * LENGTH))
+    for row, responses in enumerate(trials.responses):
+        for left in (block == part for part in range(BLOCKS)):
+            best = optimize.minimize_scalar(
+                lambda rate: ((responses - _free_running(rate, trials, row))[~left] ** 2).sum(),  # noqa: B023
+                bounds=(0, 1),
+                method="bounded",
+                options={"xatol": 1e-10},
+            )
+            errors[row, left] = ((responses - _free_running(best.x, trials, row)) ** 2)[left]
+    assert found.squared_error == pytest.approx(errors, rel=1e-4, abs=1e-6)
+    assert fixed.squared_error == pytest.approx(errors, rel=1e-4, abs=1e-6)
+    other = errors + np.array([[1.0], [2.0], [-0.5]])
+    table = compare_mse({"delta rule": found, "other": other})
+    assert table["mse"].tolist() == pytest.approx([errors.mean(), errors.mean() + 2.5 / 3], rel=1e-4)
+    assert table["difference"]["other"] == pytest.approx(2.5 / 3, rel=1e-4)
+    assert table["difference_se"]["other"] == pytest.approx(stats.sem([1, 2, -0.5]), rel=1e-4)
+    assert table["best"].to_dict() == {"delta rule": 2, "other": 1}
+    assert table["better"].to_dict() == {"delta rule": 0, "other": 1}
+    assert compare_mse({"one": found.only("c"), "other": other[2:]})["best"].tolist() == [0, 1]
+
+
+def test_choices_have_no_squared_error() -> None:
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame({"x": rng.integers(0, 2, 60), "b": rng.integers(0, 2, 60), "run": np.repeat([1, 2, 3], 20)})
+    columns = Columns("x", block="run", response="b")
+    trials = read_trials(frame, columns, responds_before=True, response_kind="choice")
+    found = held_out(Model(Delta(0.4), Softmax()), trials, ("learning_rate", "beta"), starts=1)
+    assert found.squared_error is None
+    with pytest.raises(ValueError, match="squared errors of one are not known; give what held_out finds for responses"):
+        compare_mse({"one": found, "other": found})
 
 
 def test_differences_in_prediction_have_errors_over_participants() -> None:

@@ -221,11 +221,16 @@ def _contexts(kind: Any, home: Any, outcomes: Outcomes, asked: Contexts | None) 
 
 def family_class(learner: Any, kind: str, family: str | None = None) -> Any:
     """The family on which a class of learners runs, for outcomes of this kind; None if it runs on none."""
-    if "family" not in {f.name for f in fields(learner)}:
+    if not runs_on_family(learner):
         if family is not None:
             raise ValueError(f"{learner.__name__} runs on no family of beliefs; leave out the family {title(family)}")
         return None
     return FAMILIES.find_for(family or FAMILIES.names_for(kind)[0], kind)
+
+
+def runs_on_family(learner: Any) -> bool:
+    """Whether a class of learners runs on a family of beliefs."""
+    return "family" in {field.name for field in fields(learner)}
 
 
 def usual_settings(name: str, kind: str) -> dict[str, float | None]:

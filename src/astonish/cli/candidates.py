@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from astonish.assemble import choose, family_class
+from astonish.assemble import choose, family_class, runs_on_family
 from astonish.catalogue import LEARNERS, RESPONSES, settable
 from astonish.cli.console import progress, say, say_assembly
 from astonish.cli.options import TrialOptions, numbers, outcome_columns, pairs
@@ -41,13 +41,15 @@ class Candidate:
 def candidates(learners: Sequence[str], options: TrialOptions) -> list[Candidate]:
     """The models of these learners, such as "smile" or, with parameters to be fitted, "smile:m,noise".
 
-    What was set concerns those that have such a parameter.
+    What was set concerns those that have such a parameter, a family those that run on one.
     """
     trials, settings, allowed = _trials(options), numbers("--set", options.settings), {}
     old_names: dict[str, str] = {}
-    for learner in learners:
-        kind = LEARNERS.find_for(name_and_free(learner)[0], trials.kind)
-        allowed[learner] = settable(kind, family_class(kind, trials.kind, options.family))
+    kinds = {learner: LEARNERS.find_for(name_and_free(learner)[0], trials.kind) for learner in learners}
+    on_family = [learner for learner, kind in kinds.items() if runs_on_family(kind)] or learners
+    families = {learner: options.family if learner in on_family else None for learner in learners}
+    for learner, kind in kinds.items():
+        allowed[learner] = settable(kind, family_class(kind, trials.kind, families[learner]))
         old_names |= kind.old_names
     every = dict.fromkeys(word for own in allowed.values() for word in own)
     settings = by_new_names({old: new for old, new in old_names.items() if old not in every}, settings, "--set")
@@ -55,7 +57,12 @@ def candidates(learners: Sequence[str], options: TrialOptions) -> list[Candidate
         if word not in every:
             raise unknown("parameter", word, every, of=" or ".join(learners))
     return [
-        _candidate(learner, {word: settings[word] for word in settings if word in own}, options, trials)
+        _candidate(
+            learner,
+            {word: settings[word] for word in settings if word in own},
+            replace(options, family=families[learner]),
+            trials,
+        )
         for learner, own in allowed.items()
     ]
 

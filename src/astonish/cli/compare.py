@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Option
 
@@ -10,6 +10,7 @@ from astonish.cli import options as o
 from astonish.cli.console import guarded
 from astonish.cli.outputs import drawn, file_name, finish, left_out, shown, write_table
 from astonish.io.files import locked
+from astonish.kinds import ResponseKind
 from astonish.report.page import paragraph, section
 
 if TYPE_CHECKING:
@@ -29,6 +30,13 @@ COLUMNS = (
 HELD_OUT = (
     "The log-probability of the responses in each block, from parameters found without it, summed over participants; "
     "more is better. difference: to the first model, with its standard error over participants."
+)
+SQUARED_ERROR = (
+    "mse: the mean squared error of predicting the responses in each block, with parameters found without it; a mean "
+    "over participants. Less is better. difference: mse minus that of the first model, with its standard error over "
+    "participants; a model with a negative one predicts better. best, better: for how many participants the error is "
+    "the least of all, and less than the first model's. Parameters are the most probable ones; they are those of the "
+    "least squared error if noise is normal and of constant size, and no response is a lapse."
 )
 
 
@@ -54,6 +62,9 @@ def compare(
     starts: o.Starts = 10,
     seed: o.Seed = 0,
     held_out: Annotated[bool, Option("--held-out", help="Also leave out blocks, and predict them.")] = False,
+    score: Annotated[
+        Literal["log-probability", "mse"], Option(help="How predictions of blocks left out are scored.")
+    ] = "log-probability",
     out: o.Out = Path("comparison"),
 ) -> None:
     """Which learner explains people's responses best?
@@ -73,7 +84,11 @@ def compare(
         if len(set(names)) < 2 or len(set(names)) < len(names):
             listed = " --learner ".join(names)
             raise ValueError(f"--learner {listed} names {len(set(names))} models; name two or more, each once")
+        if score == "mse" and not held_out:
+            raise ValueError("--score mse is about blocks that are left out; add --held-out")
         models = candidates(names, options)
+        if score == "mse" and models[0].trials.response_kind == ResponseKind.CHOICE:
+            raise ValueError("--score mse is for responses that are numbers, but these are choices; leave it out")
         with locked(out):
             fits = {model.name: model.fit(starts, seed, out) for model in models}
             found = compare_fits(fits)
@@ -82,7 +97,7 @@ def compare(
             sections = _sections(found, out)
             print(found)
             if held_out:
-                sections.insert(2, _held_out(models, starts, seed, out))
+                sections.insert(2, _held_out(models, starts, seed, score, out))
             best = str(found.table["bic"].idxmin())
             row = found.table.loc[best]
             lead = (
@@ -105,12 +120,13 @@ def _sections(found: "Selection", out: Path) -> list[str]:
     ]
 
 
-def _held_out(models: "Sequence[Candidate]", starts: int, seed: int, out: Path) -> str:
+def _held_out(models: "Sequence[Candidate]", starts: int, seed: int, score: str, out: Path) -> str:
     """Leave out blocks, write how well each model predicts them, and describe it."""
-    from astonish.fit import compare_elpd, held_out
+    from astonish.fit import compare_elpd, compare_mse, held_out
 
     found = {model.name: model.run("leaving out blocks,", held_out, starts=starts, seed=seed) for model in models}
-    table = compare_elpd(found).reset_index(names="model")
+    compared, about = (compare_mse, SQUARED_ERROR) if score == "mse" else (compare_elpd, HELD_OUT)
+    table = compared(found).reset_index(names="model")
     write_table(table, out / "held_out.csv")
     print(table.to_string(index=False, float_format="{:.4g}".format))
-    return section("Blocks left out", paragraph(HELD_OUT), shown(table, "Blocks left out"))
+    return section("Blocks left out", paragraph(about), shown(table, "Blocks left out"))

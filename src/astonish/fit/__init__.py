@@ -7,7 +7,16 @@ from astonish.refusal import naming_extra
 from astonish.responses import CircularEstimate, Estimate, Readout, Softmax, StickyEstimate, UnitSquare
 
 with naming_extra("fits need"):
-    from astonish.fit.comparison import HeldOut, Selection, compare_elpd, compare_fits, held_out, psis_loo, select
+    from astonish.fit.comparison import (
+        HeldOut,
+        Selection,
+        compare_elpd,
+        compare_fits,
+        compare_mse,
+        held_out,
+        psis_loo,
+        select,
+    )
     from astonish.fit.estimate import fit
     from astonish.fit.likelihood import Model
     from astonish.fit.recovery import plan_trials, recover_models, recover_parameters, simulate_responses, trials_needed
@@ -15,8 +24,8 @@ with naming_extra("fits need"):
 
 __all__ = [
     "CircularEstimate", "Estimate", "Fit", "HeldOut", "Model", "Readout", "Selection", "Softmax", "StickyEstimate",
-    "UnitSquare",
-    "compare_elpd", "compare_fits", "fit", "held_out", "plan_trials", "psis_loo", "recover_models",
+    "UnitSquare", "compare_elpd", "compare_fits", "compare_mse", "fit", "held_out", "plan_trials", "psis_loo",
+    "recover_models",
     "recover_parameters", "select", "simulate_responses", "trials_needed",
 ]  # fmt: skip
 

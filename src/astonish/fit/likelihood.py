@@ -135,7 +135,9 @@ def _fresh(model: Model, at: ParticipantData) -> Memory:
 
 
 def _learn(model: Model, memory: Memory, at: ParticipantData) -> tuple[Memory, dict[str, Any]]:
-    before = _local_estimate(model.learner, memory.state, at.outcomes)
+    before = memory.last.estimate  # unless something other than the last outcome has changed it since
+    if model.response.anchored or at.given or model.learner.local(memory.state, at.outcomes)[0] is not model.learner:
+        before = _local_estimate(model.learner, memory.state, at.outcomes)
     state, info = advance(model.learner, memory.state, at.outcomes, at.observed)
     surprise = jnp.where(at.observed, info.surprise, 0.0)
     after = _local_estimate(model.learner, state, at.outcomes)

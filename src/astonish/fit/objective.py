@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.extend.core import Literal
 from numpy.typing import NDArray
 
 from astonish.domain import Numbers
@@ -87,6 +88,7 @@ def log_likelihoods_and_gradients(
     Parameters are few and trials many, so derivatives go forward with the trials: what is carried from one to the next
     has its derivatives beside it. That this is one loop, and not the derivative of a loop as `jax.jacfwd` makes it,
     halves the time to compile it; with directions outermost, participants are next to each other in memory.
+    What no parameter changes, such as what message passing believes under each hypothesis, has no derivatives.
     """
     people, count = xs.shape
     directions = jnp.broadcast_to(jnp.eye(count, dtype=xs.dtype)[:, None], (count, people, count))
@@ -94,18 +96,23 @@ def log_likelihoods_and_gradients(
         directions
     )  # once, not per trial
 
+    def first(value: Array, own: ParticipantData) -> Memory:
+        return begin(space.put(model, value), own)
+
+    def one(value: Array, memory: Memory, at: ParticipantData) -> Any:
+        return given_trial(space.put(model, value), responds_before, memory, at)
+
+    moves = _moving(first, one, values[0], jax.tree.map(lambda part: part[0], data))
+
     def start(values: Array) -> tuple[Any, Any]:
-        return _split(jax.vmap(lambda value, own: begin(space.put(model, value), own))(values, data))
+        return _split(jax.vmap(first)(values, data), moves)
 
     def step(carry: Any, at: ParticipantData) -> tuple[Any, None]:
         (moving, total), (tangents, gradient), still = carry
 
         def trial(values: Array, moving: Any) -> tuple[Any, Any]:
-            def one(value: Array, memory: Memory, at: ParticipantData) -> Any:
-                return given_trial(space.put(model, value), responds_before, memory, at)
-
             memory, outputs = jax.vmap(one)(values, _merge(moving, still), at)
-            moved, others = _split(memory)
+            moved, others = _split(memory, moves)
             return (moved, outputs.log_likelihood), others
 
         (moving, more), (tangents, steeper), still = _along(trial, values, moving)(steepness, tangents)
@@ -123,10 +130,34 @@ def _along(function: Callable[..., Any], *at: Any) -> Callable[..., Any]:
     return jax.vmap(lambda *along: jax.jvp(function, at, along, has_aux=True), out_axes=(None, 0, None))
 
 
-def _split(memory: Memory) -> tuple[Any, Any]:
+def _moving(first: Callable[..., Memory], trial: Callable[..., Any], values: Array, data: ParticipantData) -> Memory:
+    """Which of the numbers that are carried from trial to trial change with the parameters."""
+    at = jax.tree.map(lambda part: part[0], data)
+    memory, structure = jax.tree.flatten(jax.eval_shape(first, values, data))
+    moves = _changing(first, [True], values, data)
+    while True:
+        more = _changing(
+            lambda *given: trial(*given)[0], [True, *moves], values, jax.tree.unflatten(structure, memory), at
+        )
+        if all(before or not now for before, now in zip(moves, more, strict=True)):
+            return jax.tree.unflatten(structure, moves)
+        moves = [before or now for before, now in zip(moves, more, strict=True)]
+
+
+def _changing(function: Callable[..., Any], inputs: list[bool], *given: Any) -> list[bool]:
+    """Which numbers that a function returns change smoothly with its first inputs, of which some are said to change."""
+    program = jax.make_jaxpr(function)(*given).jaxpr
+    changing = {variable for variable, does in zip(program.invars, inputs, strict=False) if does}
+    for line in program.eqns:
+        if any(not isinstance(each, Literal) and each in changing for each in line.invars):
+            changing |= {each for each in line.outvars if jnp.issubdtype(each.aval.dtype, jnp.floating)}
+    return [not isinstance(each, Literal) and each in changing for each in program.outvars]
+
+
+def _split(memory: Memory, moves: Memory) -> tuple[Any, Any]:
     """The numbers that have derivatives, and those that have none, such as counts."""
-    some = jax.tree.map(lambda leaf: leaf if jnp.issubdtype(leaf.dtype, jnp.floating) else None, memory)
-    return some, jax.tree.map(lambda leaf: None if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf, memory)
+    some = jax.tree.map(lambda leaf, does: leaf if does else None, memory, moves)
+    return some, jax.tree.map(lambda leaf, does: None if does else leaf, memory, moves)
 
 
 def _merge(some: Any, others: Any) -> Memory:

@@ -77,7 +77,8 @@ def compare_fits(fits: Mapping[str, Fit], baseline: str | None = None, evidence:
         **{part: values.sum(0) for part, values in scores.items()},
         "mean_aic": scores["aic"].mean(0),
         "mean_bic": bic.mean(0),
-        **compared(bic, place, shares, np.mean, -1),
+        **compared(bic, place, np.mean, -1),
+        **share_columns(shares),
     }
     people = {
         "participant": np.repeat(np.array(subjects, object), len(fits)),
@@ -89,7 +90,7 @@ def compare_fits(fits: Mapping[str, Fit], baseline: str | None = None, evidence:
     return Selection(DataFrame(columns, names), DataFrame(people), names[place], shares, excluded)
 
 
-def compared(scores: Numbers, place: int, shares: Shares, total: Any, sign: int) -> dict[str, Numbers]:
+def compared(scores: Numbers, place: int, total: Any, sign: int) -> dict[str, Numbers]:
     """Columns about models, compared with the one at `place`; `compare_fits` says what they are.
 
     scores: a row for each participant, a column for each model. total: over participants, `np.mean` or `np.sum`.
@@ -102,6 +103,12 @@ def compared(scores: Numbers, place: int, shares: Shares, total: Any, sign: int)
         "difference_se": error * (count if total is np.sum else 1),
         "best": np.bincount((sign * scores).argmax(1), minlength=scores.shape[1]),
         "better": (sign * apart > 0).sum(0),
+    }
+
+
+def share_columns(shares: Shares) -> dict[str, Numbers]:
+    """Columns about how many people use each model; `compare_fits` says what they are."""
+    return {
         "share": shares.mean,
         "share_std": shares.std,
         "exceedance": shares.exceedance,

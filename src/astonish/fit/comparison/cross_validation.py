@@ -10,10 +10,11 @@ from pandas import DataFrame
 
 from astonish.deprecated import renamed_arguments
 from astonish.domain import Domain, Numbers
-from astonish.fit.comparison.criteria import baseline_place, compared
+from astonish.fit.comparison.criteria import baseline_place, compared, share_columns
 from astonish.fit.comparison.random_effects import select
 from astonish.fit.estimate import Progress, fit, usable
 from astonish.fit.likelihood import Model, participant_data
+from astonish.kinds import ResponseKind
 from astonish.trials import Trials
 
 DOUBTFUL = 0.7  # Pareto's k beyond which importance weights are not to be trusted (Vehtari et al. 2024)
@@ -26,12 +27,14 @@ class HeldOut:
     log_likelihood: of each response, from what was found without its block (or without itself); a row for each
     participant, NaN where nothing was to be explained. excluded: who could not be fitted, and why.
     pareto_k: of `psis_loo`, for each response; where it is above 0.7, the prediction is not to be trusted.
+    squared_error: of `held_out`, the squared difference between each response and the one to expect; None of choices.
     """
 
     subjects: tuple[str, ...]
     log_likelihood: Numbers
     excluded: Mapping[str, str]
     pareto_k: Numbers | None = None
+    squared_error: Numbers | None = None
 
     @property
     def total(self) -> Numbers:
@@ -46,7 +49,10 @@ class HeldOut:
                 raise ValueError(f"there is no participant {who!r}; give some of {', '.join(self.subjects)}")
         rows = [self.subjects.index(who) for who in chosen]
         trust = None if self.pareto_k is None else self.pareto_k[rows]
-        return replace(self, subjects=chosen, log_likelihood=self.log_likelihood[rows], pareto_k=trust)
+        error = None if self.squared_error is None else self.squared_error[rows]
+        return replace(
+            self, subjects=chosen, log_likelihood=self.log_likelihood[rows], pareto_k=trust, squared_error=error
+        )
 
 
 @renamed_arguments(told="progress")
@@ -66,6 +72,9 @@ def held_out(
     folds: leave out stretches of trials instead, this many for each participant, with equally many responses in each.
     What happened in them is still seen by the learner, as it was by the participant.
     All else is as in `fit`, whose searches for all participants and blocks run side by side.
+
+    The fit is the most probable one. Under `Estimate` without growth and lapses it is also the one with the least
+    squared error, whatever the noise: so `compare_mse` then compares models that were fitted by squared error.
     """
     if folds is not None:
         Domain(2, whole=True).check("folds", folds)
@@ -80,15 +89,21 @@ def held_out(
     rest = replace(each, scored=each.scored & ~left)
     found = fit(model, rest, free, priors=priors, starts=starts, seed=seed, progress=progress)
     unseen = participant_data(model, replace(each, scored=left).only(found.trials.subjects))
-    predicted = dict(zip(found.trials.subjects, replace(found, data=unseen).outputs.log_likelihood, strict=True))
-    values = np.full(trials.scored.shape, np.nan)
+    outputs = replace(found, data=unseen).outputs
+    predicted = dict(zip(found.trials.subjects, np.stack([outputs.log_likelihood, outputs.expected], 1), strict=True))
+    values = np.full((len(trials.subjects), 2, trials.scored.shape[1]), np.nan)
     for row, name, here in zip(who, names, left, strict=True):
         if name in predicted:
-            values[row, here] = predicted[name][: len(here)][here[: len(predicted[name])]]
+            steps = predicted[name].shape[1]
+            values[row][:, here] = predicted[name][:, here[:steps]]
         else:
             excluded[trials.subjects[row]] = f"{found.excluded[name]} if one block is left out"
     kept = [row for row, subject in enumerate(trials.subjects) if subject not in excluded]
-    return HeldOut(tuple(trials.subjects[row] for row in kept), values[kept], excluded)
+    log_likelihood, expected = values[kept].swapaxes(0, 1)
+    squared_error = None
+    if trials.responses is not None and trials.response_kind != ResponseKind.CHOICE:
+        squared_error = (trials.responses[kept] - expected) ** 2
+    return HeldOut(tuple(trials.subjects[row] for row in kept), log_likelihood, excluded, squared_error=squared_error)
 
 
 def _folds(trials: Trials, folds: int | None) -> NDArray[np.intp]:
@@ -129,18 +144,38 @@ def compare_elpd(elpd: Mapping[str, HeldOut | Any], baseline: str | None = None)
     other -16.5        -3.5     0
     """
     place = baseline_place(elpd, baseline)
-    each = _totals(elpd)
-    columns = {"elpd": each.sum(0), **compared(each, place, select(each), np.sum, 1)}
+    each = _of_participants(elpd, "log_likelihood", np.nansum)
+    columns = {"elpd": each.sum(0), **compared(each, place, np.sum, 1), **share_columns(select(each))}
     trust = [getattr(part, "pareto_k", None) for part in elpd.values()]
     if any(k is not None for k in trust):
         columns["doubtful"] = np.array([np.nan if k is None else (k[~np.isnan(k)] > DOUBTFUL).mean() for k in trust])
     return DataFrame(columns, list(elpd))
 
 
-def _totals(elpd: Mapping[str, Any]) -> Numbers:
-    """The sum over trials, a row for each participant, a column for each model."""
-    _check_same_people({name: part.subjects for name, part in elpd.items() if isinstance(part, HeldOut)})
-    read = {name: _numbers(name, part) for name, part in elpd.items()}
+def compare_mse(errors: Mapping[str, HeldOut | Any], baseline: str | None = None) -> DataFrame:
+    """Compare models by the mean squared error of what they predict, where they were not fitted to it.
+
+    errors: by the names of models, what `held_out` gives; or squared errors from elsewhere, as in `compare_elpd`.
+
+    The columns, where less is better throughout: `mse`, the mean over a participant's responses, and then over
+    participants; `difference`, `mse` minus that of the baseline (the first model if left out), with its standard
+    error over participants, so that a model with a negative one predicts better; `best`, `better`: for how many
+    participants the error is the least of all, and less than the baseline's.
+
+    >>> compare_mse({"one": [0.3, 0.4, 0.6], "other": [0.4, 0.6, 0.65]})[["mse", "difference", "best"]].round(4)
+              mse  difference  best
+    one    0.4333      0.0000     3
+    other  0.5500      0.1167     0
+    """
+    place = baseline_place(errors, baseline)
+    each = _of_participants(errors, "squared_error", np.nanmean)
+    return DataFrame({"mse": each.mean(0), **compared(each, place, np.mean, -1)}, list(errors))
+
+
+def _of_participants(predictions: Mapping[str, Any], part_name: str, over_trials: Any) -> Numbers:
+    """What is asked over trials, such as their sum: a row for each participant, a column for each model."""
+    _check_same_people({name: part.subjects for name, part in predictions.items() if isinstance(part, HeldOut)})
+    read = {name: _numbers(name, part, part_name) for name, part in predictions.items()}
     there = {name: [np.flatnonzero(~np.isnan(row)).tolist() for row in part] for name, part in read.items()}
     counts = {name: sum(map(len, rows)) for name, rows in there.items()}
     first, *others = read
@@ -148,7 +183,7 @@ def _totals(elpd: Mapping[str, Any]) -> Numbers:
         if there[name] != there[first]:
             both = f"{first} predicts {counts[first]} responses, and {name} {counts[name]} or others"
             raise ValueError(f"{both}; give predictions of the same ones")
-    return np.stack([np.nansum(part, axis=1) for part in read.values()], 1)
+    return np.stack([over_trials(part, axis=1) for part in read.values()], 1)
 
 
 def _check_same_people(subjects: Mapping[str, tuple[str, ...]]) -> None:
@@ -161,8 +196,11 @@ def _check_same_people(subjects: Mapping[str, tuple[str, ...]]) -> None:
             )
 
 
-def _numbers(name: str, part: Any) -> Numbers:
-    values = np.asarray(part.log_likelihood if isinstance(part, HeldOut) else part, np.float64)
+def _numbers(name: str, part: Any, part_name: str) -> Numbers:
+    known = getattr(part, part_name) if isinstance(part, HeldOut) else part
+    if known is None:
+        raise ValueError(f"squared errors of {name} are not known; give what held_out finds for responses in numbers")
+    values = np.asarray(known, np.float64)
     if values.ndim not in (1, 2):
         raise ValueError(f"{name} has shape {values.shape}; give a row for each participant, a column for each trial")
     Domain().check(name, values[~np.isnan(values)])
