@@ -28,7 +28,7 @@ _OTHERS = {
     "learning_rate": "weight of the outcome in what the learner then thought, from 0 to 1",
     "prediction": "estimate just before the outcome",
     "estimate": "estimate just after the outcome",
-    "prediction_error": "outcome minus prediction; of angles, the shorter way round",
+    "prediction_error": "outcome minus prediction",
     "uncertainty": "standard deviation of the belief just before the outcome",
     "change_probability": "probability, once the outcome is known, that the world changed just before it",
 }
@@ -79,7 +79,7 @@ def describe(column: str) -> str:
     """What a column of `regressors` means, in a sentence.
 
     >>> describe("prediction_error")
-    'outcome minus prediction; of angles, the shorter way round'
+    'outcome minus prediction'
     """
     if column in COLUMNS:
         base = column.removesuffix(_WITH_CHANGE).removesuffix("_reference")
