@@ -19,7 +19,7 @@ def _shorter(angle: float, period: float) -> float:
 
 
 def _nassar(xs: Any, k: float, hazard: float, period: float, start: float, share: float, s: float, u: float) -> Any:
-    """The equations of Nassar et al. (2012) with von Mises and uniform densities. s: sensitivity. u: underestimation."""
+    """Nassar et al. (2012) with von Mises and uniform densities. s: sensitivity to surprise. u: underestimation."""
     unit = period / (2 * np.pi)
     mean, variance, rows = start, share / (1 - share), []
     for x in xs:

@@ -192,7 +192,8 @@ def _refused(*words: str | Path) -> str:
         (("--set", "speed=3"), "there is no parameter 'speed' of smile; known are m, noise, mean, std"),
         (
             ("--response-model", "shout"),
-            "there is no response model 'shout'; known are estimate, readout, softmax, sticky, unit-square",
+            "there is no response model 'shout'; known are circular-estimate, estimate, readout, softmax, sticky, "
+            "unit-square",
         ),
         (("--response-model", "softmax"), "a choice is among outcomes, but these are numbers"),
         (

@@ -30,7 +30,9 @@ from astonish import (
 from astonish.assemble import choose
 from astonish.beliefs import VonMisesBelief
 from astonish.fit import CircularEstimate, Estimate, Model, fit, plan_trials, simulate_responses
+from astonish.fit.likelihood import participant_data
 from astonish.fit.plot import plot_fit
+from astonish.fit.posterior.checks import statistics
 from astonish.precision import double
 from astonish.responses import ResponseInput
 from astonish.special import difference, log_bessel_ratio, log_i0_less, log_von_mises, root_less_one, wrapped
@@ -352,6 +354,16 @@ def test_parameters_of_people_who_follow_angles_are_found() -> None:
     np.testing.assert_allclose(found.values[:, 1], 40.0, rtol=0.4)
     left = plot_fit(found).axes[-2]
     assert all(np.abs(line.get_xdata()).max() <= 180 for line in left.get_lines())
+
+
+def test_statistics_of_responses_go_the_shorter_way_round() -> None:
+    trials = read_trials(TABLE, Columns("angle", response="answer"), kind="circular", responds_before=True)
+    model = Model(DeltaCircular(period=360.0), CircularEstimate())
+    found = statistics("estimate", trials, participant_data(model, trials), trials.responses, 360.0)
+    errors, steps = np.array([-10.0, 20.0, 3.0, -9.0, -179.0]), np.array([-10.0, 12.0, 2.0, -5.0, 91.0])
+    np.testing.assert_allclose(found["mean absolute error"], np.abs(errors).mean())
+    np.testing.assert_allclose(found["mean absolute update"], np.abs(steps).mean())
+    np.testing.assert_allclose(found["learning rate"], errors @ steps / (errors @ errors))
 
 
 def test_responses_that_do_not_go_with_angles_are_refused() -> None:

@@ -44,7 +44,7 @@ def _asymptotic_series(terms: int) -> tuple[float, ...]:
     return tuple(map(float, log_a))
 
 
-_I0_SMALL, _LOG_I0_LARGE = _power_series(44), _asymptotic_series(30)
+_I0_SMALL, _LOG_I0_LARGE = _power_series(40), _asymptotic_series(30)
 
 
 @jax.custom_jvp

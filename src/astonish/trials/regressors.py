@@ -32,7 +32,7 @@ _OTHERS = {
     "learning_rate": "weight of the outcome in what the learner then thought, from 0 to 1",
     "prediction": "estimate just before the outcome",
     "estimate": "estimate just after the outcome",
-    "prediction_error": "outcome minus prediction; of angles, the shorter way round",
+    "prediction_error": "outcome minus prediction",
     "uncertainty": "standard deviation of the belief just before the outcome",
     "change_probability": "probability, once the outcome is known, that the world changed just before it",
     NOVELTY: "minus the logarithm of how often the outcome had been met before",
@@ -92,7 +92,7 @@ def describe(column: str, learner: Learner | None = None) -> str:
     """What a column of `regressors` means, in a sentence. learner: whose quantities may be among the columns.
 
     >>> describe("prediction_error")
-    'outcome minus prediction; of angles, the shorter way round'
+    'outcome minus prediction'
     """
     meanings = {} if learner is None else learner.meanings
     if column in meanings:
