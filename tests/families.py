@@ -110,7 +110,6 @@ with jax.enable_x64(True):
         ),
         FamilyCase("dirichlet", Dirichlet(5), [0, 3, 4], DirichletBelief(np.array([0.4, 1.0, 7.0, 2.5, 30.0]))),
         FamilyCase("beta", Beta(), [0, 1, 1], BetaBelief(np.float64(2.5), np.float64(7.0))),
-        FamilyCase("beta_interval", BetaInterval(0.1, 0.6), [0, 1, 1], BetaInterval(0.1, 0.6).prior(2.5, 7.0)),
         FamilyCase("poisson", Poisson(), [0, 2, 17], GammaBelief(np.float64(6.5), np.float64(2.2))),
         FamilyCase("exponential", Exponential(), [0.1, 1.0, 9.0], GammaBelief(np.float64(4.5), np.float64(2.2))),
         FamilyCase("finite", finite(MODELS), [0, 1, 2], finite(MODELS).prior([0.5, 0.1, 0.3, 0.1])),
@@ -142,6 +141,7 @@ with jax.enable_x64(True):
             RowsBelief(BetaBelief(np.array([2.5, 4.0]), np.array([7.0, 1.5])), np.float64(0)),
             Rows(Beta(), 2).prior(),
         ),
+        FamilyCase("beta_interval", BetaInterval(0.1, 0.6), [0, 1, 1], BetaInterval(0.1, 0.6).prior(2.5, 7.0)),
     ]
 
 NUMBERS = [0.3, -0.5, 0.1, 0.8, -0.2, 0.4, 12.0, 11.0, 12.5, 0.2, -0.1, 0.6]

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import pytest
 from scipy import special, stats
-from scipy.special import logsumexp
+from scipy.special import betainc, logsumexp
 
 from astonish import (
     Bayes,
@@ -145,6 +145,18 @@ def _ratio(belief: Any) -> Any:
     return belief[0] / belief[1]
 
 
+def _mean_between(belief: Any) -> Any:
+    """Of a beta distribution that is cut at two ends."""
+    (a, b), ends = (belief[0] + 1, belief[1] + 1), np.array(belief[2:])
+    return a / (a + b) * np.diff(betainc(a + 1, b, ends))[0] / np.diff(betainc(a, b, ends))[0]
+
+
+def _rows_update(belief: Any, x: Any) -> Any:
+    counts, (context, outcome) = belief[0].copy(), x
+    counts[1 - outcome, context] += 1
+    return counts, context
+
+
 ORACLES = {
     "gaussian": _gaussian(1.5),
     "gaussian_vector": _vector(COVARIANCE),
@@ -157,6 +169,16 @@ ORACLES = {
         lambda belief, x: (belief[0] + x, belief[1] + 1 - x),
         lambda belief, x: stats.betabinom.logpmf(x, 1, *belief),
         lambda belief: belief[0] / (belief[0] + belief[1]),
+    ),
+    "beta_interval": Oracle(
+        lambda belief, x: (belief[0] + x, belief[1] + 1 - x, *belief[2:]),
+        lambda belief, x: stats.bernoulli.logpmf(x, _mean_between(belief)),
+        _mean_between,
+    ),
+    "rows": Oracle(
+        _rows_update,
+        lambda belief, x: stats.betabinom.logpmf(x[1], 1, *belief[0][:, x[0]]),
+        lambda belief: belief[0][0, belief[1]] / belief[0][:, belief[1]].sum(),
     ),
     "poisson": Oracle(
         lambda belief, x: (belief[0] + x, belief[1] + 1),

@@ -44,6 +44,7 @@ from astonish.beliefs import (
     GammaBelief,
     GaussianBelief,
     NormalGammaBelief,
+    RowsBelief,
     VectorBelief,
     VonMisesBelief,
 )
@@ -54,9 +55,10 @@ from families import CONTEXTS, FAMILIES, NUMBERS, SERIES, FamilyCase, half_way
 Case = FamilyCase
 HAZARD = 0.15
 CASE = {case.name: case for case in FAMILIES}
-DISCRETE = ("dirichlet", "beta", "poisson", "finite")
+DISCRETE = ("dirichlet", "beta", "poisson", "finite", "rows", "beta_interval")
 NAMES = ("dirichlet", "finite", "grid")  # outcomes that are names, or a likelihood that expects nothing
-WITHOUT_FLAT = ("normal_gamma", "regression")
+WITHOUT_FLAT = ("normal_gamma", "regression", "rows")
+IN_PARTS = ("regression", "rows")  # samples of which only the second part is predicted
 every = pytest.mark.parametrize("case", FAMILIES, ids=[c.name for c in FAMILIES])
 
 
@@ -94,6 +96,8 @@ def _predicts(case: Case, b: Any, x: Any) -> Any:
         "gaussian_vector": lambda: stats.multivariate_normal(b.mean, family.noise + np.linalg.inv(b.precision)),
         "dirichlet": lambda: stats.rv_discrete(values=(np.arange(5), np.asarray(b.alpha) / np.sum(b.alpha))),
         "beta": lambda: stats.betabinom(1, b.ones, b.zeros),
+        "rows": lambda: stats.betabinom(1, b.rows.ones[x[0]], b.rows.zeros[x[0]]),
+        "beta_interval": lambda: stats.bernoulli(_mean_between(b)),
         "poisson": lambda: stats.nbinom(b.shape, b.time / (1 + b.time)),
         "exponential": lambda: stats.lomax(b.shape, scale=b.time),
         "finite": lambda: stats.rv_discrete(values=(np.arange(3), np.asarray(b.weights) @ np.asarray(family.points))),
@@ -104,8 +108,15 @@ def _predicts(case: Case, b: Any, x: Any) -> Any:
     }[case.name]()
 
 
+def _mean_between(b: Any) -> Any:
+    """Of a beta distribution that is cut at two ends."""
+    (low, high), whole = (float(b.low), float(b.high)), stats.beta(1 + b.ones, 1 + b.zeros)
+    moment = integrate.quad(lambda p: p * whole.pdf(p), low, high, epsabs=1e-14, epsrel=1e-13)[0]
+    return moment / np.diff(whole.cdf([low, high]))[0]
+
+
 def _log_p(case: Case, b: Any, x: Any) -> float:
-    distribution, at = _predicts(case, b, x), x[1] if case.name == "regression" else x
+    distribution, at = _predicts(case, b, x), x[1] if case.name in IN_PARTS else x
     return float(distribution.logpmf(at) if case.name in DISCRETE else distribution.logpdf(at))
 
 
@@ -116,6 +127,10 @@ def _expected(case: Case, b: Any, x: Any) -> Any:
 def _normal_after(b: Any, precision: Any, pull: Any) -> VectorBelief:
     total = np.asarray(b.precision) + precision
     return VectorBelief(np.linalg.solve(total, b.precision @ b.mean + pull), total)
+
+
+def _beta_after(b: Any, weight: Any, x: Any) -> BetaBelief:
+    return BetaBelief(b.ones + weight * x, b.zeros + weight * (1 - x))
 
 
 def _after(case: Case, b: Any, x: Any) -> Any:
@@ -132,6 +147,8 @@ def _after(case: Case, b: Any, x: Any) -> Any:
         ),
         "dirichlet": lambda: DirichletBelief(np.asarray(b.alpha) + (np.arange(5) == x)),
         "beta": lambda: BetaBelief(b.ones + x, b.zeros + 1 - x),
+        "rows": lambda: RowsBelief(_beta_after(b.rows, (np.arange(2) == x[0]) * 1.0, x[1]), x[0]),
+        "beta_interval": lambda: b._replace(ones=b.ones + x, zeros=b.zeros + 1 - x),
         "poisson": lambda: GammaBelief(b.shape + x, b.time + 1),
         "exponential": lambda: GammaBelief(b.shape + 1, b.time + x),
         "finite": lambda: finite(case.family.points).prior(
@@ -150,7 +167,9 @@ def _gap(case: Case, a: Any, b: Any, x: Any) -> float:
     """D between two predictions: a sum over all samples, or a mesh of them, or quadrature over quantiles."""
     p, q = _predicts(case, a, x), _predicts(case, b, x)
     if case.name in DISCRETE:
-        all_samples = np.arange({"dirichlet": 5, "beta": 2, "poisson": 600, "finite": 3}[case.name])
+        all_samples = np.arange(
+            {"dirichlet": 5, "beta": 2, "poisson": 600, "finite": 3, "rows": 2, "beta_interval": 2}[case.name]
+        )
         return float(p.pmf(all_samples) @ (p.logpmf(all_samples) - q.logpmf(all_samples)))
     if case.name == "von_mises":
         mesh = np.arange(720) / 2
@@ -228,7 +247,7 @@ def test_a_density_has_no_state_prediction_error(case: Case) -> None:
 def test_errors(case: Case) -> None:
     prior = Exponential().prior(3.0) if case.name == "exponential" else case.family.prior()
     for x in case.samples:
-        seen = x[1] if case.name == "regression" else x
+        seen = x[1] if case.name in IN_PARTS else x
         stay, change = _expected(case, case.belief, x), _expected(case, prior, x)
         for hazard, expected in [(None, stay), (HAZARD, (1 - HAZARD) * stay + HAZARD * change)]:
             arguments = case.family, case.belief, x, hazard, prior

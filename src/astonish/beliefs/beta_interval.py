@@ -71,7 +71,7 @@ class BetaInterval(MeanFamily):
 
     For the whole interval from 0 to 1, `Beta` is the same and faster.
 
-    >>> BetaInterval(0.1, 0.9).prior(ones=1000.0).mean.round(3).item()
+    >>> round(float(BetaInterval(0.1, 0.9).prior(ones=1000.0).mean), 3)
     0.899
     """
 
@@ -140,15 +140,16 @@ class BetaInterval(MeanFamily):
 def _quadrature(belief: BetaIntervalBelief) -> tuple[Array, Array, Array]:
     """Probabilities, the kernel's mass about each, and the logarithm of the factor that is left out of these masses."""
     low, high = (end[..., None] for end in _relevant_part(belief))
-    theta, rest = low + (high - low) * _NODES, (1 - high) + (high - low) * _NODES[::-1]
+    nodes, back, weights = (jnp.asarray(part, low.dtype) for part in (_NODES, _NODES[::-1], _WEIGHTS))
+    theta, rest = low + (high - low) * nodes, (1 - high) + (high - low) * back
     mode = belief.mode[..., None]
     top = jax.lax.stop_gradient(_log_kernel(belief, mode, 1 - mode))
-    mass = (high - low) * _WEIGHTS * jnp.exp(_log_kernel(belief, theta, rest) - top)
+    mass = (high - low) * weights * jnp.exp(_log_kernel(belief, theta, rest) - top)
     return theta, mass, top[..., 0]
 
 
 def _total(mass: Array) -> Array:
-    return mass @ np.ones(mass.shape[-1])  # a product, since the compiler adds up one by one
+    return mass @ jnp.ones(mass.shape[-1], mass.dtype)  # a product, since the compiler adds up one by one
 
 
 def _log_kernel(belief: BetaIntervalBelief, theta: Array, rest: Array) -> Array:
