@@ -63,6 +63,8 @@ ENTRIES = (
     Entry("delta rule", "delta", settings={"start": 0.5}, published=16.726, within=0.01),
     Entry("Pearce-Hall", "pearce-hall", settings={"start": 0.5}, published=17.539),
     Entry("volatile Kalman filter", "vkf-binary", published=16.275, within=0.01),
+    Entry("HGF, two levels", "hgf2"),
+    Entry("HGF, three levels", "hgf"),
     Entry(
         "message passing, 0.1 to 0.9",
         "message-passing",
