@@ -394,7 +394,7 @@ def test_models_of_ones_own_are_fitted(ending: str, own: Path, file: Path, tmp_p
 
 
 def test_models_of_ones_own_are_compared_and_recovered(own: Path, file: Path, tmp_path: Path) -> None:
-    words = ("--learner", "leaky", "--learner", f"{own.stem}:Follower:pace", "--family", "gaussian")
+    words = ("--learner", f"{own.stem}:Follower:pace", "--learner", "delta", "--family", "gaussian")
     refused = _refused("compare", file, *PEOPLE, *words)
     assert refused == "astonish: Follower runs on no family of beliefs; leave out the family gaussian"
     rivals = ("--learner", "leaky", "--learner", f"{own.stem}:Follower:pace", "--set", "noise=5", "--set", "begin=0")
