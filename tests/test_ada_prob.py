@@ -94,7 +94,7 @@ def test_errors_are_those_of_a_plain_cross_validation(label: str, predict: Predi
     found = errors(BY_LABEL[label], read_trials(people, ada_prob.COLUMNS, kind="binary", responds_before=False))
     expected = [_cross_validated(predict, own) for _, own in people.groupby("run")]
     assert found.run.tolist() == ["r0", "r1"]
-    assert found.mse.tolist() == pytest.approx(expected, rel=2e-3 if BY_LABEL[label].tried else 1e-4)
+    assert found.mse.tolist() == pytest.approx(expected, rel=5e-4 if BY_LABEL[label].tried else 1e-4)
 
 
 def test_the_table_has_the_published_errors_beside_ours() -> None:
@@ -146,11 +146,12 @@ def test_errors_on_all_people_are_the_published_ones(label: str, monkeypatch: py
 
 
 @needs_data
-def test_some_people_are_predicted_as_by_a_plain_cross_validation() -> None:
+def test_some_people_are_predicted_as_by_a_plain_cross_validation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ada_prob, "STARTS", 1)
     people = pd.read_csv(DATA / FILE).query("session < 4")
     people = people[people.run.isin(["r001", "r002"])]
     trials = read_trials(people, ada_prob.COLUMNS, kind="binary", responds_before=False)
     expected = [_cross_validated(_observer, own) for _, own in people.groupby("run")]
     entry = BY_LABEL["message passing, 0.1 to 0.9"]
     assert errors(entry._replace(tried=()), trials).mse.tolist() == pytest.approx(expected, rel=1e-4)  # searched for
-    assert errors(entry, trials).mse.tolist() == pytest.approx(expected, rel=2e-3)
+    assert errors(entry, trials).mse.tolist() == pytest.approx(expected, rel=5e-4)

@@ -63,6 +63,8 @@ ENTRIES = (
     Entry("delta rule", "delta", settings={"start": 0.5}, published=16.726, within=0.01),
     Entry("Pearce-Hall", "pearce-hall", settings={"start": 0.5}, published=17.539),
     Entry("volatile Kalman filter", "vkf-binary", published=16.275, within=0.01),
+    Entry("HGF, two levels", "hgf2"),
+    Entry("HGF, three levels", "hgf"),
     Entry(
         "message passing, 0.1 to 0.9",
         "message-passing",
@@ -110,7 +112,7 @@ def _searched(learner: Learner, entry: Entry, trials: Trials) -> Numbers:
 
 
 def _tried(learner: Learner, entry: Entry, trials: Trials) -> Numbers:
-    """The errors at the best of the values that are tried: much less to compute, as many people saw the same outcomes.
+    """The errors at the best of values that are tried: less to compute than a search, as many people saw the same.
 
     All sessions are of the same length, and no outcome or answer is missing.
     """
@@ -127,8 +129,21 @@ def _tried(learner: Learner, entry: Entry, trials: Trials) -> Numbers:
             estimates = np.stack([history.estimate for history in histories])[which.ravel()]
             squared[k] = np.square(answers - estimates).mean(1).reshape(people, sessions)
             report((k + 1) / len(entry.tried))
-    best = (squared.sum(2, keepdims=True) - squared).argmin(0)  # without the session itself
-    return np.asarray(np.take_along_axis(squared, best[None], 0)[0].mean(1))
+    return _least_elsewhere(squared).mean(1)
+
+
+def _least_elsewhere(squared: Numbers) -> Numbers:
+    """For each person and session, its error at the value for which the sum over the other sessions is least.
+
+    squared: a row for each value that was tried. Between three of them errors are taken to be a parabola.
+    """
+    others = squared.sum(2, keepdims=True) - squared
+    middle = others.argmin(0).clip(1, len(squared) - 2)
+    low, mid, high = (np.take_along_axis(others, (middle + step)[None], 0)[0] for step in (-1, 0, 1))
+    bend = low - 2 * mid + high
+    at = np.clip(np.divide(low - high, 2 * bend, out=np.zeros_like(bend), where=bend > 0), -1, 1)
+    low, mid, high = (np.take_along_axis(squared, (middle + step)[None], 0)[0] for step in (-1, 0, 1))
+    return np.asarray(mid + 0.5 * at * (high - low) + 0.5 * at * at * (low - 2 * mid + high))
 
 
 def table(each: Mapping[str, Numbers]) -> DataFrame:
