@@ -6,7 +6,7 @@ QUICK = JAX_DISABLE_MOST_OPTIMIZATIONS=1 XLA_FLAGS=--xla_cpu_use_fusion_emitters
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test check unit programs bench hostile docs package verdicts validate oddball clean
+.PHONY: help reproduce test check unit programs bench hostile docs package verdicts validate clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -47,12 +47,10 @@ verdicts: .venv/ready  ## the page "Does it reproduce?", from five seeds: more t
 	$(BIN)/astonish reproduce --thorough --out figures/thorough
 	$(BIN)/python docs/verdicts.py figures/thorough
 
-validate: .venv/ready  ## compare with published errors and data that are not shipped: DATA has liakoni2021/ and ada_learn/
+validate: .venv/ready  ## compare with published numbers and data that are not shipped, in folders of DATA
 	$(BIN)/python -m validation.liakoni2021 --data $(DATA)/liakoni2021
 	$(BIN)/python -m validation.ada_prob --data $(DATA)/ada_learn
-
-oddball: .venv/ready  ## compare with published fits to the P300, whose amplitudes are not shipped, in the folder DATA
-	$(BIN)/python -m validation.squires1976 --data $(DATA)
+	$(BIN)/python -m validation.squires1976 --data $(DATA)/squires1976
 
 clean:  ## remove what these commands made
 	rm -rf .venv figures dist docs/_build

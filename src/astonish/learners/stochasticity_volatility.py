@@ -46,7 +46,7 @@ class StochasticityVolatility(NumberLearner):
     It reports Shannon's surprise; its learning rate is the Kalman gain, averaged over particles. Particles are
     resampled, systematically, as soon as the effective sample size is no more than half of their number. The same seed
     gives the same answers. noise, drift, mean, std: what is believed before the first step.
-    Its likelihood jumps wherever other particles are resampled, so a search for parameters is slow and may not end well,
+    Its likelihood jumps wherever other particles are resampled: a search for parameters is slow, and may not converge,
     which a fit then says.
     """
 
