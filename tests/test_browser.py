@@ -208,10 +208,11 @@ def test_every_learner_can_be_switched_on_and_off(visit: Any) -> None:
     assert _cells(page, "gaussian") == {}
     for name in GAUSSIAN.learners:
         page.check(f'input[name="gaussian.learners {name}"]')
-    page.wait_for_function("n => document.querySelectorAll('#gaussian tbody tr').length === n", arg=13, timeout=60000)
+    rows, count = "n => document.querySelectorAll('#gaussian tbody tr').length === n", len(GAUSSIAN.learners)
+    page.wait_for_function(rows, arg=count, timeout=60000)
     _gaussian_world(page, DEFAULTS | {"samples": 50}, GAUSSIAN.learners)
     page.uncheck('input[name="gaussian.learners delta"]')
-    page.wait_for_function("n => document.querySelectorAll('#gaussian tbody tr').length === n", arg=12)
+    page.wait_for_function(rows, arg=count - 1)
     assert "delta" not in _cells(page, "gaussian")
 
 
