@@ -34,6 +34,7 @@ from astonish import (
 )
 from astonish.cli.app import app
 from astonish.domain import declared, with_parameters
+from astonish.fit import Estimate, Model, fit
 from astonish.precision import as_double, double
 from astonish.trials import Columns, read_trials
 from astonish.trials.regressors import describe, regressors
@@ -404,3 +405,17 @@ def test_unknown_quantities_are_refused_with_those_that_there_are() -> None:
 def test_parameters_outside_their_range_are_refused(learner: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         run(learner, [1, 0])
+
+
+def test_a_fit_says_for_whom_the_classic_update_left_its_domain() -> None:
+    rng = np.random.default_rng(6)
+    calm, wild = np.tile([0, 1], 50), np.repeat(rng.integers(2, size=10), 10)
+    table = pd.DataFrame({"who": ["calm"] * 100 + ["wild"] * 100, "x": [*calm, *wild], "said": rng.random(200)})
+    trials = read_trials(table, Columns("x", subject="who", response="said"), responds_before=False)
+    model = Model(ClassicHGF(2.0, 2.0), Estimate(noise=0.3, anchored=False))
+    found = fit(model, trials, ["response.noise"], starts=1)
+    counts = [int(run(model.learner, xs).state.violations) for xs in (calm, wild)]
+    assert counts[1] > 0
+    for note, count in zip(found.notes, counts, strict=True):
+        assert (f"the update of ClassicHGF left its domain at {count} sample" in note) == (count > 0)
+    assert not any(fit(Model(HGF(2.0, 2.0), model.response), trials, ["response.noise"], starts=1).notes)

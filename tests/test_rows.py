@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from pandas import DataFrame
 from scipy.special import betaln, expit
 
 from astonish import (
@@ -24,8 +25,11 @@ from astonish import (
     measure,
     run,
 )
+from astonish.fit import Estimate, Model
+from astonish.fit.likelihood import evaluate, participant_data
 from astonish.learner import Learner, scan
 from astonish.precision import double
+from astonish.trials import Columns, read_trials
 
 RNG = np.random.default_rng(5)
 LABELS = RNG.integers(3, size=40)
@@ -174,3 +178,18 @@ def test_smile_on_rows_needs_a_reference() -> None:
 def test_rows_of_nothing_are_refused() -> None:
     with pytest.raises(ValueError, match=r"3 is no family of beliefs; give one, such as Beta\(\)"):
         Rows(3, 2)  # type: ignore[arg-type]
+
+
+def test_a_fit_knows_the_estimate_before_a_trial_in_its_own_context() -> None:
+    """Without forgetting, rows are the same together and apart, and noise that grows with steps tells their sizes."""
+    rng = np.random.default_rng(3)
+    table = DataFrame({"from": rng.integers(2, size=80), "to": rng.integers(2, size=80), "said": rng.random(80)})
+    table["from"], table["to"] = (table[name].map({0: "a", 1: "b"}) for name in ("from", "to"))
+    trials = read_trials(table, Columns(("from", "to"), response="said"), responds_before=False)
+    found = []
+    for learner in (Leaky(Rows(Beta(), 2), 1.0), PerContext(Leaky(Beta(), 1.0), 2)):
+        model = Model(learner, Estimate(noise=0.3, growth=2.0, anchored=False))
+        with double():
+            own = jax.tree.map(lambda part: part[0], participant_data(model, trials))
+            found.append(np.asarray(evaluate(model, own, responds_before=False).log_likelihood))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-12)

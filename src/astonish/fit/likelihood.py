@@ -50,7 +50,8 @@ class TrialOutputs(NamedTuple):
     """What a model computes for each trial.
 
     log_likelihood: of the response, 0 where none is to be explained. responses: those given, or simulated. expected:
-    the response to expect. learning_rate, surprise: the learner's.
+    the response to expect. learning_rate, surprise: the learner's. failed: 1 where an approximation that the learner
+    rests on failed; None where it cannot (see `Learner.failures`).
     """
 
     log_likelihood: Any
@@ -58,6 +59,7 @@ class TrialOutputs(NamedTuple):
     expected: Any
     learning_rate: Any
     surprise: Any
+    failed: Any = None
 
 
 class Memory(NamedTuple):
@@ -135,14 +137,18 @@ def _fresh(model: Model, at: ParticipantData) -> Memory:
 
 
 def _learn(model: Model, memory: Memory, at: ParticipantData) -> tuple[Memory, dict[str, Any]]:
-    before = memory.last.estimate  # unless something other than the last outcome has changed it since
-    if model.response.anchored or at.given or model.learner.local(memory.state, at.outcomes)[0] is not model.learner:
+    before = (
+        memory.last.estimate
+    )  # unless something other than the last outcome has changed it, or the context
+    if model.response.anchored or at.given or len(jax.tree.leaves(at.outcomes)) > 1:
         before = _local_estimate(model.learner, memory.state, at.outcomes)
     state, info = advance(model.learner, memory.state, at.outcomes, at.observed)
     surprise = jnp.where(at.observed, info.surprise, 0.0)
     after = _local_estimate(model.learner, state, at.outcomes)
     last = ResponseInput(after, before, surprise, info.learning_rate, memory.last.last_response)
-    return Memory(state, last), {"learning_rate": info.learning_rate, "surprise": info.surprise}
+    new, old = model.learner.failures(state), model.learner.failures(memory.state)
+    failed = None if new is None or old is None else new - old
+    return Memory(state, last), {"learning_rate": info.learning_rate, "surprise": info.surprise, "failed": failed}
 
 
 def _respond(model: Model, memory: Memory, at: ParticipantData, respond: Respond) -> tuple[Memory, dict[str, Any]]:

@@ -15,6 +15,7 @@ from astonish.deprecated import renamed_fields
 from astonish.domain import Mask, Numbers, with_parameters
 from astonish.fit.likelihood import Model, ParticipantData, TrialOutputs, evaluate
 from astonish.fit.space import Space, short_names
+from astonish.learner import failed
 from astonish.loops import compiled
 from astonish.precision import as_double, double
 from astonish.series import OPTIONS
@@ -91,7 +92,12 @@ class Fit:
     def notes(self) -> tuple[str, ...]:
         """What to know about each participant's fit; empty where all is well."""
         rows = zip(self.unconstrained, self.unconstrained_error, self.converged, strict=True)
-        return tuple(_note(self.space, *row) for row in rows)
+        notes = [_note(self.space, *row) for row in rows]
+        if self.outputs.failed is not None:
+            counts = np.sum(self.outputs.failed, axis=1).tolist()
+            failures = [failed(self.model.learner, count) if count else "" for count in counts]
+            notes = ["; ".join(filter(None, both)) for both in zip(notes, failures, strict=True)]
+        return tuple(notes)
 
     @property
     def names(self) -> tuple[str, ...]:
