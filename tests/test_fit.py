@@ -28,9 +28,12 @@ from astonish import (
     Smile,
     Stream,
 )
+from astonish.assemble import choose
+from astonish.catalogue import LEARNERS
 from astonish.config import config
 from astonish.domain import Domain, Parameter, parameter, resolve
 from astonish.fit import (
+    CircularEstimate,
     Estimate,
     Fit,
     Model,
@@ -158,6 +161,29 @@ SPACES: list[tuple[Any, list[str]]] = [
     (Model(ParticleFilter(Gaussian(2.0), 0.1), Estimate(1.5, anchored=False)), ["response.noise"]),
     (Model(SMILE, Readout(0.1, 0.2, 1.0)), ["m", "offset", "response.slope", "response.noise"]),
 ]
+
+
+RESPONSE_COLUMNS = {"continuous": "x", "binary": "coin", "circular": "angle"}
+CHANCES = ("particle-filter", "stochasticity-volatility")  # whose likelihood jumps where other particles are drawn
+
+
+@pytest.mark.parametrize("name", sorted(set(LEARNERS.classes()) - set(CHANCES)))
+def test_every_learner_is_fitted_with_exact_derivatives(name: str) -> None:
+    kind = next(str(each) for each in LEARNERS.find(name).takes if each in RESPONSE_COLUMNS)
+    rng = np.random.default_rng(8)
+    numbers = rng.normal(np.repeat([0.0, 4.0, 1.0], 10), 2.0)
+    table = DataFrame({"x": numbers, "coin": rng.integers(2, size=30), "angle": numbers, "said": rng.random(30)})
+    columns = Columns(RESPONSE_COLUMNS[kind], response="said")
+    trials = read_trials(table, columns, kind=kind, responds_before=False)
+    response = CircularEstimate(anchored=False) if kind == "circular" else Estimate(anchored=False)
+    model = Model(choose(name, trials).learner, response)
+    free = [*LEARNERS.find(name).free, *(f"response.{word}" for word in response.free)]
+    space, data, none = prepared(model, trials, free, None)
+    losses, x = Losses(model, data, space, False, none, batch=8), space.start(model)
+    steps = 1e-5 * np.eye(len(x))
+    found, gradients = losses(np.concatenate([x[None], x + steps, x - steps]), np.zeros(1 + 2 * len(x), int))
+    central = (found[1 : 1 + len(x)] - found[1 + len(x) :]) / 2e-5
+    np.testing.assert_allclose(gradients[0], central, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize(("model", "free"), SPACES, ids=lambda it: None if isinstance(it, list) else str(it)[14:34])

@@ -137,9 +137,7 @@ def _fresh(model: Model, at: ParticipantData) -> Memory:
 
 
 def _learn(model: Model, memory: Memory, at: ParticipantData) -> tuple[Memory, dict[str, Any]]:
-    before = (
-        memory.last.estimate
-    )  # unless something other than the last outcome has changed it, or the context
+    before = memory.last.estimate  # unless something other than the last outcome has changed it, or the context
     if model.response.anchored or at.given or len(jax.tree.leaves(at.outcomes)) > 1:
         before = _local_estimate(model.learner, memory.state, at.outcomes)
     state, info = advance(model.learner, memory.state, at.outcomes, at.observed)
