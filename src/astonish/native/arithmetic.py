@@ -10,11 +10,14 @@ import numpy as np
 from astonish.native.llvm import ir
 from astonish.native.values import (
     CONTRACT,
+    WRITTEN_OUT,
     Lowered,
     UnsupportedError,
     Value,
+    allocated,
     array_type,
     constant,
+    counted,
     declared,
     element_type,
     lowered,
@@ -136,12 +139,26 @@ def called(builder: Any, name: str, value: Lowered, *more: Lowered) -> Lowered:
         kind = array_type(value.dtype, value.size)
         return _like(value, builder.call(_declared(builder, name, value, kind, 1 + len(more)), _all(value, *more)))
     function = _declared(builder, name, value._replace(shape=()), element, 1 + len(more))
+    if value.size > WRITTEN_OUT:
+        return _like(value, _called_in_a_loop(builder, function, _all(value, *more), value))
     found = ir.Constant(ir.VectorType(element, value.size), ir.Undefined)
     for k in range(value.size):
         at = ir.IntType(32)(k)
         one = builder.call(function, [builder.extract_element(v, at) for v in _all(value, *more)])
         found = builder.insert_element(found, one, at)
     return _like(value, found)
+
+
+def _called_in_a_loop(builder: Any, function: Any, vectors: Sequence[Any], like: Lowered) -> Any:
+    """The same for many numbers, of which LLVM would take seconds to make sense one by one."""
+    element, kind = element_type(like.dtype), array_type(like.dtype, like.size)
+    *rooms, found = [allocated(builder, kind) for _ in (*vectors, None)]
+    for vector, room in zip(vectors, rooms, strict=True):
+        builder.store(vector, room)
+    with counted(builder, ir.IntType(64)(like.size)) as k:
+        places = [builder.gep(room, [k], source_etype=element) for room in (*rooms, found)]
+        builder.store(builder.call(function, [builder.load(place, typ=element) for place in places[:-1]]), places[-1])
+    return builder.load(found, typ=kind)
 
 
 def _all(*values: Lowered) -> list[Any]:

@@ -6,7 +6,17 @@ from typing import Any
 import numpy as np
 
 from astonish.native.llvm import ir
-from astonish.native.values import Lowered, Shape, Value, allocated, element_type, lowered, positions
+from astonish.native.values import (
+    WRITTEN_OUT,
+    Lowered,
+    Shape,
+    Value,
+    allocated,
+    counted,
+    element_type,
+    lowered,
+    positions,
+)
 
 
 class _Memory:
@@ -30,6 +40,8 @@ class _Memory:
         if not isinstance(places, Lowered):
             return self._low.moved(self._value, places.reshape(shape))
         builder = self._low.builder
+        if places.size > WRITTEN_OUT:
+            return self._back(shape, self._read_in_a_loop(places))
         found = [
             builder.load(self._at(p), typ=self._kind, align=self._dtype.itemsize) for p in _each(self._low, places)
         ]
@@ -39,6 +51,18 @@ class _Memory:
             for k, one in enumerate(found):
                 value = builder.insert_element(value, one, ir.IntType(32)(k))
         return self._back(shape, value)
+
+    def _read_in_a_loop(self, places: Lowered) -> Any:
+        """Many numbers, of which LLVM would take seconds to make sense one by one."""
+        builder, word = self._low.builder, element_type(places.dtype)
+        whole = ir.VectorType(self._kind, places.size)
+        wanted, found = allocated(builder, places.value.type), allocated(builder, whole)
+        builder.store(places.value, wanted)
+        with counted(builder, ir.IntType(64)(places.size)) as k:
+            place = builder.load(builder.gep(wanted, [k], source_etype=word), typ=word)
+            one = builder.load(self._at(place), typ=self._kind, align=self._dtype.itemsize)
+            builder.store(one, builder.gep(found, [k], source_etype=self._kind))
+        return builder.load(found, typ=whole)
 
     def write(self, places: Value, update: Value, add: str | None) -> Value:
         """The array with other numbers at these places, or with numbers added there."""

@@ -10,7 +10,7 @@ from astonish.native.layout import ANSWERS, nbytes
 from astonish.native.llvm import ir
 from astonish.native.lowering import Lowering
 from astonish.native.parallel import write_job
-from astonish.native.values import Lowered, allocated, array_type, lowered, moved
+from astonish.native.values import Lowered, allocated, array_type, counted, lowered, moved
 from astonish.native.writer import (
     BIT,
     BYTE,
@@ -20,7 +20,6 @@ from astonish.native.writer import (
     Writer,
     ahead,
     copy,
-    counted,
     load,
     prefetch,
     split,

@@ -14,7 +14,8 @@ import numpy as np
 
 from astonish.native import machine
 from astonish.native.llvm import binding, ir
-from astonish.native.writer import NULL, POINTER, WORD, counted
+from astonish.native.values import counted
+from astonish.native.writer import NULL, POINTER, WORD
 
 _EACH = 4096  # rows from which another thread is worth its while
 _MOST = 8

@@ -12,7 +12,8 @@ import numpy as np
 from astonish.native import machine
 from astonish.native.llvm import ir
 from astonish.native.parallel import in_parallel, threads_for, write_job
-from astonish.native.writer import NOTHING, POINTER, WORD, counted, prefetch
+from astonish.native.values import counted
+from astonish.native.writer import NOTHING, POINTER, WORD, prefetch
 
 _SHORT = ir.IntType(32)
 _AT_ONCE = 32  # keys

@@ -13,6 +13,8 @@ import numpy as np
 from astonish.native.llvm import ir
 
 Shape = tuple[int, ...]
+_WORD = ir.IntType(64)
+WRITTEN_OUT = 16  # numbers that are computed or read one by one, if they must be; more than that are in a loop
 CONTRACT = ("contract",)  # a product and a sum may be rounded once, as XLA allows
 
 
@@ -163,3 +165,28 @@ def allocated(builder: Any, kind: Any) -> Any:
         room = builder.alloca(kind)
     room.type = ir.PointerType()  # whatever is put there
     return room
+
+
+class counted:  # noqa: N801 (used as a statement)
+    """A loop over 0, 1, ... up to a number."""
+
+    def __init__(self, builder: Any, count: Any) -> None:
+        self.builder, self.count = builder, count
+
+    def __enter__(self) -> Any:
+        builder = self.builder
+        before = builder.block
+        self.test, self.body, self.end = (builder.append_basic_block(name) for name in ("test", "body", "end"))
+        builder.branch(self.test)
+        builder.position_at_end(self.test)
+        self.index = builder.phi(_WORD)
+        self.index.add_incoming(_WORD(0), before)
+        builder.cbranch(builder.icmp_signed("<", self.index, self.count), self.body, self.end)
+        builder.position_at_end(self.body)
+        return self.index
+
+    def __exit__(self, *_: Any) -> None:
+        builder = self.builder
+        self.index.add_incoming(builder.add(self.index, _WORD(1)), builder.block)
+        builder.branch(self.test)
+        builder.position_at_end(self.end)

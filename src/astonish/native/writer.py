@@ -134,28 +134,3 @@ def prefetch(builder: Any, place: Any) -> None:
     short = ir.IntType(32)
     fetch = declared(builder, "llvm.prefetch.p0", NOTHING, [POINTER, short, short, short])
     builder.call(fetch, [place, *(short(number) for number in (0, 3, 1))])
-
-
-class counted:  # noqa: N801 (used as a statement)
-    """A loop over 0, 1, ... up to a number."""
-
-    def __init__(self, builder: Any, count: Any) -> None:
-        self.builder, self.count = builder, count
-
-    def __enter__(self) -> Any:
-        builder = self.builder
-        before = builder.block
-        self.test, self.body, self.end = (builder.append_basic_block(name) for name in ("test", "body", "end"))
-        builder.branch(self.test)
-        builder.position_at_end(self.test)
-        self.index = builder.phi(WORD)
-        self.index.add_incoming(WORD(0), before)
-        builder.cbranch(builder.icmp_signed("<", self.index, self.count), self.body, self.end)
-        builder.position_at_end(self.body)
-        return self.index
-
-    def __exit__(self, *_: Any) -> None:
-        builder = self.builder
-        self.index.add_incoming(builder.add(self.index, WORD(1)), builder.block)
-        builder.branch(self.test)
-        builder.position_at_end(self.end)
