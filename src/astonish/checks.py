@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from astonish.domain import FINITE, Domain
+from astonish.numbers import as_numbers
 from astonish.precision import double
 
 _LONGEST, _LARGEST = 2**31 - 1, 2**62  # of an array, whose places are counted in 32 bits, and of any whole number
@@ -25,6 +26,16 @@ def check_parameters(thing: Any) -> None:
         FINITE.check(f"{owner}'s {_path(where)}", leaf)
     for _, part in parts:
         replace(part)  # for its constructor to look at, since JAX may have put other values in
+
+
+def check_ends(low: Any, high: Any, between: str) -> None:
+    """Refuse ends of a range that leave no room for what lies between them; numbers that JAX does not know yet pass."""
+    if isinstance(low, jax.core.Tracer) or isinstance(high, jax.core.Tracer):
+        return
+    low, high = as_numbers("low", low), as_numbers("high", high)
+    if not (low < high).all():
+        ends = f"low = {low.max():g} and high = {high.min():g}"
+        raise ValueError(f"{ends} leave no room for {between}; give low below high")
 
 
 def _parts(thing: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -12,15 +12,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.core import Tracer
 from numpy.random import Generator
 
 from astonish import predictive
+from astonish.checks import check_ends
 from astonish.config import config
 from astonish.domain import NOT_NEGATIVE, PROBABILITY, Domain, Numbers, Parameter, parameter
 from astonish.expfam import MeanFamily
 from astonish.kinds import OutcomeKind
-from astonish.numbers import as_numbers
 from astonish.precision import Number, limits, number
 from astonish.special import log
 
@@ -86,12 +85,7 @@ class BetaInterval(MeanFamily):
     }
 
     def __post_init__(self) -> None:
-        if isinstance(self.low, Tracer) or isinstance(self.high, Tracer):
-            return
-        low, high = as_numbers("low", self.low), as_numbers("high", self.high)
-        if not (low < high).all():
-            ends = f"low = {low.max():g} and high = {high.min():g}"
-            raise ValueError(f"{ends} leave no room for a probability; give low below high")
+        check_ends(self.low, self.high, "a probability")
 
     @property
     def support(self) -> Domain:  # type: ignore[override]  # which depends on the parameters

@@ -10,14 +10,13 @@ from typing import Annotated, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jax.core import Tracer
 from numpy.random import Generator
 
+from astonish.checks import check_ends
 from astonish.config import config
 from astonish.deprecated import renamed_arguments
 from astonish.domain import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, Numbers, Parameter
 from astonish.learner import Info, NumberLearner
-from astonish.numbers import as_numbers
 from astonish.precision import Number, limits
 from astonish.world_parameters import HAZARD, HIGH, LOW, NOISE, START
 
@@ -60,12 +59,7 @@ class UniformJumps(NumberLearner):
     free: ClassVar[tuple[str, ...]] = ("hazard",)
 
     def __post_init__(self) -> None:
-        if isinstance(self.low, Tracer) or isinstance(self.high, Tracer):
-            return
-        low, high = as_numbers("low", self.low), as_numbers("high", self.high)
-        if not (low < high).all():
-            ends = f"low = {low.max():g} and high = {high.min():g}"
-            raise ValueError(f"{ends} leave no room for the mean; give low below high")
+        check_ends(self.low, self.high, "the mean")
 
     def simulate(self, rng: Generator, steps: int) -> Numbers:
         return rng.normal(rng.uniform(self.low, self.high), self.noise, steps)
