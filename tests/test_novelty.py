@@ -71,6 +71,9 @@ def test_coins_have_it_too_and_numbers_have_none() -> None:
     numbers = read_trials(table, Columns("x"))
     with pytest.raises(ValueError, match="novelty is of outcomes that can be met again"):
         regressors(learner_for("smile", numbers), numbers, ["novelty"])
+    angles = read_trials(table, Columns("x"), kind="circular")
+    with pytest.raises(ValueError, match="novelty is of outcomes that can be met again"):
+        regressors(learner_for("smile", angles), angles, ["novelty"])
 
 
 @pytest.mark.parametrize(

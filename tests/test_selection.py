@@ -13,8 +13,9 @@ from groupBMC.groupBMC import GroupBMC
 from matplotlib import pyplot as plt
 from scipy import integrate, optimize, special, stats
 
-from astonish import Delta, Gaussian, Nassar2012, Smile
+from astonish import Delta, DeltaCircular, Gaussian, Nassar2012, Smile
 from astonish.fit import (
+    CircularEstimate,
     Estimate,
     Fit,
     Model,
@@ -442,3 +443,15 @@ def test_a_selection_is_drawn(found: Selection) -> None:
     assert any(np.array_equal(each, apart) for each in dots)
     assert [bar.get_width() for bar in right.patches] == pytest.approx(found.table["share"].tolist())
     plt.close(figure)
+
+
+def test_squared_errors_of_angles_go_the_shorter_way_round() -> None:
+    rng = np.random.default_rng(5)
+    angles = 180 + 20 * rng.standard_normal(60)  # on both sides of where degrees begin anew
+    said = angles + 5 * rng.standard_normal(60) - 360 * rng.integers(2, size=60)
+    table = pd.DataFrame({"x": angles, "said": said, "run": np.repeat([1, 2, 3], 20)})
+    trials = read_trials(table, Columns("x", block="run", response="said"), kind="circular", responds_before=False)
+    model = Model(DeltaCircular(0.9, period=360.0), CircularEstimate(anchored=False))
+    found = held_out(model, trials, ["learning_rate", "response.concentration"], starts=1)
+    assert found.squared_error is not None
+    assert np.nanmax(found.squared_error) < 90**2

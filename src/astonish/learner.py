@@ -249,6 +249,12 @@ def check(learner: Any) -> None:
     learner.check_parts()
 
 
+def newly_failed(learner: Learner, state: State, new: State) -> Array | None:
+    """Whether (1 or 0) the learner's approximation failed between two states; None where it cannot."""
+    before, after = learner.failures(state), learner.failures(new)
+    return None if before is None or after is None else after - before
+
+
 def failed(learner: Learner, count: float) -> str:
     """The sentence about a learner whose approximation failed at so many samples."""
     samples = f"{count:g} sample{'s' * (count != 1)}"

@@ -13,7 +13,7 @@ from astonish.catalogue import RESPONSES
 from astonish.config import config
 from astonish.domain import Mask, Numbers, matches, resolve, with_parameters
 from astonish.kinds import MEASURED, ResponseKind
-from astonish.learner import Learner, State, advance
+from astonish.learner import Learner, State, advance, newly_failed
 from astonish.loops import loop
 from astonish.precision import double
 from astonish.responses.response import Distribution, Response, ResponseInput
@@ -144,8 +144,7 @@ def _learn(model: Model, memory: Memory, at: ParticipantData) -> tuple[Memory, d
     surprise = jnp.where(at.observed, info.surprise, 0.0)
     after = _local_estimate(model.learner, state, at.outcomes)
     last = ResponseInput(after, before, surprise, info.learning_rate, memory.last.last_response)
-    new, old = model.learner.failures(state), model.learner.failures(memory.state)
-    failed = None if new is None or old is None else new - old
+    failed = newly_failed(model.learner, memory.state, state)
     return Memory(state, last), {"learning_rate": info.learning_rate, "surprise": info.surprise, "failed": failed}
 
 

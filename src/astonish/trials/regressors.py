@@ -13,7 +13,7 @@ from pandas import DataFrame
 from astonish import surprise
 from astonish.domain import PROBABILITY, Numbers, resolve, with_parameters
 from astonish.kinds import MEASURED, NUMBERS, OutcomeKind
-from astonish.learner import Learner, State, advance, check, failed
+from astonish.learner import Learner, State, advance, check, failed, newly_failed
 from astonish.loops import compiled, loop
 from astonish.measures import COLUMNS, applicable, check_holds_a_belief, in_order, measures_and_quantities
 from astonish.novelty import novelty
@@ -150,7 +150,7 @@ def _samples(learner: Learner, trials: Trials) -> Any:
 
 def _novelty(trials: Trials) -> Numbers:
     """The novelty of each outcome in its block; of a transition, that of the state that it leads to."""
-    if trials.kind == OutcomeKind.CONTINUOUS:
+    if trials.kind in MEASURED:
         raise ValueError("novelty is of outcomes that can be met again, such as labels; these are numbers")
     states = trials.outcomes[-1] if trials.kind == OutcomeKind.TRANSITIONS else trials.outcomes
     size = max(2, len(trials.labels or ()))
@@ -190,7 +190,7 @@ def _record(
             "estimate": inner.estimate(left),
             "uncertainty": inner.uncertainty(held),
             "change_probability": info.change_probability,
-            _FAILED: _failures(inner, left, held),
+            _FAILED: newly_failed(inner, held, left),
         }
 
     def one(*series: Any) -> dict[str, Any]:
@@ -198,12 +198,6 @@ def _record(
         return loop(step, first, series, length)[1]
 
     return jax.vmap(one)(samples, observed, starts, given)
-
-
-def _failures(learner: Learner, after: State, before: State) -> Any:
-    """Whether the learner's approximation failed at a sample; None where it cannot."""
-    new, old = learner.failures(after), learner.failures(before)
-    return None if new is None or old is None else new - old
 
 
 def _columns(trials: Trials, recorded: dict[str, Any], period: Number | None) -> Iterator[tuple[str, Numbers]]:

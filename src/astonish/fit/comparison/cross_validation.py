@@ -15,6 +15,7 @@ from astonish.fit.comparison.random_effects import select
 from astonish.fit.estimate import Progress, fit, usable
 from astonish.fit.likelihood import Model, participant_data
 from astonish.kinds import ResponseKind
+from astonish.special import difference
 from astonish.trials import Trials
 
 DOUBTFUL = 0.7  # Pareto's k beyond which importance weights are not to be trusted (Vehtari et al. 2024)
@@ -27,7 +28,8 @@ class HeldOut:
     log_likelihood: of each response, from what was found without its block (or without itself); a row for each
     participant, NaN where nothing was to be explained. excluded: who could not be fitted, and why.
     pareto_k: of `psis_loo`, for each response; where it is above 0.7, the prediction is not to be trusted.
-    squared_error: of `held_out`, the squared difference between each response and the one to expect; None of choices.
+    squared_error: of `held_out`, the squared difference between each response and the one to expect (of angles, the
+    shorter way round); None of choices.
     """
 
     subjects: tuple[str, ...]
@@ -102,7 +104,8 @@ def held_out(
     log_likelihood, expected = values[kept].swapaxes(0, 1)
     squared_error = None
     if trials.responses is not None and trials.response_kind != ResponseKind.CHOICE:
-        squared_error = (trials.responses[kept] - expected) ** 2
+        off = difference(trials.responses[kept], expected, model.learner.period)
+        squared_error = np.asarray(off) ** 2
     return HeldOut(tuple(trials.subjects[row] for row in kept), log_likelihood, excluded, squared_error=squared_error)
 
 
