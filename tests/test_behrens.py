@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from astonish import Bayes, Behrens2007, Beta, run
+from astonish import Bayes, Behrens2007, Beta, measure, run
 
 COINS = np.random.default_rng(9).integers(0, 2, 12)
 
@@ -88,3 +88,10 @@ def test_after_many_equal_outcomes_it_is_certain_and_still_gives_numbers(x: int)
 def test_too_coarse_a_grid_is_refused() -> None:
     with pytest.raises(ValueError, match="probabilities = 1 is not allowed; give a whole number of at least 2"):
         run(Behrens2007(1), [0, 1])
+
+
+def test_volatility_is_a_quantity_to_regress_on() -> None:
+    coins = [1, 0, 1, 1, 0, 0, 1]
+    learner = Behrens2007(6, 4, 3)
+    last = measure(learner, coins)["volatility"].iloc[-1]
+    assert last == pytest.approx(float(learner.volatility(run(learner, coins).state)), rel=1e-9)

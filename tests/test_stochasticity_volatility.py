@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from astonish import Kalman, StochasticityVolatility, Stream, run, run_many, scan
+from astonish import Kalman, StochasticityVolatility, Stream, measure, run, run_many, scan
 from astonish.learners.stochasticity_volatility import log_multiplier
 from astonish.precision import RANDOM_BITS, as_double, double
 
@@ -178,3 +178,10 @@ def test_extremes_leave_numbers(lambda_s: float, lambda_v: float, xs: Any) -> No
         assert np.isfinite([getattr(slopes, name) for name in names]).all()
         forward = jax.jit(jax.jacfwd(lambda noise: total(replace(learner, noise=noise))))(learner.noise)
         assert np.isfinite(forward)
+
+
+def test_noise_and_volatility_are_quantities_to_regress_on() -> None:
+    numbers, learner = [0.3, -1.0, 2.0, 0.5], StochasticityVolatility(particles=7)
+    table, state = measure(learner, numbers), run(learner, numbers).state
+    assert table["stochasticity"].iloc[-1] == pytest.approx(float(learner.stochasticity(state)), rel=1e-9)
+    assert table["volatility"].iloc[-1] == pytest.approx(float(learner.volatility(state)), rel=1e-9)

@@ -50,6 +50,7 @@ class Behrens2007(Learner):
     name: ClassVar[str] = "behrens2007"
     takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
     samples: ClassVar[Domain] = Domain(0, 1, whole=True)
+    meanings: ClassVar[dict[str, str]] = {"volatility": "expected volatility v, a logarithm, after the outcome"}
 
     def init(self) -> JointGrid:
         shape = self.probabilities, self.volatilities, self.changes
@@ -77,6 +78,9 @@ class Behrens2007(Learner):
     def uncertainty(self, state: JointGrid) -> Array:
         off = _probabilities(self.probabilities) - self.estimate(state)
         return jnp.sqrt(state.weights.sum((-1, -2)) @ jnp.square(off))
+
+    def quantities(self, state: JointGrid, new: JointGrid, x: Number) -> dict[str, Array]:
+        return {"volatility": self.volatility(new)}
 
     def volatility(self, state: JointGrid) -> Array:
         """The expected volatility v, a logarithm."""

@@ -62,6 +62,10 @@ class StochasticityVolatility(NumberLearner):
     seed: Number = parameter(0, WHOLE, (0, 1000), "seed of the particles' random numbers")
     name: ClassVar[str] = "stochasticity-volatility"
     free: ClassVar[tuple[str, ...]] = ("lambda_s", "lambda_v")
+    meanings: ClassVar[dict[str, str]] = {
+        "stochasticity": "variance that samples are believed to have, after the outcome",
+        "volatility": "variance that the mean's steps are believed to have, after the outcome",
+    }
 
     def init(self) -> KalmanParticles:
         key = jax.random.key(jnp.asarray(self.seed).astype(jnp.result_type(int)), impl=RANDOM_BITS)
@@ -108,12 +112,15 @@ class StochasticityVolatility(NumberLearner):
         off = state.mean - self.estimate(state)
         return jnp.sqrt(state.weights @ (state.variance + jnp.square(off)))
 
+    def quantities(self, state: KalmanParticles, new: KalmanParticles, x: Number) -> dict[str, Array]:
+        return {"stochasticity": self.stochasticity(new), "volatility": self.volatility(new)}
+
     def stochasticity(self, state: KalmanParticles) -> Array:
-        """The variance of samples about the mean that is believed in: 1 / the expected precision, as in the paper."""
+        """The variance of samples about the mean that is believed in: 1 over the expected precision."""
         return 1 / (state.weights @ jnp.exp(-state.log_stochasticity))
 
     def volatility(self, state: KalmanParticles) -> Array:
-        """The variance of the mean's steps that is believed in: 1 / the expected precision, as in the paper."""
+        """The variance of the mean's steps that is believed in: 1 over the expected precision."""
         return 1 / (state.weights @ jnp.exp(-state.log_volatility))
 
     def with_estimate(self, state: KalmanParticles, value: Any) -> KalmanParticles:
