@@ -142,7 +142,7 @@ class Parameter(NamedTuple):
     usual: where people's values usually lie. about: what it means, in a few words.
     fact: the fact about outcomes that decides the value if nobody sets it, such as "noise" (see `assemble.fact_of`).
     Such a parameter is in units of the outcomes (unless it is a concentration), and `usual` is for outcomes between 0
-    and 1.
+    and 1. symbol: what papers call it, such as "alpha"; it is understood in place of the name.
     """
 
     domain: Domain
@@ -150,6 +150,7 @@ class Parameter(NamedTuple):
     about: str = ""
     default: Any = None
     fact: str = ""
+    symbol: str = ""
 
     @property
     def from_data(self) -> bool:
@@ -177,7 +178,7 @@ class Parameter(NamedTuple):
     def field(self, **changes: Any) -> Any:
         """The parameter as a field of a class. changes: what is different about it there."""
         known = self._replace(**changes)
-        return parameter(known.default, known.domain, known.usual, known.about, known.fact)
+        return parameter(known.default, known.domain, known.usual, known.about, known.fact, symbol=known.symbol)
 
 
 REQUIRED: Any = MISSING  # the default of a parameter that has none
@@ -190,12 +191,13 @@ def parameter(
     about: str = "",
     fact: str = "",
     static: bool = False,
+    symbol: str = "",
 ) -> Any:
     """A field of a learner, family or response model, and what is known about it (see `Parameter`).
 
     static: JAX compiles again for each value, as it must for sizes of arrays.
     """
-    known = Parameter(domain, usual, about, None if default is REQUIRED else default, fact)
+    known = Parameter(domain, usual, about, None if default is REQUIRED else default, fact, symbol)
     return field(default=default, metadata={"parameter": known, "static": static})
 
 
@@ -241,11 +243,11 @@ def with_parameters(thing: Any, values: Mapping[str, Any]) -> Any:
 
 
 def resolve(thing: Any, name: str) -> NamedParameter:
-    """The parameter that is meant: by its whole name, or by an ending that no other one shares.
+    """The parameter that is meant: by its whole name, by an ending that no other one shares, or by its symbol.
 
-    >>> from astonish import Gaussian, Smile
-    >>> resolve(Smile(Gaussian()), "noise").path
-    'family.noise'
+    >>> from astonish import Delta, Gaussian, Smile
+    >>> resolve(Smile(Gaussian()), "noise").path, resolve(Delta(), "alpha").path
+    ('family.noise', 'learning_rate')
     """
     meant = matches(thing, name)
     if not meant:
@@ -253,15 +255,28 @@ def resolve(thing: Any, name: str) -> NamedParameter:
     if len(meant) > 1:
         raise ValueError(f"{name!r} may be {' or '.join(meant)}; give the whole name")
     ((path, found),) = meant.items()
-    if path != found.path:
+    if path == found.old_path:
         warn(path, found.path)
     return found
 
 
+def by_name(values: Mapping[str, Any], known: Mapping[str, Parameter]) -> dict[str, Any]:
+    """Values by the names of parameters, where some are given by their symbols.
+
+    >>> from astonish import Delta
+    >>> by_name({"alpha": 0.2, "start": 0.0}, declared(Delta))
+    {'learning_rate': 0.2, 'start': 0.0}
+    """
+    symbols = {each.symbol: name for name, each in known.items() if each.symbol and each.symbol not in known}
+    return {symbols.get(word, word): value for word, value in values.items()}
+
+
 def matches(thing: Any, name: str) -> dict[str, NamedParameter]:
-    """The parameter of this name, or those whose names end with it, by their names; by old ones if there are none."""
+    """The parameter of this name, or those whose names end with it, by their names; else by symbols, or old names."""
     every = list(parameters(thing))
-    for known in {each.path: each for each in every}, {each.old_path: each for each in every if each.old_path}:
+    by_symbol = {f"{each.path}.{each.known.symbol}": each for each in every if each.known.symbol}
+    by_old_name = {each.old_path: each for each in every if each.old_path}
+    for known in {each.path: each for each in every}, by_symbol, by_old_name:
         if name in known:
             return {name: known[name]}
         if ending := {path: each for path, each in known.items() if path.endswith(f".{name}")}:

@@ -9,6 +9,7 @@ from typing import Any
 EXTRAS = {  # which modules each of them installs, besides those of other extras
     "cli": ("rich", "typer"),
     "cluster": ("dask", "distributed"),
+    "excel": ("openpyxl",),
     "frames": ("narwhals", "pandas"),
     "native": ("llvmlite",),
     "page": ("anyio", "plotly", "starlette", "uvicorn"),

@@ -15,9 +15,11 @@ import pandas as pd
 
 from astonish import __version__
 from astonish.io.files import atomic_write, write_text
+from astonish.refusal import unknown
 from astonish.trials import Trials, cells
 
 VERSION = "1.10.0"
+DATATYPES = ("beh", "func", "eeg", "meg")
 _TIMES = {
     "onset": {"Description": "when the trial began", "Units": "s"},
     "duration": {"Description": "how long the trial took", "Units": "s"},
@@ -32,12 +34,16 @@ def write_bids(
     task: str,
     onset: str = "onset",
     duration: str = "duration",
+    datatype: str = "beh",
 ) -> list[Path]:
-    """Write the table as a BIDS folder, and say which files of events it has.
+    """Write the table as a BIDS folder of derivatives, and say which files of events it has.
 
+    datatype: of the recordings that the events go with: "func" for fMRI, "eeg", "meg", or "beh" for behaviour alone.
     meanings: what columns mean. onset: the column of the times in seconds at which trials began; where it falls, a new
     run begins. duration: a column, or a number of seconds for all trials.
     """
+    if datatype not in DATATYPES:
+        raise unknown("datatype", datatype, DATATYPES)
     description = folder / "dataset_description.json"
     if description.exists() and '"astonish"' not in description.read_text(encoding="utf-8", errors="replace"):
         raise ValueError(f"{folder} holds a data set of others; give a new folder")
@@ -47,23 +53,23 @@ def write_bids(
     for name, places in zip(trials.subjects, trials.rows, strict=True):
         subject = f"sub-{labels[name]}"
         for run, part in _runs(events.iloc[places[places >= 0]]):
-            files[folder / subject / "beh" / f"{subject}_task-{short}{run}_events.tsv"] = part
+            files[folder / subject / datatype / f"{subject}_task-{short}{run}_events.tsv"] = part
     for path, part in files.items():
         with atomic_write(path) as file:
             part.to_csv(file, sep="\t", index=False, na_rep="n/a", lineterminator="\n")
-    about: dict[str, Any] = {"TaskName": task, **_TIMES}
+    sentence = f"Trials of the task {task}, and what a learner made of each"
+    about: dict[str, Any] = {"TaskName": task, "Description": sentence, **_TIMES}
     for column in map(str, events):
         about.setdefault(column, {"Description": meanings.get(column, "as in the table of trials")})
     write_text(folder / f"task-{short}_events.json", json.dumps(about, indent=2) + "\n")
     made = {
         "Name": f"Regressors for the task {task}",
         "BIDSVersion": VERSION,
-        "DatasetType": "raw",
-        "GeneratedBy": [{"Name": "astonish", "Version": __version__}],
+        "DatasetType": "derivative",
+        "GeneratedBy": [{"Name": "astonish", "Version": __version__, "Description": "regressors of a learner"}],
     }
     write_text(description, json.dumps(made, indent=2) + "\n")
-    readme = f"Trials of the task {task}, and what a learner made of each; written by astonish.\n"
-    write_text(folder / "README.md", readme)
+    write_text(folder / "README.md", f"{sentence}; written by astonish.\n")
     return list(files)
 
 

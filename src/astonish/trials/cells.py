@@ -1,14 +1,17 @@
-"""What do the cells of a column mean: a number, a name, a label, a flag, or something that does not belong there?"""
+"""What do the cells of a column mean: a number, a name, a label, a flag, or something that does not belong there?
+
+Each different cell is looked at once, however often it occurs.
+"""
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from astonish.domain import Mask
+from astonish.domain import Mask, Numbers
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?")
 _NO = ("", "0", "0.0", "false", "no")
@@ -26,20 +29,26 @@ class Cells(NamedTuple):
 
 def is_text(column: "pd.Series[Any]") -> bool:
     """Whether most of what is there is not a number."""
-    values, problems = numbers(column)
-    return len(problems) > 0 and sum("not a number" in p for p in problems.values()) > np.isfinite(values).sum()
+    values = _coerced(column)
+    return int((np.isnan(values) & present(column)).sum()) > int(np.isfinite(values).sum())
 
 
 def numbers(column: "pd.Series[Any]") -> Cells:
     """Finite numbers."""
-    cells = column if column.dtype.kind not in "cmM" else column.astype(str)
-    values = pd.to_numeric(cells, errors="coerce").to_numpy(np.float64, na_value=math.nan)
+    values = _coerced(column)
+    finite = np.isfinite(values)
     problems = {}
-    for at in np.flatnonzero(~np.isfinite(values) & present(column)):
+    for at in np.flatnonzero(~finite & present(column)) if not finite.all() else ():
         odd = column.iloc[at]
         written = repr(odd) if isinstance(odd, str) else str(odd)
         problems[int(at)] = f"{column.name} = {written} is {'infinite' if np.isinf(values[at]) else 'not a number'}"
-    return Cells(np.where(np.isfinite(values), values, math.nan), problems)
+    return Cells(np.where(finite, values, math.nan), problems)
+
+
+def seen(column: "pd.Series[Any]") -> Numbers:
+    """The different finite numbers of a column, in order."""
+    values = _coerced(column)
+    return np.unique(values[np.isfinite(values)])
 
 
 def names(column: "pd.Series[Any]") -> Cells:
@@ -52,9 +61,16 @@ def labels(column: "pd.Series[Any]") -> Cells:
     return _objects(column, label)
 
 
+def found(column: "pd.Series[Any]") -> set[Any]:
+    """All labels of a column."""
+    return {label for label in pd.unique(labels(column).values) if label is not None}
+
+
 def flags(column: "pd.Series[Any]") -> Mask:
     """Where a cell says yes: neither empty, nor 0, nor False."""
-    return np.array([str(value).strip().lower() not in _NO for value in column], bool) & present(column)
+    codes, different = _factorized(column)
+    yes = [str(value).strip().lower() not in _NO for value in different]
+    return np.array([*yes, False], bool)[codes]
 
 
 def present(column: "pd.Series[Any]") -> Mask:
@@ -62,7 +78,18 @@ def present(column: "pd.Series[Any]") -> Mask:
     there = column.notna().to_numpy(bool)
     if pd.api.types.is_numeric_dtype(column):
         return there
-    return there & (column.astype(str).str.strip() != "").to_numpy(bool)
+    codes, different = _factorized(column)
+    return there & np.array([*(str(value).strip() != "" for value in different), False], bool)[codes]
+
+
+def without(column: "pd.Series[Any]", empty: Sequence[Any]) -> "pd.Series[Any]":
+    """The column without the cells that mean that something is missing."""
+    if not empty:
+        return column
+    codes, different = _factorized(column)
+    meant = [label(value) for value in empty]
+    gone = np.array([*(label(value) in meant for value in different), False], bool)[codes]
+    return column.mask(pd.Series(gone, column.index)) if gone.any() else column
 
 
 def label(value: Any) -> Any:
@@ -77,7 +104,12 @@ def label(value: Any) -> Any:
     return str(value)
 
 
-def in_order(found: set[Any]) -> tuple[Any, ...]:
+def folded(label: Any) -> Any:
+    """A label without capital letters."""
+    return label.casefold() if isinstance(label, str) else label
+
+
+def in_order(found: Iterable[Any]) -> tuple[Any, ...]:
     """Labels in the order in which people count: numbers before text."""
     return tuple(sorted(found, key=lambda value: (isinstance(value, str), value)))
 
@@ -93,13 +125,29 @@ def missing(cells: Cells, name: str) -> dict[int, str]:
     return {int(at): f"{name} is empty" for at in np.flatnonzero(pd.isna(cells.values)) if at not in cells.problems}
 
 
+def _coerced(column: "pd.Series[Any]") -> Numbers:
+    """Numbers, infinite ones among them; NaN for anything else."""
+    cells = column if column.dtype.kind not in "cmM" else column.astype(str)
+    return pd.to_numeric(cells, errors="coerce").to_numpy(np.float64, na_value=math.nan)
+
+
+def _factorized(column: "pd.Series[Any]") -> tuple[Any, list[Any]]:
+    """For each cell the position of its value among the different ones, -1 where it is empty; and these values."""
+    try:
+        codes, different = pd.factorize(column)
+    except TypeError:  # lists and the like
+        codes, different = pd.factorize(column.map(str, na_action="ignore"))
+    return codes, list(different)
+
+
 def _objects(column: "pd.Series[Any]", read: Callable[[Any], Any]) -> Cells:
-    values, problems = np.full(len(column), None, object), {}
-    written = column.tolist()
-    for at in np.flatnonzero(present(column)):
-        value = written[at]
+    codes, different = _factorized(column)
+    values = np.full(len(different) + 1, None, object)
+    infinite = []
+    for at, value in enumerate(different):
         if isinstance(value, float) and math.isinf(value):
-            problems[int(at)] = f"{column.name} = {value} is infinite"
-        else:
+            infinite.append(at)
+        elif not isinstance(value, str) or value.strip():
             values[at] = read(value)
-    return Cells(values, problems)
+    odd = np.flatnonzero(np.isin(codes, infinite)) if infinite else ()
+    return Cells(values[codes], {int(at): f"{column.name} = {different[codes[at]]} is infinite" for at in odd})

@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 from astonish.deprecated import renamed_arguments
 from astonish.domain import Mask
 from astonish.kinds import MEASURED
-from astonish.trials import cells
-from astonish.trials.schema import ParsedRows, Schema, infer_schema, parse_rows
-from astonish.trials.source import open_rows
+from astonish.trials import cells, questions
+from astonish.trials.choices import with_choices
+from astonish.trials.design import with_design
+from astonish.trials.missing import check_missing
+from astonish.trials.rows import ParsedRows, Range, parse_rows, without_impossible
+from astonish.trials.schema import Schema, infer_schema
+from astonish.trials.source import TableRows, open_rows
 from astonish.trials.trials import Columns, Rejected, Trials
 
 LEAST = 3  # outcomes that a participant needs at least
@@ -29,17 +33,27 @@ def read_trials(
     responds_before: bool | None = None,
     labels: Sequence[Any] | None = None,
     response_range: tuple[float, float] | None = None,
+    response_scale: tuple[float, float] | None = None,
+    missing: Sequence[Any] | None = None,
+    decimal: str | None = None,
+    options: Sequence[Any] | None = None,
 ) -> Trials:
-    """Read a table with a row for each trial, in the order of the trials.
+    """Read a table with a row for each trial, in the order of the trials unless `columns` names a `trial`.
 
-    source: a file (.csv, .tsv, .parquet; text also with .gz), or a DataFrame. Cells that are empty, NA or NaN are
-    missing. Rows that cannot be used are left out, and `rejected` says why.
+    source: a file (.csv, .tsv, .parquet, .xlsx; text also with .gz), or a DataFrame. Cells that are empty, NA or NaN
+    are missing. Rows that cannot be used are left out, and `rejected` says why; a response that cannot be used is
+    missing, and `unread` says why.
     kind: of the outcome: "continuous", "binary", "categorical", "transitions" or "circular"; guessed when left out, but
     angles ("circular") are taken for other numbers unless it is given.
     response_kind: "continuous", "choice" or "circular"; guessed when left out.
     responds_before: whether a response is given before the outcome of its trial is seen; needed if there are responses.
-    labels: the outcomes that can occur, in order; those that do occur when left out.
-    response_range: the smallest and the largest response that is possible.
+    labels: the outcomes that can occur, in order, so that the first of two is 0; those that do occur when left out.
+    response_range: the smallest and the largest response that is possible, as they are written.
+    response_scale: the responses that mean 0 and 1, such as (0, 100) for percentages, or (7, 1) if 7 means never.
+    missing: what else means that a cell is missing, such as [-999].
+    decimal: "," or "."; recognised when left out.
+    options: what can be chosen, in order, if columns name a choice; what was chosen by anybody when left out. Choices
+    come before their outcomes, so that `responds_before` is not needed.
 
     >>> from pandas import DataFrame
     >>> table = DataFrame({"who": ["a", "a", "b", "a", "a"], "x": [1.5, None, 3.0, 2.5, 2.0]})
@@ -52,42 +66,87 @@ def read_trials(
     excluded participants: 1
       b: 1 outcome, fewer than 3
     """
-    _check_request(columns, responds_before, response_range)
-    rows = open_rows(source, columns.subject)
-    columns.check(list(rows.frame.columns))
+    _check_request(columns, responds_before, response_range, response_scale)
+    rows = open_rows(source, columns.subject, columns.measured, decimal)
+    columns.check(list(rows.frame.columns), rows.doubled)
     if not len(rows.frame):
-        raise ValueError("the table has no rows; give at least one")
-    schema = infer_schema(rows.frame, columns, kind, response_kind, labels)
-    parsed = parse_rows(rows.frame, columns, schema, response_range)
-    rejected = tuple(Rejected(int(rows.lines[at]), reason) for at, reason in sorted(parsed.problems.items()))
-    if len(rejected) == len(rows.frame):
-        line, reason = rejected[0]
-        raise ValueError(
-            f"all {len(rejected)} rows were rejected, the first of them ({rows.unit} {line}) because {reason}; "
-            "give other columns, or another kind"
-        )
-    trials = _to_arrays(rows.frame, columns, schema, parsed, bool(responds_before))
-    return replace(trials, rejected=rejected, unit=rows.unit)
+        why = f" that can be read ({next(iter(rows.rejected.values()))})" if rows.rejected else ""
+        raise ValueError(f"the table has no rows{why}; give at least one")
+    frame = rows.frame.copy(deep=False)  # of which cells are left out, while the table stays as it is written
+    for name in columns.named:
+        frame[name] = cells.without(frame[name], missing or ())
+    impossible: dict[int, str] = {}
+    if columns.response is not None:
+        frame[columns.response], impossible = without_impossible(frame[columns.response], response_range)
+    if missing is None:
+        check_missing(frame, columns, labels, options)
+    scaled = response_kind or ("continuous" if response_scale else None)
+    schema = infer_schema(frame, columns, kind, scaled, labels, options)
+    parsed = parse_rows(frame, columns, schema, response_scale, rows.lines, rows.unit)
+    _check_some(rows, parsed)
+    trials = _to_arrays(rows.frame, columns, schema, parsed, bool(responds_before) or columns.choice is not None)
+    return _described(trials, rows, parsed, impossible, response_scale)
 
 
-def _check_request(columns: Columns, responds_before: bool | None, response_range: Any) -> None:
-    if columns.response is not None and responds_before is None:
+def _check_request(columns: Columns, responds_before: bool | None, response_range: Any, response_scale: Any) -> None:
+    if columns.choice is not None and responds_before is False:
+        raise ValueError("a choice comes before its outcome; leave out responds_before (--responded)")
+    if columns.response is not None and columns.choice is None and responds_before is None:
         raise ValueError(
             f"are the responses {columns.response!r} given before or after the outcome of their trial is seen? Give "
             "responds_before=True for predictions of the outcome in the same row, responds_before=False for estimates "
             "that have taken it into account (in the command: --responded before, or after)"
         )
-    if columns.response is None and (columns.ignore or response_range is not None):
-        raise ValueError("ignore and response_range are about responses; name the column of the response")
-    if response_range is not None and not response_range[0] < response_range[1]:
-        raise ValueError(f"response_range = {response_range} is not allowed; give the smaller number first")
+    ranges = {"response_range": response_range, "response_scale": response_scale}
+    if columns.response is None and (columns.ignore or any(ranges.values())):
+        raise ValueError(
+            "ignore, response_range and response_scale are about responses; name the column of the response"
+        )
+    for name, ends in ranges.items():
+        if ends is not None and (len(ends) != 2 or ends[0] == ends[1] or not np.isfinite(ends).all()):
+            raise ValueError(f"{name} = {ends!r} is not allowed; give a pair (low, high)")
+    if response_range is not None and response_range[0] > response_range[1]:
+        raise ValueError(f"response_range = {response_range!r} is not allowed; give a pair (low, high)")
+
+
+def _check_some(rows: TableRows, parsed: ParsedRows) -> None:
+    """Refuse if all rows, or all responses, could not be read."""
+    unused, unread = parsed.problems, parsed.unread
+    if len(unused) == len(rows.frame):
+        raise ValueError(
+            f"all {len(unused)} rows were rejected, the first of them ({rows.unit} {rows.lines[min(unused)]}) because "
+            f"{unused[min(unused)]}; give other columns, or another kind"
+        )
+    if parsed.responses is not None and unread and np.isnan(parsed.responses).all():
+        raise ValueError(
+            f"none of the responses could be read, the first of them ({rows.unit} {rows.lines[min(unread)]}) because "
+            f"{unread[min(unread)]}; give another column, or another kind (--response-kind)"
+        )
+
+
+def _described(trials: Trials, rows: TableRows, parsed: ParsedRows, impossible: dict[int, str], scale: Range) -> Trials:
+    """The same with what is to be said about it."""
+    left = {int(rows.lines[at]): reason for at, reason in parsed.problems.items()} | dict(rows.rejected)
+    unread = {int(rows.lines[at]): reason for at, reason in (impossible | parsed.unread).items()}
+    ask = questions.another_scale(trials) if trials.response_kind == "continuous" and scale is None else ""
+    return replace(
+        trials,
+        rejected=tuple(Rejected(line, left[line]) for line in sorted(left)),
+        unread=tuple(Rejected(line, unread[line]) for line in sorted(unread.keys() - left.keys())),
+        unit=rows.unit,
+        response_scale=scale,
+        another_scale=ask,
+        notes=(*(f"file: {said}" for said in rows.said), *(f"note: {note}" for note in parsed.notes)),
+    )
 
 
 def _to_arrays(
     frame: pd.DataFrame, columns: Columns, schema: Schema, parsed: ParsedRows, responds_before: bool
 ) -> Trials:
     """Rows become series, one for each participant."""
-    kept = np.setdiff1d(np.arange(len(frame)), np.array(list(parsed.problems), np.intp))
+    good = np.ones(len(frame), bool)
+    good[list(parsed.problems)] = False
+    kept = np.flatnonzero(good)
     codes, names = pd.factorize(parsed.subjects[kept])
     present = ~np.any([np.isnan(part[kept]) for part in parsed.outcomes], axis=0)
     seen = np.bincount(codes, weights=present, minlength=len(names))
@@ -98,7 +157,7 @@ def _to_arrays(
     }
     if len(few) == len(names):
         raise ValueError(f"no participant has {LEAST} outcomes or more; give more trials, or another subject column")
-    rows = _places(codes, seen >= LEAST)
+    rows = _places(codes, seen >= LEAST, (np.cumsum(good) - 1)[parsed.order[good[parsed.order]]])
     there = rows >= 0
 
     def series(values: Any) -> Any:
@@ -113,13 +172,13 @@ def _to_arrays(
     responses = None if parsed.responses is None else np.where(there, series(parsed.responses), np.nan)
     flags = [cells.flags(frame[name]) for name in columns.ignore]
     ignored = series(np.any([np.zeros(len(frame), bool), *flags], axis=0))
-    if responds_before:  # then the response to this outcome is the next one of the block
+    if responds_before and columns.choice is None:  # then the response to this outcome is the next one of the block
         ignored = np.concatenate([np.zeros_like(ignored[:, :1]), ignored[:, :-1]], axis=1) & ~starts
     scored = np.zeros_like(there) if responses is None else np.isfinite(responses) & ~ignored
     given = {name: series(values) for name, values in parsed.given.items()}
     filled = {name: np.where(there, values, values[:, :1]) for name, values in given.items()}  # allowed in padding too
-    return Trials(
-        frame=_cleaned(frame.iloc[kept].reset_index(drop=True), columns, schema),
+    trials = Trials(
+        frame=_with_numbers(frame.iloc[kept].reset_index(drop=True), columns, schema),
         subjects=tuple(name for name in names if name not in few),
         outcomes=parts[0] if len(parts) == 1 else tuple(parts),
         observed=observed,
@@ -136,21 +195,28 @@ def _to_arrays(
         excluded=few,
         columns=columns,
         guessed=schema.guessed,
+        second=None if parsed.second is None else np.where(there, series(parsed.second), np.nan),
     )
+    if schema.options is not None:
+        paid = {name: series(values) for name, values in parsed.payoffs.items()}
+        trials = with_choices(trials, schema.options, paid)
+    return with_design(trials, {name: values[kept] for name, values in parsed.design.items()})
 
 
-def _cleaned(frame: pd.DataFrame, columns: Columns, schema: Schema) -> pd.DataFrame:
+def _with_numbers(frame: pd.DataFrame, columns: Columns, schema: Schema) -> pd.DataFrame:
     """Columns of numbers as such, if it was only for rejected rows that they were read as text."""
     names = [*columns.given.values()]
     names += columns.outcomes if schema.kind in MEASURED else ()
     names += [str(columns.response)] if schema.response_kind in MEASURED else []
-    texts = [name for name in names if not pd.api.types.is_numeric_dtype(frame[name])]
-    return frame.assign(**{name: pd.to_numeric(frame[name], errors="coerce") for name in texts})
+    texts = {name: frame[name] for name in names if not pd.api.types.is_numeric_dtype(frame[name])}
+    read = {name: pd.to_numeric(column, errors="coerce") for name, column in texts.items()}
+    return frame.assign(**{name: read[name] for name in texts if not (read[name].isna() & texts[name].notna()).any()})
 
 
-def _places(codes: NDArray[np.intp], usable: Mask) -> NDArray[np.intp]:
-    """Where the trials of each usable participant are among the rows; -1 after the last."""
-    everyone = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+def _places(codes: NDArray[np.intp], usable: Mask, order: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Where the trials of each usable participant are among the rows; -1 after the last. order: of the trials."""
+    sorted_rows = order[np.argsort(codes[order], kind="stable")]
+    everyone = np.split(sorted_rows, np.cumsum(np.bincount(codes))[:-1])
     lists = [places for places, use in zip(everyone, usable, strict=True) if use]
     rows = np.full((len(lists), max(map(len, lists))), -1, np.intp)
     for row, places in zip(rows, lists, strict=True):

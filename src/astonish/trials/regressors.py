@@ -12,7 +12,7 @@ from pandas import DataFrame
 
 from astonish import surprise
 from astonish.domain import PROBABILITY, Numbers, resolve, with_parameters
-from astonish.kinds import MEASURED, NUMBERS, OutcomeKind
+from astonish.kinds import MEASURED, NUMBERS
 from astonish.learner import Learner, State, advance, check, failed, newly_failed
 from astonish.loops import compiled, loop
 from astonish.measures import COLUMNS, applicable, check_holds_a_belief, in_order, measures_and_quantities
@@ -35,6 +35,7 @@ _OTHERS = {
     "prediction_error": "outcome minus prediction",
     "uncertainty": "standard deviation of the belief just before the outcome",
     "change_probability": "probability, once the outcome is known, that the world changed just before it",
+    "value": "estimate of an option just before the choice",
     NOVELTY: "minus the logarithm of how often the outcome had been met before",
 }
 
@@ -139,20 +140,20 @@ def _check_names(names: Sequence[str], found: Sequence[str], hazard: float | Non
 def _samples(learner: Learner, trials: Trials) -> Any:
     """The outcomes as the learner takes them, or a refusal."""
     trials.check_angles(learner)
-    domains, parts = jax.tree.leaves(learner.samples), jax.tree.leaves(trials.outcomes)
-    if len(domains) != len(parts) or any(domain.shape for domain in domains):
+    domains, (parts, structure) = jax.tree.leaves(learner.samples), jax.tree.flatten(trials.outcomes)
+    if [domain.shape for domain in domains] != [part.shape[2:] for part in parts]:
         raise ValueError(f"{type(learner).__name__} does not learn from outcomes that are {trials.kind}")
     for domain, part in zip(domains, parts, strict=True):
         domain.check("an outcome", part[trials.observed])
     read = [part if domain.is_index else part.astype(np.float64) for domain, part in zip(domains, parts, strict=True)]
-    return read[0] if len(read) == 1 else tuple(read)
+    return jax.tree.unflatten(structure, read)
 
 
 def _novelty(trials: Trials) -> Numbers:
     """The novelty of each outcome in its block; of a transition, that of the state that it leads to."""
     if trials.kind in MEASURED:
         raise ValueError("novelty is of outcomes that can be met again, such as labels; these are numbers")
-    states = trials.outcomes[-1] if trials.kind == OutcomeKind.TRANSITIONS else trials.outcomes
+    states = trials.scalar_outcomes
     size = max(2, len(trials.labels or ()))
     found = np.full(trials.observed.shape, np.nan)
     for row, (seen, starts) in enumerate(zip(trials.observed, trials.starts, strict=True)):
@@ -182,14 +183,16 @@ def _record(
         before = jax.tree.map(lambda fresh, old: jnp.where(start, fresh, old), now.init(), state)
         after, info = advance(now, before, x, seen)
         (inner, held, _), (_, left, _) = now.local(before, x), now.local(after, x)
+        prediction, read = inner.estimate(held), now.estimate_at(before, x)  # the latter is of all options
         found = measures_and_quantities(now, before, after, x, hazard) if wanted != (OWN,) else {}
         return after, {
             **{name: value for name, value in {OWN: info.surprise, **found}.items() if name in wanted},
             "learning_rate": info.learning_rate,
-            "prediction": inner.estimate(held),
+            "prediction": prediction,
             "estimate": inner.estimate(left),
             "uncertainty": inner.uncertainty(held),
             "change_probability": info.change_probability,
+            "value": None if jnp.shape(read) == jnp.shape(prediction) else read,
             _FAILED: newly_failed(inner, held, left),
         }
 
@@ -203,11 +206,11 @@ def _record(
 def _columns(trials: Trials, recorded: dict[str, Any], period: Number | None) -> Iterator[tuple[str, Numbers]]:
     """What was recorded, as columns of numbers; an estimate of several has one for each label."""
     if trials.kind in (*NUMBERS, *MEASURED):
-        recorded["prediction_error"] = difference(trials.outcomes, recorded["prediction"], period)
+        recorded["prediction_error"] = difference(trials.scalar_outcomes, recorded["prediction"], period)
     for name in (OWN, *in_order(set(recorded) - {OWN, *_OTHERS}), *_OTHERS):
         values = recorded.get(name)
         if values is not None and values.ndim == 2:
             yield name, values
         elif values is not None:
-            labels = trials.labels or range(values.shape[-1])
+            labels = (trials.options if name == "value" else trials.labels) or range(values.shape[-1])
             yield from ((f"{name}_{label}", values[..., k]) for k, label in enumerate(labels))

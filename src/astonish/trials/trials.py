@@ -11,12 +11,10 @@ from pandas import DataFrame
 
 from astonish.deprecated import renamed_fields
 from astonish.domain import Mask, Numbers
-from astonish.kinds import MEASURED, OutcomeKind
+from astonish.kinds import MEASURED, OutcomeKind, ResponseKind
 from astonish.learner import Learner
 from astonish.refusal import unknown
-from astonish.trials.cells import few
-
-_SHOWN = 5
+from astonish.trials.preview import preview
 
 
 @dataclass(frozen=True)
@@ -30,6 +28,16 @@ class Columns:
     ignore: where any of these is not 0, False or empty, the response that follows the outcome is known, but not to be
     explained. It is in the same row if responses are given after the outcome, else in the next row of the block.
     given: columns that give a learner's parameter trial by trial, such as {"noise": "sigma"}.
+    trial: by which the trials of a block are ordered; without it, they are in the order of the rows.
+    choice: which option the participant chose, if the outcome is what that option paid; it then is the response, and
+    `ignore` marks choices in the same row. counterfactual: what was shown of options that were not chosen: a column for
+    the other one of two, or one for each option in their order. payoffs: what each option would have paid, shown or
+    not, for simulations.
+    second_response: another number that the participant gives together with the response, such as a reaction time or a
+    confidence.
+    condition: what a trial is like, so that parameters may differ between conditions. group, covariates: what is known
+    of a participant, the same in all rows: a label, and numbers such as age. change: is 1, or not empty, where the
+    world has changed just before the outcome of the trial, for figures.
     """
 
     outcome: str | tuple[str, str]
@@ -38,28 +46,60 @@ class Columns:
     response: str | None = None
     ignore: tuple[str, ...] = ()
     given: Mapping[str, str] = field(default_factory=dict)
+    trial: str | None = None
+    choice: str | None = None
+    counterfactual: tuple[str, ...] = ()
+    payoffs: tuple[str, ...] = ()
+    second_response: str | None = None
+    condition: str | None = None
+    group: str | None = None
+    covariates: tuple[str, ...] = ()
+    change: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.choice is None and (self.counterfactual or self.payoffs):
+            raise ValueError("counterfactual and payoffs are about options; name the column of the choice")
+        if self.choice is not None and (self.response not in (None, self.choice) or len(self.outcomes) > 1):
+            raise ValueError("a choice is the response, and its outcome is one column; leave out the others")
+        if self.choice is not None:
+            object.__setattr__(self, "response", self.choice)
 
     @property
     def outcomes(self) -> tuple[str, ...]:
         """The column, or both columns, of the outcome."""
         return (self.outcome,) if isinstance(self.outcome, str) else tuple(self.outcome)
 
-    def check(self, there: Sequence[str]) -> None:
-        """Refuse if a column is not there, with the name of one that may have been meant."""
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The columns that may hold numbers."""
+        paid = (*self.counterfactual, *self.payoffs)
+        every = (*self.outcomes, self.response, *self.given.values(), *paid, self.second_response, *self.covariates)
+        return tuple(name for name in every if name is not None)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All columns that have a meaning, each once."""
+        others = (self.subject, self.block, self.trial, *self.ignore, self.condition, self.group, self.change)
+        return tuple(dict.fromkeys(name for name in (*self.measured, *others) if name is not None))
+
+    def check(self, there: Sequence[str], doubled: Sequence[str] = ()) -> None:
+        """Refuse if a column is not there, with the name of one that may have been meant, or is there twice."""
         if len(self.outcomes) > 2:
             raise ValueError(f"outcome = {self.outcome!r} is not allowed; give one column, or a pair (from, to)")
-        doubled = sorted({str(name) for name in there if list(there).count(name) > 1})
-        if doubled:
-            raise ValueError(f"there are several columns {doubled[0]!r}; give each a name of its own")
-        for name in (*self.outcomes, self.subject, self.block, self.response, *self.ignore, *self.given.values()):
-            if name is not None and name not in there:
+        if self.response in self.outcomes or (self.response and self.response == self.second_response):
+            raise ValueError(f"{self.response} cannot be two things, such as outcome and response; name two columns")
+        for name in self.named:
+            if name not in there:
                 raise unknown("column", name, there)
+            if name in doubled:
+                raise ValueError(f"there are several columns {name!r}; give each a name of its own")
 
 
 class Rejected(NamedTuple):
-    """A row that was left out, and why.
+    """A row, or a response, that was left out, and why.
 
-    line: in a text file, counted from 1 with the header; in a DataFrame or Parquet file the position, counted from 0.
+    line: in a text file or spreadsheet, counted from 1 with the header; in a DataFrame or Parquet file the position,
+    counted from 0.
     """
 
     line: int
@@ -72,8 +112,9 @@ class Trials:
     """A table of trials: a row for each participant, a column for each trial, padded to the longest.
 
     frame: the accepted rows, in the file's order, with all columns of the file.
-    outcomes: numbers (whole ones for outcomes that count), or a pair (contexts, outcomes) for transitions; an allowed
-    value stands where there is none. observed: False where an outcome is missing, or there is no trial.
+    outcomes: numbers (whole ones for outcomes that count); a pair (contexts, outcomes) for transitions; of choices with
+    consequences (choices, rewards), or with counterfactual outcomes (choices, those of all options, 1 where shown). An
+    allowed value stands where there is none. observed: False where an outcome is missing, or there is no trial.
     starts: where a block begins. rows: the position in `frame` of each trial, -1 where there is none.
     responses: NaN where missing; choices are indices. scored: where a response is there, and is to be explained.
     given: values of a learner's parameters, trial by trial.
@@ -84,6 +125,14 @@ class Trials:
     excluded: participants who cannot be used, and why. Their rows stay in `frame`.
     guessed: which of kind and response_kind were not given, and have been concluded from the data.
     unit: what `rejected` counts: "line" or "row".
+    unread: responses that could not be read, and why; they are missing, while the outcomes of their trials are there.
+    response_scale: the responses, as written, that mean 0 and 1; if None, they are as written.
+    another_scale: why the responses cannot report an estimate of the outcomes; empty if they can.
+    notes: what else was noticed, a line each.
+    options: what can be chosen, if outcomes are consequences of choices. payoffs: what each option would pay, trial by
+    trial, if that is known. second: second responses, NaN where missing.
+    conditions: what the indices in `condition`, of each trial, stand for. group: of each participant; covariates: by
+    name, a number for each. changed: where the world has changed just before the outcome, if that is known.
     """
 
     frame: DataFrame
@@ -104,6 +153,18 @@ class Trials:
     columns: Columns = Columns("outcome")
     guessed: tuple[str, ...] = ()
     unit: str = "line"
+    unread: tuple[Rejected, ...] = ()
+    response_scale: tuple[float, float] | None = None
+    another_scale: str = ""
+    notes: tuple[str, ...] = ()
+    options: tuple[Any, ...] | None = None
+    payoffs: Numbers | None = None
+    second: Numbers | None = None
+    conditions: tuple[Any, ...] = ()
+    condition: NDArray[np.int32] | None = None
+    group: NDArray[Any] | None = None
+    covariates: Mapping[str, Numbers] = field(default_factory=dict)
+    changed: Mask | None = None
 
     def __len__(self) -> int:
         return len(self.subjects)
@@ -113,8 +174,28 @@ class Trials:
         """The smallest and the largest outcome; of labels and angles, 0 and 1."""
         if self.kind != OutcomeKind.CONTINUOUS:
             return 0.0, 1.0
-        seen = self.outcomes[self.observed]
+        seen = self.scalar_outcomes[self.observed]
         return float(seen.min()), float(seen.max())
+
+    @property
+    def scalar_outcomes(self) -> Numbers:
+        """What happened on each trial, as one number: the outcome, where a transition led, or the reward."""
+        if self.options is None:
+            return np.asarray(jax.tree.leaves(self.outcomes)[-1], np.float64)
+        _, rewards, *shown = self.outcomes
+        own = np.take_along_axis(rewards, self.choices[..., None], -1)[..., 0] if shown else rewards
+        return np.asarray(own, np.float64)
+
+    @property
+    def choices(self) -> NDArray[np.int32]:
+        """The option chosen on each trial; 0 where there is none."""
+        found: NDArray[np.int32] = self.outcomes[0]
+        return found
+
+    @property
+    def choice_labels(self) -> tuple[Any, ...]:
+        """What the indices of choices stand for."""
+        return self.options or self.labels or ()
 
     def check_angles(self, learner: Learner) -> None:
         """Refuse a learner to which angles would be other numbers."""
@@ -134,8 +215,11 @@ class Trials:
     def at(self, places: Any, subjects: tuple[str, ...]) -> "Trials":
         """The participants at these places, by other names where one of them is there more than once."""
         steps = int((self.rows[places] >= 0).sum(axis=1).max())
-        names = ("outcomes", "observed", "starts", "rows", "responses", "scored", "given")
+        names = ["outcomes", "observed", "starts", "rows", "responses", "scored", "given", "payoffs", "second"]
+        names += ["condition", "changed"]
         parts: Any = {name: jax.tree.map(lambda part: part[places, :steps], getattr(self, name)) for name in names}
+        parts["group"] = None if self.group is None else self.group[places]
+        parts["covariates"] = {name: values[places] for name, values in self.covariates.items()}
         return replace(self, subjects=subjects, **parts)
 
     def to_rows(self, values: Any, where: Mask) -> Numbers:
@@ -144,60 +228,37 @@ class Trials:
         column[self.rows[where]] = values[where]
         return column
 
+    def with_columns(self, columns: Mapping[str, Any]) -> DataFrame:
+        """The table with new columns, which have a number behind their name where it is that of an old one."""
+        return self.frame.assign(**{free_name(name, self.frame): values for name, values in columns.items()})
+
+    def as_written(self, responses: Numbers) -> Any:
+        """Responses as the table has them: choices by their labels, numbers on the scale on which they were given."""
+        if self.response_kind == ResponseKind.CHOICE:
+            return _labelled(responses, self.choice_labels)
+        low, high = self.response_scale or (0.0, 1.0)
+        return low + (high - low) * responses
+
+    def outcomes_as_written(self, outcomes: Numbers) -> Any:
+        """Outcomes as the table has them, by their labels if they have any."""
+        return outcomes if self.kind in MEASURED else _labelled(outcomes, self.labels or ())
+
     def preview(self) -> str:
         """A few lines on how everything was understood."""
-        columns, there = self.columns, self.rows >= 0
-        people = "one participant" if columns.subject is None else f"by {columns.subject}"
-        blocks = f"{_span(self.starts.sum(axis=1))} blocks by {columns.block}" if columns.block else "one block"
-        outcomes = jax.tree.leaves(self.outcomes)[-1].astype(np.float64)
-        outcome = self._column(" to ".join(columns.outcomes), "kind", outcomes[self.observed])
-        lines = [
-            f"participants: {len(self)} ({people}), of {_span(there.sum(axis=1))} trials in {blocks}",
-            f"outcome {outcome}; {(there & ~self.observed).sum() or 'none'} missing",
-        ]
-        if self.responses is not None:
-            lines.append(self._response(self.responses, int(there.sum())))
-        for name, values in self.given.items():
-            lines.append(f"given {name}: by {columns.given[name]}, from {values.min():g} to {values.max():g}")
-        lines += self._constant("outcomes", outcomes, self.observed)
-        if self.responses is not None:
-            lines += self._constant("responses", self.responses, self.scored)
-        lines += _listed("rejected rows", [f"{self.unit} {line}: {reason}" for line, reason in self.rejected])
-        lines += _listed("excluded participants", [f"{name}: {reason}" for name, reason in self.excluded.items()])
-        return "\n".join(lines)
-
-    def _column(self, name: str, field: str, values: Any) -> str:
-        """The kind of a column, and what it holds. field: "kind" or "response_kind"."""
-        kind = getattr(self, field)
-        text = f"{name}: {kind}{' (guessed)' * (field in self.guessed)}"
-        if self.labels and kind not in MEASURED:
-            return f"{text}, one of {few(self.labels)}"
-        return f"{text}, from {values.min():g} to {values.max():g}" if len(values) else text
-
-    def _response(self, responses: Numbers, count: int) -> str:
-        seen = responses[np.isfinite(responses)]
-        column = self._column(str(self.columns.response), "response_kind", seen)
-        when = "before" if self.responds_before else "after"
-        ignored = len(seen) - int(self.scored.sum())
-        unexplained = f", {ignored} known but not to be explained ({', '.join(self.columns.ignore)})" if ignored else ""
-        missing = count - len(seen) or "none"
-        return f"response {column}; given {when} the outcome of its trial; {missing} missing{unexplained}"
-
-    def _constant(self, what: str, values: Numbers, there: Mask) -> list[str]:
-        """A note about participants whose values are all equal, and so say little."""
-        low = np.where(there, values, np.inf).min(axis=1)
-        high = np.where(there, values, -np.inf).max(axis=1)
-        names = [name for name, same in zip(self.subjects, low == high, strict=True) if same]
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        return [f"note: all {what} are equal for {', '.join(names[:_SHOWN])}{more}"] if names else []
+        return preview(self)
 
 
-def _listed(heading: str, items: list[str]) -> list[str]:
-    """The first few of some items below a heading that counts them; nothing if there are none."""
-    more = [f"and {len(items) - _SHOWN} more"] if len(items) > _SHOWN else []
-    return [f"{heading}: {len(items)}", *(f"  {item}" for item in items[:_SHOWN] + more)] if items else []
+def _labelled(indices: Numbers, labels: tuple[Any, ...]) -> Any:
+    """What indices stand for; None where they are NaN."""
+    known = np.array([*labels, None], object)
+    return known[np.where(np.isnan(indices), len(labels), indices).astype(np.intp)]
 
 
-def _span(counts: Any) -> str:
-    low, high = int(counts.min()), int(counts.max())
-    return str(low) if low == high else f"{low} to {high}"
+def free_name(name: str, taken: Any) -> str:
+    """A name that no column has yet.
+
+    >>> free_name("response", ["response", "response_2"])
+    'response_3'
+    """
+    endings = ("", *(f"_{number}" for number in range(2, len(taken) + 3)))
+    return next(name + ending for ending in endings if name + ending not in taken)
