@@ -10,12 +10,14 @@ carries the theory: predictive probability, entropy, Kullback-Leibler divergence
 off its values and derivatives, here, once for all families.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
+from jax.core import Tracer
 from numpy.random import Generator
 
 from astonish.domain import Domain, Parameter
@@ -23,6 +25,27 @@ from astonish.precision import Number, limits
 from astonish.refusal import cannot_continue, cannot_simulate
 
 Belief = Any  # a NamedTuple of arrays; every family has its own
+_SHOWN = 30  # numbers that are printed one by one
+
+
+def printed(belief: Belief, values: Callable[[Belief], Mapping[str, Any]]) -> str:
+    """A belief in print: by what the `prior` of its family takes.
+
+    values: from the belief, in double precision, to these. Where JAX has put something else in place of numbers, the
+    belief is printed as it is stored.
+    """
+    name, stored = type(belief).__name__, belief._asdict()
+    if all(isinstance(part, float | np.number | np.ndarray | Array) for part in belief) and not any(
+        isinstance(part, Tracer) for part in belief
+    ):
+        stored = values(type(belief)(*(np.asarray(part, np.float64) for part in belief)))
+    return f"{name}({', '.join(f'{word}={_short(value)}' for word, value in stored.items())})"
+
+
+def _short(value: Any) -> str:
+    if not isinstance(value, np.ndarray | np.number):
+        return repr(value)
+    return repr(value.tolist()) if value.size <= _SHOWN else f"(numbers of shape {value.shape})"
 
 
 class Family(Protocol):
@@ -32,7 +55,8 @@ class Family(Protocol):
     `blend` is right for beliefs stored by their natural parameters, `log_base` where the likelihood is the kernel
     itself, and the other questions are answered here for those that cannot answer them.
     name: what the commands call it. takes: the kinds of outcomes that it is about.
-    prior_parameters: what is known about the arguments of `prior`.
+    prior_parameters: what is known about the arguments of `prior`, which are also what a belief prints (see `printed`).
+    old_prior_parameters: what they were called before, what they are called now, and what is to be added to the old.
     proper_likelihood: whether the likelihood of a single sample is a proper belief by itself.
     support: which numbers the belief is about; None if it is about several at once.
     usual_samples: between which numbers samples lie in an example.
@@ -43,6 +67,7 @@ class Family(Protocol):
     name: ClassVar[str] = ""
     takes: ClassVar[tuple[str, ...]] = ()
     prior_parameters: ClassVar[Mapping[str, Parameter]] = {}
+    old_prior_parameters: ClassVar[Mapping[str, tuple[str, float]]] = {}
     proper_likelihood: ClassVar[bool] = True
     support: ClassVar[Domain | None] = None
     usual_samples: ClassVar[tuple[float, float]] = (0.0, 1.0)

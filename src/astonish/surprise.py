@@ -39,7 +39,7 @@ def shannon(family: Family, belief: Belief, x: Any, hazard: Number | None = None
     """-ln p(x), the information content of the sample (section 4.2): large for an unlikely sample.
 
     >>> from astonish import Beta
-    >>> [round(float(shannon(Beta(), Beta().prior(ones=8.0), 0, hazard)), 3) for hazard in (None, 0.5)]
+    >>> [round(float(shannon(Beta(), Beta().prior(ones=9.0), 0, hazard)), 3) for hazard in (None, 0.5)]
     [2.303, 1.204]
     """
     stay = expfam.log_evidence(family, belief, x)

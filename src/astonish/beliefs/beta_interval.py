@@ -1,8 +1,8 @@
 """How likely is a 1, if that probability is known to lie between two ends? A truncated beta distribution.
 
-The kernel is that of a beta belief, `theta^ones (1 - theta)^zeros`, from `low` to `high`, and zero elsewhere. It is
-integrated by quadrature over the part of the interval in which it is not negligible: to about twelve digits for any
-number of samples, and to seven if an end of the interval is 0 or 1, for which `Beta` is exact.
+The kernel is that of a beta belief, `theta^(ones - 1) (1 - theta)^(zeros - 1)`, from `low` to `high`, and zero
+elsewhere. It is integrated by quadrature over the part of the interval in which it is not negligible: to about twelve
+digits for any number of samples, and to seven if an end of the interval is 0 or 1, for which `Beta` is exact.
 """
 
 from collections.abc import Mapping
@@ -15,14 +15,16 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish import predictive
+from astonish.beliefs.dirichlet import Beta
 from astonish.checks import check_ends
 from astonish.config import config
-from astonish.domain import NOT_NEGATIVE, PROBABILITY, Domain, Numbers, Parameter, parameter
-from astonish.expfam import MeanFamily
+from astonish.domain import PROBABILITY, Domain, Numbers, Parameter, parameter
+from astonish.expfam import MeanFamily, printed
 from astonish.kinds import OutcomeKind
 from astonish.precision import Number, limits, number
 from astonish.special import log
 
+_AT_LEAST_1 = Domain(1.0)  # with less, the density would be infinite at 0 or 1
 _NEGLIGIBLE = 30.0  # the kernel is cut where it is exp(-30) times its largest value
 _DRAWN_FROM = 10_001  # so many values of the probability
 
@@ -40,12 +42,20 @@ _NODES, _WEIGHTS = _nodes(48)
 
 
 class BetaIntervalBelief(NamedTuple):
-    """How often 1 and 0 have, in effect, been seen, and the ends between which the probability of a 1 lies."""
+    """A beta distribution (see `BetaBelief`) between the ends `low` and `high`, outside of which it is 0."""
 
-    ones: Annotated[Array, NOT_NEGATIVE]
-    zeros: Annotated[Array, NOT_NEGATIVE]
+    ones: Annotated[Array, _AT_LEAST_1]
+    zeros: Annotated[Array, _AT_LEAST_1]
     low: Annotated[Array, PROBABILITY]
     high: Annotated[Array, PROBABILITY]
+
+    def __repr__(self) -> str:
+        return printed(self, lambda exact: exact._asdict())
+
+    @property
+    def seen(self) -> tuple[Array, Array]:
+        """How often 1 and 0 have, in effect, been seen."""
+        return self.ones - 1, self.zeros - 1
 
     @property
     def mean(self) -> Array:
@@ -55,8 +65,8 @@ class BetaIntervalBelief(NamedTuple):
     @property
     def mode(self) -> Array:
         """Where the density is largest; the lower end as long as nothing has been seen."""
-        seen = self.ones + self.zeros
-        return jnp.clip(self.ones / jnp.maximum(seen, limits(seen).tiny), self.low, self.high)
+        ones, zeros = self.seen
+        return jnp.clip(ones / jnp.maximum(ones + zeros, limits(ones).tiny), self.low, self.high)
 
     @property
     def std(self) -> Array:
@@ -70,7 +80,7 @@ class BetaInterval(MeanFamily):
 
     For the whole interval from 0 to 1, `Beta` is the same and faster.
 
-    >>> round(float(BetaInterval(0.1, 0.9).prior(ones=1000.0).mean), 3)
+    >>> round(float(BetaInterval(0.1, 0.9).prior(ones=1001.0).mean), 3)
     0.899
     """
 
@@ -80,8 +90,7 @@ class BetaInterval(MeanFamily):
     takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
     samples: ClassVar[Domain] = Domain(0, 1, whole=True)
     prior_parameters: ClassVar[Mapping[str, Parameter]] = {
-        "ones": Parameter(NOT_NEGATIVE, (0.0, 10.0), "observations of 1 that come first", 0.0),
-        "zeros": Parameter(NOT_NEGATIVE, (0.0, 10.0), "observations of 0 that come first", 0.0),
+        word: known._replace(domain=_AT_LEAST_1) for word, known in Beta.prior_parameters.items()
     }
 
     def __post_init__(self) -> None:
@@ -91,21 +100,23 @@ class BetaInterval(MeanFamily):
     def support(self) -> Domain:  # type: ignore[override]  # which depends on the parameters
         return Domain(float(self.low), float(self.high), open=True)
 
-    def prior(self, ones: Number = 0.0, zeros: Number = 0.0) -> BetaIntervalBelief:
-        """A belief worth so many observations of 1 and of 0."""
+    def prior(self, *, ones: Number = 1.0, zeros: Number = 1.0) -> BetaIntervalBelief:
+        """The beta distribution with these parameters between the two ends: 1 and 1 if nothing has been seen."""
         ends = number(self.low), number(self.high)
-        return BetaIntervalBelief(number(ones, "ones", NOT_NEGATIVE), number(zeros, "zeros", NOT_NEGATIVE), *ends)
+        return BetaIntervalBelief(number(ones, "ones", _AT_LEAST_1), number(zeros, "zeros", _AT_LEAST_1), *ends)
 
     def flat(self) -> BetaIntervalBelief:
         return self.prior()
 
     def likelihood(self, x: Number) -> BetaIntervalBelief:
-        return self.prior(x, 1 - jnp.asarray(x))
+        x = jnp.asarray(x)
+        return self.prior()._replace(ones=number(1 + x), zeros=number(2 - x))
 
     def blend(
         self, a: BetaIntervalBelief, u: Number, b: BetaIntervalBelief, v: Number
     ) -> tuple[BetaIntervalBelief, Number]:
-        return a._replace(ones=u * a.ones + v * b.ones, zeros=u * a.zeros + v * b.zeros), 0.0
+        ones, zeros = (1 + u * old + v * new for old, new in zip(a.seen, b.seen, strict=True))
+        return a._replace(ones=ones, zeros=zeros), 0.0
 
     def log_partition(self, belief: BetaIntervalBelief) -> Array:
         _, mass, log_scale = _quadrature(belief)
@@ -149,7 +160,8 @@ def _total(mass: Array) -> Array:
 def _log_kernel(belief: BetaIntervalBelief, theta: Array, rest: Array) -> Array:
     """At probabilities `theta = 1 - rest`."""
     log_one, log_zero = (log(jnp.maximum(chance, limits(chance).tiny)) for chance in (theta, rest))
-    return belief.ones[..., None] * log_one + belief.zeros[..., None] * log_zero
+    ones, zeros = belief.seen
+    return ones[..., None] * log_one + zeros[..., None] * log_zero
 
 
 def _relevant_part(belief: BetaIntervalBelief) -> tuple[Array, Array]:
@@ -163,8 +175,9 @@ def _relevant_part(belief: BetaIntervalBelief) -> tuple[Array, Array]:
     at = jax.lax.stop_gradient(jax.tree.map(lambda part: jnp.asarray(part, jnp.result_type(float, part)), belief))
     mode, tiny = at.mode, limits(at.mode).tiny
     root, other_root = jnp.sqrt(jnp.maximum(mode, tiny)), jnp.sqrt(jnp.maximum(1 - mode, tiny))
-    slope = 2 * jnp.abs(at.ones * other_root / root - at.zeros * root / other_root)
-    bend = jnp.square(jnp.sqrt(at.ones) + jnp.sqrt(at.zeros))
+    ones, zeros = at.seen
+    slope = 2 * jnp.abs(ones * other_root / root - zeros * root / other_root)
+    bend = jnp.square(jnp.sqrt(ones) + jnp.sqrt(zeros))
     reach = 2 * _NEGLIGIBLE / jnp.maximum(slope + jnp.sqrt(slope * slope + 4 * bend * _NEGLIGIBLE), 1.0)
     low = jnp.maximum(_square(root - reach), jnp.maximum(mode - reach, 1 - _square(other_root + reach)))
     high = jnp.minimum(_square(root + reach), jnp.minimum(mode + reach, 1 - _square(other_root - reach)))

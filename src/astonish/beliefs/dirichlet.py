@@ -11,13 +11,13 @@ from numpy.random import Generator
 
 from astonish import predictive
 from astonish.config import config
+from astonish.deprecated import warn
 from astonish.domain import OPEN_PROBABILITY, POSITIVE, REQUIRED, Domain, Numbers, Parameter, parameter
-from astonish.expfam import Family, MeanFamily, linear
+from astonish.expfam import Family, MeanFamily, linear, printed
 from astonish.kinds import OutcomeKind
 from astonish.precision import Number, limits, number, vector
 from astonish.special import log, log_gamma
 
-_SEEN = Domain(-1.0, open=True)
 _CERTAIN = 1e-3  # an answer closer to 0 or 1 than this is not the mean of a belief about a probability
 
 
@@ -25,6 +25,9 @@ class DirichletBelief(NamedTuple):
     """`alpha[k] - 1` is how often outcome `k` has, in effect, been seen."""
 
     alpha: Annotated[Array, POSITIVE]
+
+    def __repr__(self) -> str:
+        return printed(self, lambda exact: {"alpha": exact.alpha})
 
     @property
     def mean(self) -> Array:
@@ -55,16 +58,20 @@ class Dirichlet(Family):
     search_steps: ClassVar[int] = 4
     takes: ClassVar[tuple[str, ...]] = (OutcomeKind.CATEGORICAL, OutcomeKind.TRANSITIONS)
     prior_parameters: ClassVar[Mapping[str, Parameter]] = {
-        "seen": Parameter(_SEEN, (0.0, 10.0), "observations of each outcome that come first", 0.0)
+        "alpha": Parameter(POSITIVE, (1.0, 11.0), "1, and one more for each observation that comes first", 1.0)
     }
+    old_prior_parameters: ClassVar[Mapping[str, tuple[str, float]]] = {"seen": ("alpha", 1.0)}
 
     @property
     def samples(self) -> Domain:
         return Domain(0, self.size - 1, whole=True)
 
-    def prior(self, seen: Number = 0.0) -> DirichletBelief:
-        """A belief worth `seen` observations (above -1) of each outcome: one number, or one per outcome."""
-        return DirichletBelief(1 + vector(seen, self.size, "seen", _SEEN))
+    def prior(self, *, alpha: Number = 1.0, seen: Number | None = None) -> DirichletBelief:
+        """The belief with this `alpha`: one number, or one per outcome. seen: an old name for `alpha - 1`."""
+        if seen is not None:
+            warn("Dirichlet.prior(seen=...)", "alpha=..., which is 1 more")
+            alpha = 1 + number(seen)
+        return DirichletBelief(vector(alpha, self.size, "alpha", POSITIVE))
 
     def flat(self) -> DirichletBelief:
         return DirichletBelief(jnp.ones(self.size))
@@ -112,6 +119,9 @@ class BetaBelief(NamedTuple):
     ones: Annotated[Array, POSITIVE]
     zeros: Annotated[Array, POSITIVE]
 
+    def __repr__(self) -> str:
+        return printed(self, lambda exact: {"ones": exact.ones, "zeros": exact.zeros})
+
     @property
     def mean(self) -> Array:
         return self.ones / (self.ones + self.zeros)
@@ -129,7 +139,7 @@ class BetaBelief(NamedTuple):
 class Beta(MeanFamily):
     """How likely is a 1, if outcomes `x` are 0 or 1?
 
-    >>> Beta().prior(ones=8.0, zeros=0.0).mean.item()
+    >>> Beta().prior(ones=9.0, zeros=1.0).mean.item()
     0.9
     """
 
@@ -138,19 +148,20 @@ class Beta(MeanFamily):
     samples: ClassVar[Domain] = Domain(0, 1, whole=True)
     support: ClassVar[Domain | None] = OPEN_PROBABILITY
     prior_parameters: ClassVar[Mapping[str, Parameter]] = {
-        "ones": Parameter(_SEEN, (0.0, 10.0), "observations of 1 that come first", 0.0),
-        "zeros": Parameter(_SEEN, (0.0, 10.0), "observations of 0 that come first", 0.0),
+        "ones": Parameter(POSITIVE, (1.0, 11.0), "1, and one more for each observation of 1 that comes first", 1.0),
+        "zeros": Parameter(POSITIVE, (1.0, 11.0), "1, and one more for each observation of 0 that comes first", 1.0),
     }
 
-    def prior(self, ones: Number = 0.0, zeros: Number = 0.0) -> BetaBelief:
-        """A belief worth so many (above -1) observations of 1 and of 0."""
-        return BetaBelief(1 + number(ones, "ones", _SEEN), 1 + number(zeros, "zeros", _SEEN))
+    def prior(self, *, ones: Number = 1.0, zeros: Number = 1.0) -> BetaBelief:
+        """The beta distribution with these parameters: 1 and 1 if nothing has been seen."""
+        return BetaBelief(number(ones, "ones", POSITIVE), number(zeros, "zeros", POSITIVE))
 
     def flat(self) -> BetaBelief:
         return self.prior()
 
     def likelihood(self, x: Number) -> BetaBelief:
-        return self.prior(x, 1 - jnp.asarray(x))
+        x = jnp.asarray(x)
+        return BetaBelief(number(1 + x), number(2 - x))
 
     def log_partition(self, belief: BetaBelief) -> Array:
         each = log_gamma(jnp.stack([belief.ones, belief.zeros, belief.ones + belief.zeros]))

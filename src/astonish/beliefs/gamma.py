@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.scipy.special import xlogy
 from numpy.random import Generator
@@ -11,7 +12,7 @@ from numpy.random import Generator
 from astonish import predictive
 from astonish.config import config
 from astonish.domain import POSITIVE, Domain, Numbers, Parameter
-from astonish.expfam import Family, MeanFamily, linear, nearby
+from astonish.expfam import Family, MeanFamily, linear, nearby, printed
 from astonish.kinds import OutcomeKind
 from astonish.precision import Number, limits, number
 from astonish.special import log, log_gamma, log_gamma_near, log_less
@@ -22,6 +23,10 @@ class GammaBelief(NamedTuple):
 
     shape: Annotated[Array, POSITIVE]
     time: Annotated[Array, POSITIVE]
+
+    def __repr__(self) -> str:
+        with np.errstate(divide="ignore"):
+            return printed(self, lambda exact: {"rate": exact.shape / exact.time, "time": exact.time})
 
     @property
     def mean(self) -> Array:

@@ -16,7 +16,7 @@ from numpy.random import Generator
 from astonish import predictive
 from astonish.config import config
 from astonish.domain import FINITE, POSITIVE, Domain, Numbers, Parameter
-from astonish.expfam import MeanFamily
+from astonish.expfam import MeanFamily, printed
 from astonish.kinds import OutcomeKind
 from astonish.precision import Number, limits, number
 from astonish.special import fraction, log, parallel
@@ -40,8 +40,8 @@ class GaussianBelief(NamedTuple):
         return self.mean
 
     def __repr__(self) -> str:
-        known = isinstance(self.precision, float | np.number | np.ndarray | Array)  # else JAX has put something in
-        return f"GaussianBelief(mean={self.mean}, {f'std={self.std}' if known else f'precision={self.precision}'})"
+        with np.errstate(divide="ignore"):
+            return printed(self, lambda exact: {"mean": exact.mean, "std": exact.precision**-0.5})
 
 
 @config

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from numpy.random import Generator
 
@@ -17,7 +18,7 @@ from astonish import predictive
 from astonish.beliefs.gamma import GammaBelief, log_partition_near
 from astonish.config import config
 from astonish.domain import FINITE, POSITIVE, Domain, Numbers, Parameter
-from astonish.expfam import Family, nearby
+from astonish.expfam import Family, nearby, printed
 from astonish.kinds import OutcomeKind
 from astonish.precision import Number, limits, number
 from astonish.special import fraction, log, log_gamma
@@ -31,6 +32,13 @@ class NormalGammaBelief(NamedTuple):
     weight: Annotated[Array, POSITIVE]
     shape: Annotated[Array, POSITIVE]
     scale: Annotated[Array, POSITIVE]
+
+    def __repr__(self) -> str:
+        def values(exact: NormalGammaBelief) -> dict[str, Any]:
+            noise = np.sqrt(exact.scale / exact.shape)
+            return {"mean": exact.mean, "noise": noise, "weight": exact.weight, "shape": exact.shape}
+
+        return printed(self, values)
 
     @property
     def mode(self) -> Array:

@@ -12,13 +12,14 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from numpy.random import Generator
 
 from astonish import predictive
 from astonish.config import config
 from astonish.domain import FINITE, NOT_NEGATIVE, POSITIVE, Domain, Numbers, Parameter
-from astonish.expfam import Family, log_evidence
+from astonish.expfam import Family, log_evidence, printed
 from astonish.kinds import OutcomeKind
 from astonish.precision import Number, limits, namespace, number
 from astonish.special import log, log_bessel_ratio, log_i0_less, log_von_mises, wrapped
@@ -36,6 +37,13 @@ class VonMisesBelief(NamedTuple):
     cosine: Annotated[Array, FINITE]
     sine: Annotated[Array, FINITE]
     period: Annotated[Array, POSITIVE]
+
+    def __repr__(self) -> str:
+        def values(exact: VonMisesBelief) -> dict[str, Any]:
+            angle = exact.period / _WHOLE * np.arctan2(exact.sine, exact.cosine)
+            return {"mean": angle, "certainty": np.hypot(exact.cosine, exact.sine)}
+
+        return printed(self, values)
 
     @property
     def concentration(self) -> Array:
