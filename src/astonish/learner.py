@@ -64,10 +64,11 @@ class Learner(Protocol):
     Derive a learner from this class, and it need only have `samples`, `init`, `step` and `estimate`; the other
     questions are answered here for those that cannot answer them.
     name, aliases: what the commands call it; without a name they do not offer it. takes: the kinds of outcomes that it
-    learns from. free: the parameters that are usually fitted. own_defaults: parameters whose own default is better than
-    what the outcomes suggest. usual_contexts: whether, for transitions, it forgets or suspects changes in all contexts
-    together (see `beliefs.Rows`), or learns in each of them apart (see `PerContext`), if nobody says it. old_names:
-    what parameters were called before (see `deprecated.renamed_arguments`).
+    learns from. free: the parameters that are usually fitted. learns: False of a baseline that never does.
+    own_defaults: parameters whose own default is better than what the outcomes suggest. usual_contexts: whether, for
+    transitions, it forgets or suspects changes in all contexts together (see `beliefs.Rows`), or learns in each of them
+    apart (see `PerContext`), if nobody says it. old_names: what parameters were called before (see
+    `deprecated.renamed_arguments`).
     reference: a proper belief in place of flatness (see `surprise.confidence_corrected`).
     meanings: what each of its `quantities` means, by name.
     period: after how much samples and estimates repeat, if they are angles; else None.
@@ -78,6 +79,7 @@ class Learner(Protocol):
     aliases: ClassVar[tuple[str, ...]] = ()
     takes: ClassVar[tuple[str, ...]] = ()
     free: ClassVar[tuple[str, ...]] = ()
+    learns: ClassVar[bool] = True
     own_defaults: ClassVar[tuple[str, ...]] = ()
     usual_contexts: ClassVar[Contexts] = "apart"
     old_names: ClassVar[Mapping[str, str]] = {}
@@ -101,6 +103,10 @@ class Learner(Protocol):
     def estimate(self, state: State) -> Any:
         """The present estimate."""
 
+    def caution(self) -> str:
+        """What to beware of when it is used for outcomes as it is now, in a sentence; empty if there is nothing."""
+        return ""
+
     def masked_step(self, state: State, x: Any, seen: Array) -> tuple[State, Info]:
         """The state after a sample, or the same state where the sample was not seen."""
         filled = jax.tree.map(lambda d, leaf: jnp.where(seen, leaf, d.stand_in).astype(leaf.dtype), self.samples, x)
@@ -113,6 +119,11 @@ class Learner(Protocol):
         """The learner, its state and the sample, as far as they concern each other: those of the sample's context."""
         return self, state, x
 
+    def estimate_at(self, state: State, x: Any) -> Any:
+        """The estimate on which a response in the trial of this sample rests: that of the sample's context."""
+        inner, held, _ = self.local(state, x)
+        return inner.estimate(held)
+
     def belief(self, state: State) -> Belief | None:
         """The belief that the learner holds; None if it does not hold exactly one."""
         return None
@@ -121,6 +132,13 @@ class Learner(Protocol):
         """The standard deviation of what is believed; None for learners that estimate without a belief."""
         belief = self.belief(state)
         return None if belief is None else belief.std
+
+    def step_variance(self, state: State) -> Array | None:
+        """The variance of the step that what is estimated is expected to take before the next sample (its volatility).
+
+        On the scale of the estimate; None for learners that expect no such steps.
+        """
+        return None
 
     def quantities(self, state: State, new: State, x: Any) -> dict[str, Array]:
         """What people regress on besides surprise and learning rate, by name: single numbers for this sample.
@@ -137,6 +155,10 @@ class Learner(Protocol):
     def last_change(self, state: State) -> LastChange | None:
         """When the world changed last; None for learners that keep no hypotheses about it."""
         return None
+
+    def dating(self) -> "Learner":
+        """The learner to ask when exactly changes were: itself, unless it merges hypotheses about different times."""
+        return self
 
     def check_parts(self) -> None:
         """Refuse parts that do not go together, such as a prior of another family; parameters are checked already."""

@@ -3,7 +3,7 @@
 Both answers are read off message passing (Adams & MacKay 2007). If the last change came so many samples ago, then what
 happened before it is judged by the samples before it alone; so the probability of a whole history of changes is a
 product of probabilities that the learner had on its way, and the best history is found going forward (Fearnhead & Liu
-2007).
+2007). Where there are more samples than hypotheses, the least probable of these is dropped: merged ones have no times.
 """
 
 from functools import partial
@@ -35,7 +35,7 @@ def change_points(learner: Learner, xs: Any) -> NDArray[np.intp]:
     samples, observed = _read(learner, xs)
     with double():
         xs = to_common_length(jax.tree.map(lambda part: part[observed], samples))
-        ages = np.asarray(_most_probable(as_double(learner), xs, int(observed.sum())))
+        ages = np.asarray(_most_probable(as_double(learner.dating()), xs, int(observed.sum())))
     starts, now = [], int(observed.sum())
     while now > 0:  # from the last change back to the first
         now -= int(ages[now - 1])
@@ -57,7 +57,8 @@ def run_lengths(learner: Learner, xs: Any, longest: int) -> Numbers:
     samples, observed = _read(learner, xs)
     with double():
         xs, seen = to_common_length((samples, observed))
-        return np.asarray(_run_lengths(as_double(learner), xs, seen, len(observed), int(longest)))[: len(observed)]
+        given = as_double(learner.dating()), xs, seen, len(observed), int(longest)
+        return np.asarray(_run_lengths(*given))[: len(observed)]
 
 
 def _read(learner: Learner, xs: Any) -> tuple[Any, Mask]:

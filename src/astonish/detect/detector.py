@@ -264,7 +264,7 @@ def _watched(learner: Learner, within: int) -> Learner:
     if last is None:
         asked = f"within = {within} asks {type(learner).__name__} when the world changed last, which it does not know"
         raise ValueError(f"{asked}; give within = 1, or MessagePassing or ParticleFilter")
-    return RecentChange(learner, within)
+    return RecentChange(learner.dating(), within)
 
 
 def signal_of(learner: Learner, wanted: str | None) -> str:

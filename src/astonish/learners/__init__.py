@@ -12,10 +12,12 @@ from astonish.learners.message_passing import Hypotheses as Hypotheses, MessageP
 from astonish.learners.nassar import Nassar2010, Nassar2012
 from astonish.learners.nassar_circular import NassarCircular
 from astonish.learners.nassar_gaussian import NassarGaussian2010, NassarGaussian2012
+from astonish.learners.no_learning import NoLearning
 from astonish.learners.online_em import OnlineEM
 from astonish.learners.particle_filter import ParticleFilter, Particles as Particles
 from astonish.learners.pearce_hall import PearceHall
 from astonish.learners.per_context import PerContext
+from astonish.learners.per_option import PerOption
 from astonish.learners.reversal_hmm import Reversal as Reversal, ReversalHMM
 from astonish.learners.smile import Modulated, Smile
 from astonish.learners.stochasticity_volatility import (
@@ -31,6 +33,6 @@ __all__ = [  # noqa: RUF022  # as they are listed everywhere
     "Smile", "VarSmile", "Bayes", "Leaky", "MessagePassing", "ParticleFilter", "DeltaMixture", "Delta", "TwoRate",
     "PearceHall", "SuttonK1", "Kalman", "VolatileKalman", "BinaryVolatileKalman", "StochasticityVolatility", "HGF",
     "TwoLevelHGF", "ClassicHGF", "ContinuousHGF", "Nassar2010", "Nassar2012", "NassarGaussian2010",
-    "NassarGaussian2012", "Behrens2007", "DynamicBelief", "ReversalHMM", "DeltaCircular", "NassarCircular", "OnlineEM",
-    "Modulated", "PerContext",
+    "NassarGaussian2012", "Behrens2007", "DynamicBelief", "ReversalHMM", "DeltaCircular", "NassarCircular",
+    "NoLearning", "OnlineEM", "Modulated", "PerContext", "PerOption",
 ]  # fmt: skip

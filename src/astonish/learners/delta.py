@@ -19,9 +19,12 @@ from astonish.world_parameters import START
 class Delta(Learner):
     """Follow numbers with a fixed learning rate. The surprise it reports is the size of its error."""
 
-    learning_rate: Number = parameter(0.1, PROBABILITY, (0.05, 0.95), "share of the error by which the estimate moves")
+    learning_rate: Number = parameter(
+        0.1, PROBABILITY, (0.05, 0.95), "share of the error by which the estimate moves", symbol="alpha"
+    )
     start: Number = START.field()
     name: ClassVar[str] = "delta"
+    aliases: ClassVar[tuple[str, ...]] = ("rw", "rescorla-wagner")
     takes: ClassVar[tuple[str, ...]] = NUMBERS
     free: ClassVar[tuple[str, ...]] = ("learning_rate",)
     samples: ClassVar[Domain] = Domain()

@@ -26,9 +26,7 @@ class DynamicBelief(MixtureLearner):
     family: Family
     alpha: Number = parameter(0.8, OPEN_PROBABILITY, (0.5, 0.99), "chance that the probability of a 1 stays the same")
     prior: Belief | None = None
-    hypotheses: int = parameter(
-        100, COUNT, (20, 200), "how many times of the last change are kept in mind", static=True
-    )
+    hypotheses: int = parameter(50, COUNT, (20, 200), "how many times of the last change are kept in mind", static=True)
     name: ClassVar[str] = "dbm"
     takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
     free: ClassVar[tuple[str, ...]] = ("alpha",)
@@ -41,6 +39,9 @@ class DynamicBelief(MixtureLearner):
 
     def last_change(self, state: Hypotheses) -> LastChange:
         return self._message_passing.last_change(state)
+
+    def dating(self) -> MessagePassing:
+        return self._message_passing.dating()
 
     @property
     def _message_passing(self) -> MessagePassing:

@@ -123,6 +123,14 @@ class BinaryFilter(Learner, Protocol):
         one, zero = self._chances(state.mu2)
         return one * zero * jnp.sqrt(state.sigma2)
 
+    def step_variance(self, state: Any) -> Array:
+        one, zero = self._chances(state.mu2)
+        return jnp.square(one * zero) * self._log_odds_step(state)
+
+    def _log_odds_step(self, state: Any) -> Array:
+        """The variance of the step that the log odds are believed to take before the next outcome."""
+        ...
+
     def with_estimate(self, state: Any, value: Any) -> Any:
         least = max(1 / (1 + math.exp(self.largest_log_odds)), _LEAST_ANSWER)
         chance = jnp.clip(value, least, 1 - least)
@@ -181,11 +189,14 @@ class TwoLevelHGF(BinaryFilter):
         return TwoLevels(*_numbers(self.mu2, 1 / jnp.asarray(self.pi2)))
 
     def step(self, state: TwoLevels, x: Number) -> tuple[TwoLevels, Info]:
-        below = self._follow(*state, _exp(self.omega2), x)
+        below = self._follow(*state, self._log_odds_step(state), x)
         return TwoLevels(below.mean, below.variance), self._info(state.mu2, below, x)
 
     def quantities(self, state: TwoLevels, new: TwoLevels, x: Number) -> dict[str, Array]:
-        return self._of_level_2(state.mu2, self._follow(*state, _exp(self.omega2), x), x)
+        return self._of_level_2(state.mu2, self._follow(*state, self._log_odds_step(state), x), x)
+
+    def _log_odds_step(self, state: TwoLevels) -> Array:
+        return _exp(self.omega2)
 
 
 @config
@@ -222,7 +233,10 @@ class HGF(BinaryFilter):
         return self._of_level_2(state.mu2, below, x) | above
 
     def _level_2(self, state: Any, x: Number) -> LevelUpdate:
-        return self._follow(state.mu2, state.sigma2, _exp(self.kappa * state.mu3 + self.omega2), x)
+        return self._follow(state.mu2, state.sigma2, self._log_odds_step(state), x)
+
+    def _log_odds_step(self, state: Any) -> Array:
+        return _exp(self.kappa * state.mu3 + self.omega2)
 
     def _level_3(self, state: Any, below: LevelUpdate) -> tuple[Array, Array]:
         return _enhanced(below, state.sigma2, state.mu3, state.sigma3, self.kappa, self.omega2, self.omega3)
@@ -314,6 +328,9 @@ class ContinuousHGF(Learner):
     def uncertainty(self, state: ContinuousLevels) -> Array:
         return jnp.sqrt(state.sigma1)
 
+    def step_variance(self, state: ContinuousLevels) -> Array:
+        return _exp(self.kappa * state.mu2 + self.omega1)
+
     def with_estimate(self, state: ContinuousLevels, value: Any) -> ContinuousLevels:
         return state._replace(mu1=value)
 
@@ -340,7 +357,7 @@ class ContinuousHGF(Learner):
 
     def _follow(self, state: ContinuousLevels, x: Number) -> tuple[LevelUpdate, Array]:
         """Level 1 at a sample, and its learning rate."""
-        step_variance, noise = _exp(self.kappa * state.mu2 + self.omega1), jnp.square(self.noise)
+        step_variance, noise = self.step_variance(state), jnp.square(self.noise)
         expected = state.sigma1 + step_variance
         precision = 1 / (expected + noise)  # of the prediction
         gain, error = expected * precision, x - state.mu1

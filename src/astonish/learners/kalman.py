@@ -51,6 +51,9 @@ class Kalman(GaussianFilter):
     name: ClassVar[str] = "kalman"
     free: ClassVar[tuple[str, ...]] = ("drift",)
 
+    def step_variance(self, state: GaussianBelief) -> Array:
+        return jnp.square(jnp.asarray(self.drift, state.mean.dtype))
+
     def step(self, state: GaussianBelief, x: Number) -> tuple[GaussianBelief, Info]:
         family = Gaussian(self.noise)
         expected = GaussianBelief(state.mean, state.precision / (1 + state.precision * jnp.square(self.drift)))

@@ -2,9 +2,15 @@
 
 Adams & MacKay (2007), Fearnhead & Liu (2007); as MPN in Liakoni, Modirshanechi, Gerstner & Brea (2021). A hypothesis
 says when the world changed last. With more of them than samples, nothing is left out.
+
+With fewer, these authors drop the least probable one. Which one that is changes with the parameters, and each time the
+likelihood jumps: searches for the best parameters then do not end. So here two hypotheses about neighbouring times
+become one, and which two depends on how long ago those times are, on nothing else. The likelihood is smooth, and nearer
+to the exact one.
 """
 
-from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
+from dataclasses import field, replace
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, Self
 
 import jax
 import jax.numpy as jnp
@@ -12,13 +18,17 @@ from jax import Array
 
 from astonish.config import config
 from astonish.deprecated import warn
-from astonish.domain import COUNT, FINITE, NOT_NEGATIVE, WHOLE, parameter
-from astonish.expfam import Belief, Family
+from astonish.domain import COUNT, FINITE, NOT_NEGATIVE, parameter
+from astonish.expfam import Belief, Family, blend
 from astonish.kinds import Contexts
 from astonish.learner import FamilyLearner, Info, LastChange, repeated
+from astonish.loops import once
 from astonish.precision import Number
 from astonish.special import log
 from astonish.world_parameters import HAZARD
+
+_EMPTY = -(2**30)  # the longest run of a slot that has not been used yet
+_FAR = 50  # so many samples ago for each hypothesis, times of changes are not kept apart
 
 
 class Hypotheses(NamedTuple):
@@ -26,14 +36,16 @@ class Hypotheses(NamedTuple):
 
     beliefs: one per hypothesis, stacked. log_partitions: theirs, known from the step before. weights: the hypotheses'
     probabilities; zero where a slot is empty. log_weights: their logarithms, in which none is lost for being small.
-    ages: how many samples there were since the change, the one just after it included.
+    ages: how many samples there were since the change, the one just after it included; a mean where several
+    hypotheses were merged. oldest: the longest of these; negative where a slot is empty. Slots are in this order.
     """
 
     beliefs: Belief
     log_partitions: Annotated[Array, FINITE]
     weights: Annotated[Array, NOT_NEGATIVE]
     log_weights: Array
-    ages: Annotated[Array, WHOLE]
+    ages: Annotated[Array, NOT_NEGATIVE]
+    oldest: Array
 
 
 class MixtureLearner(FamilyLearner, Protocol):
@@ -53,15 +65,18 @@ class MixtureLearner(FamilyLearner, Protocol):
 class MessagePassing(MixtureLearner):
     """Before each sample the world changes with chance `hazard`, to a parameter drawn from the prior.
 
-    It keeps the most probable `hypotheses` about the time of the last change. It reports Shannon's surprise; its
-    learning rate is the share of the newest sample in those since the last change, averaged over hypotheses; its
-    probability of a change is exact as long as no hypothesis was dropped.
+    It keeps so many `hypotheses` about the time of the last change. It reports Shannon's surprise; its learning rate is
+    the share of the newest sample in those since the last change, averaged over hypotheses. All it reports is exact as
+    long as there are no more samples than hypotheses.
+    merge: whether two hypotheses about neighbouring times then become one; if not, the least probable one is dropped,
+    as published (MPN), which keeps the times of changes apart.
     """
 
     family: Family
     hazard: Number = HAZARD.field()
     prior: Belief | None = None
     hypotheses: int = parameter(20, COUNT, (5, 100), "how many times of the last change are kept in mind", static=True)
+    merge: bool = field(default=True, kw_only=True, metadata={"static": True})
     name: ClassVar[str] = "message-passing"
     free: ClassVar[tuple[str, ...]] = ("hazard",)
     usual_contexts: ClassVar[Contexts] = "together"
@@ -70,7 +85,9 @@ class MessagePassing(MixtureLearner):
         slots = repeated(self._fresh(), self.hypotheses)
         empty = jnp.arange(self.hypotheses) > 0
         return slots._replace(
-            weights=jnp.where(empty, 0.0, slots.weights), log_weights=jnp.where(empty, -jnp.inf, slots.log_weights)
+            weights=jnp.where(empty, 0.0, slots.weights),
+            log_weights=jnp.where(empty, -jnp.inf, slots.log_weights),
+            oldest=jnp.where(empty, _EMPTY, slots.oldest),
         )
 
     def step(self, state: Hypotheses, x: Any) -> tuple[Hypotheses, Info]:
@@ -80,14 +97,17 @@ class MessagePassing(MixtureLearner):
         top = jax.lax.stop_gradient(jnp.maximum(olds.log_weights.max(), new.log_weights))
         olds, new = (each._replace(weights=jnp.exp(each.log_weights - top)) for each in (olds, new))
         total = olds.weights @ jnp.ones_like(olds.weights) + new.weights  # the compiler adds up one by one
-        kept, lost = _exchanged(olds, new)
+        kept, lost = (self._merged(olds, new), 0.0) if self.merge else _exchanged(olds, new)
         left = total - lost
         kept = kept._replace(weights=kept.weights / left, log_weights=kept.log_weights - (top + log(left)))
-        rate = kept.weights @ (1 / kept.ages.astype(total.dtype))
+        rate = kept.weights @ (1 / kept.ages)
         return kept, Info(-top - log(total), jnp.minimum(rate, 1.0), new.weights / total)
 
     def last_change(self, state: Hypotheses) -> LastChange:
-        return LastChange(state.ages, state.weights, state.log_weights)
+        return LastChange(jnp.round(state.ages).astype(jnp.int32), state.weights, state.log_weights)
+
+    def dating(self) -> Self:
+        return replace(self, merge=False)
 
     def run_lengths(self, state: Hypotheses, longest: int) -> Array:
         """Now `last_change(state).run_lengths(longest)`."""
@@ -99,15 +119,52 @@ class MessagePassing(MixtureLearner):
         belief = jax.tree.map(jnp.asarray, self.first_belief)
         log_partition = jnp.asarray(self.family.log_partition(belief))
         one = jnp.ones_like(log_partition)
-        return Hypotheses(belief, log_partition, one, jnp.zeros_like(one), jnp.zeros((), jnp.int32))
+        zero = jnp.zeros_like(one)
+        return Hypotheses(belief, log_partition, one, zero, zero, jnp.zeros((), jnp.int32))
 
     def _seen(self, one: Hypotheses, x: Any, log_chance: Array) -> Hypotheses:
         """A hypothesis after a sample; its log-weight is now that of hypothesis and sample together."""
         belief, misfit = self.family.blend(one.beliefs, 1, self.family.likelihood(x), 1)
-        log_partition = self.family.log_partition(belief)
+        log_partition = once(self.family.log_partition(belief))
         log_evidence = self.family.log_base(x) + log_partition - misfit - one.log_partitions
-        log_weight = one.log_weights + log_chance + log_evidence
-        return Hypotheses(belief, log_partition, one.weights, log_weight, one.ages + 1)
+        log_weight = once(one.log_weights + log_chance + log_evidence)
+        return Hypotheses(belief, log_partition, one.weights, log_weight, one.ages + 1, one.oldest + 1)
+
+    def _merged(self, olds: Hypotheses, new: Hypotheses) -> Hypotheses:
+        """The hypotheses to keep, from the newest to the oldest: two of the old and the new one are merged."""
+        newer = jax.tree.map(_moved_on, new, olds)
+        at = _where_to_merge(newer.oldest, olds.oldest, _FAR * self.hypotheses)
+        both = self._one_of_two(*(jax.tree.map(lambda leaf: leaf[at], part) for part in (newer, olds)))
+
+        def put(newer: Array, old: Array, both: Array) -> Array:
+            places = jnp.arange(self.hypotheses).reshape(-1, *[1] * both.ndim)
+            return jnp.where(places < at, newer, jnp.where(places == at, both, old))
+
+        return jax.tree.map(put, newer, olds, both)
+
+    def _one_of_two(self, newer: Hypotheses, older: Hypotheses) -> Hypotheses:
+        """One hypothesis in place of two, of which the older may be an empty slot."""
+        log_weight = jnp.logaddexp(newer.log_weights, older.log_weights)
+        possible = log_weight > -jnp.inf
+        share = jnp.where(possible, jnp.exp(newer.log_weights - jnp.where(possible, log_weight, 0.0)), 0.5)
+        belief = blend(self.family, newer.beliefs, share, older.beliefs, 1 - share)
+        return Hypotheses(
+            belief,
+            self.family.log_partition(belief),
+            newer.weights + older.weights,
+            log_weight,
+            share * newer.ages + (1 - share) * older.ages,
+            jnp.maximum(newer.oldest, older.oldest),
+        )
+
+
+def _where_to_merge(newer: Array, older: Array, far: int) -> Array:
+    """Which pair of neighbours to merge: the one that takes up the least time, compared to how long ago it was.
+
+    newer, older: the longest ages of both neighbours, pair by pair.
+    """
+    since = _moved_on(jnp.zeros_like(newer[0]), newer)
+    return jnp.argmin(jnp.where(since < far, (older - since) / (since + 1), 0.0))
 
 
 def _exchanged(olds: Hypotheses, new: Hypotheses) -> tuple[Hypotheses, Array]:
@@ -120,3 +177,8 @@ def _exchanged(olds: Hypotheses, new: Hypotheses) -> tuple[Hypotheses, Array]:
         return jnp.where(place, new, old)
 
     return jax.tree.map(exchange, olds, new), jnp.where(gives_way, olds.weights[least], new.weights)
+
+
+def _moved_on(first: Array, rows: Array) -> Array:
+    """The rows, each at the next place, after another first one; the last is lost."""
+    return jnp.concatenate([first[None], rows[:-1]]) if len(rows) > 1 else first[None]

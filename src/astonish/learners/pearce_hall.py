@@ -33,8 +33,10 @@ class PearceHall(NumberLearner):
     are measured in units of `scale`, and larger ones count as 1.
     """
 
-    salience: Number = parameter(0.5, PROBABILITY, (0.05, 0.95), "learning rate at full associability (kappa)")
-    renewal: Number = parameter(0.3, PROBABILITY, (0.05, 0.95), "share of the newest error in associability (eta)")
+    salience: Number = parameter(0.5, PROBABILITY, (0.05, 0.95), "learning rate at full associability", symbol="kappa")
+    renewal: Number = parameter(
+        0.3, PROBABILITY, (0.05, 0.95), "share of the newest error in associability", symbol="eta"
+    )
     start: Number = START.field()
     associability: Number = parameter(1.0, PROBABILITY, (0.1, 1.0), "associability before the first sample")
     scale: Number = parameter(1.0, POSITIVE, (0.1, 1.0), "the error that counts as 1", fact="range")

@@ -46,30 +46,34 @@ class PerContext(Learner):
 
     def masked_step(self, state: PerContextState, x: Any, seen: Array | None) -> tuple[PerContextState, Info]:
         context = jnp.asarray(x[0]).astype(jnp.int32)
-        row, info = advance(self.learner, _row(state.table, context), x[1], seen)
-        table = jax.tree.map(lambda leaf, new: _with_row(leaf, context, new), state.table, row)
+        row, info = advance(self.learner, row_of(state.table, context), x[1], seen)
+        table = jax.tree.map(lambda leaf, new: with_row(leaf, context, new), state.table, row)
         return PerContextState(table, context if seen is None else jnp.where(seen, context, state.context)), info
 
     def estimate(self, state: PerContextState) -> Any:
-        return self.learner.estimate(_row(state.table, state.context))
+        return self.learner.estimate(row_of(state.table, state.context))
 
     def estimates(self, state: PerContextState) -> Any:
         """The estimates of all contexts."""
         return jax.vmap(self.learner.estimate)(state.table)
 
+    def estimate_at(self, state: PerContextState, x: Any) -> Any:
+        return self.learner.estimate_at(row_of(state.table, x[0]), x[1])
+
     def local(self, state: PerContextState, x: Any) -> tuple[Learner, State, Any]:
-        return self.learner.local(_row(state.table, x[0]), x[1])
+        return self.learner.local(row_of(state.table, x[0]), x[1])
 
     def belief(self, state: PerContextState) -> Any:
         """Those of all contexts, stacked."""
         return self.learner.belief(state.table)
 
 
-def _row(table: State, context: Any) -> State:
+def row_of(table: State, context: Any) -> State:
+    """The part of a table of states that belongs to one context."""
     return jax.tree.map(lambda leaf: leaf[context], table)
 
 
-def _with_row(leaf: Array, context: Array, new: Array) -> Array:
+def with_row(leaf: Array, context: Array, new: Array) -> Array:
     """The table with another row. A small one is written anew, which many series at once do faster than scattering."""
     if leaf.size > _SMALL:
         return leaf.at[context].set(new)

@@ -10,11 +10,14 @@ from jax.tree_util import Partial
 from astonish import rule
 from astonish.config import config
 from astonish.domain import FINITE, Domain, parameter
-from astonish.expfam import Belief, Family
+from astonish.expfam import Belief, Family, target
 from astonish.learner import FamilyLearner, Info
 from astonish.precision import Number, double
 from astonish.surprise import confidence_corrected
 
+_ZERO_OR_ONE = Domain(0, 1, whole=True)
+_WIDE = 0.8  # a range of estimates that leaves little to be desired
+_FAINT = 0.1  # of the parameters of a reference with which one outcome says a lot
 _SURPRISES = (0.0, 0.1, 1.0, 10.0, 1000.0)  # at which a learning rate of one's own is tried
 
 
@@ -36,6 +39,34 @@ class Smile(FamilyLearner):
     name: ClassVar[str] = "smile"
     free: ClassVar[tuple[str, ...]] = ("m",)
     own_defaults: ClassVar[tuple[str, ...]] = ("std",)  # as uncertain as one sample, as in the paper
+
+    def caution(self) -> str:
+        if self.family.samples != _ZERO_OR_ONE or self.family.support is None:  # of which there are several means
+            return ""
+        low, high = self._reach(self.reference)
+        with double():
+            first = float(self.first_belief.mean)
+        if not low <= first <= high or high - low > _WIDE:
+            return ""
+        what = f"SMiLe's estimates stay between {low:.3g} and {high:.3g}, whatever m is, since it never remembers more"
+        other = "give another learner, such as varsmile, leaky or message-passing"
+        return f"{what} than one outcome; {self._faint_reference()}{other}"
+
+    def _reach(self, reference: Belief | None) -> tuple[float, float]:
+        """The estimates after outcomes that all are 0, or all are 1, however many there were."""
+        with double():
+            low, high = (float(target(self.family, x, reference).mean) for x in (0, 1))
+        return low, high
+
+    def _faint_reference(self) -> str:
+        """What to set for outcomes to say more; empty if the family has no such belief."""
+        names = self.family.prior_parameters
+        if not all(known.domain.allows(_FAINT) for known in names.values()):
+            return ""
+        low, high = self._reach(self.family.prior(**dict.fromkeys(names, _FAINT)))
+        words = " ".join(f"--set reference.{name}={_FAINT}" for name in names)
+        python = ", ".join(f"{name}={_FAINT}" for name in names)
+        return f"{words} (reference=family.prior({python})) lets them go from {low:.2g} to {high:.2g}, or "
 
     def step(self, state: Belief, x: Any) -> tuple[Belief, Info]:
         update = rule.smile(self.family, state, x, self.m, self.reference)

@@ -112,6 +112,9 @@ class StochasticityVolatility(NumberLearner):
         off = state.mean - self.estimate(state)
         return jnp.sqrt(state.weights @ (state.variance + jnp.square(off)))
 
+    def step_variance(self, state: KalmanParticles) -> Array:
+        return self.volatility(state)
+
     def quantities(self, state: KalmanParticles, new: KalmanParticles, x: Number) -> dict[str, Array]:
         return {"stochasticity": self.stochasticity(new), "volatility": self.volatility(new)}
 

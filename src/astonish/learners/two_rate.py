@@ -21,10 +21,10 @@ class TwoRate(Learner):
     """
 
     learning_rate_positive: Number = parameter(
-        0.1, PROBABILITY, (0.05, 0.95), "learning rate for samples above the estimate"
+        0.1, PROBABILITY, (0.05, 0.95), "learning rate for samples above the estimate", symbol="alpha_positive"
     )
     learning_rate_negative: Number = parameter(
-        0.1, PROBABILITY, (0.05, 0.95), "learning rate for samples below the estimate"
+        0.1, PROBABILITY, (0.05, 0.95), "learning rate for samples below the estimate", symbol="alpha_negative"
     )
     start: Number = START.field()
     name: ClassVar[str] = "two-rate"

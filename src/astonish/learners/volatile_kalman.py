@@ -18,7 +18,7 @@ from astonish.precision import Number, limits
 from astonish.special import fraction, log, parallel
 from astonish.world_parameters import NOISE, START
 
-VOLATILITY_RATE = Parameter(PROBABILITY, (0.01, 0.5), "how fast volatility is updated (lambda)", 0.1)
+VOLATILITY_RATE = Parameter(PROBABILITY, (0.01, 0.5), "how fast volatility is updated", 0.1, symbol="lambda")
 _CERTAIN = 1e-12  # as close to 0 and 1 as a probability that is put into a state may be
 
 
@@ -47,6 +47,9 @@ class VolatileFilter(Learner, Protocol):
 
     def uncertainty(self, state: VolatileState) -> Array:
         return jnp.sqrt(state.variance)
+
+    def step_variance(self, state: VolatileState) -> Array:
+        return state.volatility
 
     def updated(self, state: VolatileState, noise_variance: Array, moved: Array, gain: Array) -> VolatileState:
         """The state after the mean has moved so far; no variance is a difference, so that none can be negative.
@@ -106,7 +109,7 @@ class BinaryVolatileKalman(VolatileFilter):
     """The same for outcomes 0 and 1, of which it follows the log-odds of a 1. Its estimate is the chance of a 1.
 
     It reports Shannon's surprise. Its learning rate is that of the estimate: the share of the error, outcome less
-    estimate, by which the estimate moves. Its uncertainty is that of the log-odds.
+    estimate, by which the estimate moves.
     """
 
     volatility_rate: Number = VOLATILITY_RATE.field()
@@ -134,6 +137,16 @@ class BinaryVolatileKalman(VolatileFilter):
 
     def estimate(self, state: VolatileState) -> Array:
         return jax.nn.sigmoid(state.mean)
+
+    def uncertainty(self, state: VolatileState) -> Array:
+        return self._slope(state) * jnp.sqrt(state.variance)
+
+    def step_variance(self, state: VolatileState) -> Array:
+        return jnp.square(self._slope(state)) * state.volatility
+
+    def _slope(self, state: VolatileState) -> Array:
+        """By how much the chance of a 1 rises with its log-odds."""
+        return jax.nn.sigmoid(state.mean) * jax.nn.sigmoid(-state.mean)
 
     def with_estimate(self, state: VolatileState, value: Any) -> VolatileState:
         chance = jnp.clip(value, _CERTAIN, 1 - _CERTAIN)
