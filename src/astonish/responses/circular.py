@@ -44,7 +44,9 @@ class CircularEstimate(Response):
         return lapsing(meant, self.lapse, estimate - 0.5 * period, estimate + 0.5 * period)
 
     @classmethod
-    def for_responses(cls, responses: Numbers, free: Collection[str]) -> Self:
+    def for_responses(
+        cls, responses: Numbers, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
+    ) -> Self:
         return cls(lapse=0.05 if "lapse" in free else 0.0)
 
 

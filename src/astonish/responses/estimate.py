@@ -42,7 +42,9 @@ class Estimate(Response):
         return lapsing(Normal(given.estimate, self.noise + self.growth * step), self.lapse, self.low, self.high)
 
     @classmethod
-    def for_responses(cls, responses: Numbers, free: Collection[str]) -> Self:
+    def for_responses(
+        cls, responses: Numbers, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
+    ) -> Self:
         noise = 0.3 * float(np.nanstd(responses)) or 1.0
         growth, lapse = 0.1 if "growth" in free else 0.0, 0.05 if "lapse" in free else 0.0
         return cls(noise, growth, lapse, float(np.nanmin(responses)), float(np.nanmax(responses)))
@@ -71,8 +73,10 @@ class StickyEstimate(Estimate):
         return lapsing(Perseverating(other, last, log_same, log_other), self.lapse, self.low, self.high)
 
     @classmethod
-    def for_responses(cls, responses: Numbers, free: Collection[str]) -> Self:
-        start = super().for_responses(responses, free)
+    def for_responses(
+        cls, responses: Numbers, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
+    ) -> Self:
+        start = super().for_responses(responses, free, outcomes)
         return replace(start, growth=0.1, half=start.noise, slope=-1 / start.noise)
 
 

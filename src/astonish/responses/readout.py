@@ -24,11 +24,14 @@ class Readout(Response):
     takes: ClassVar[tuple[str, ...]] = (ResponseKind.CONTINUOUS,)
     free: ClassVar[tuple[str, ...]] = ("offset", "slope", "noise")
     kind: ClassVar[str] = "readout"
+    only_after: ClassVar[bool] = True
 
     def distribution(self, given: ResponseInput) -> Normal:
         mean = self.offset + self.slope * given.surprise
         return Normal(mean, jnp.broadcast_to(jnp.asarray(self.noise, mean.dtype), mean.shape))
 
     @classmethod
-    def for_responses(cls, responses: Numbers, free: Collection[str]) -> Self:
+    def for_responses(
+        cls, responses: Numbers, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
+    ) -> Self:
         return cls(offset=float(np.nanmean(responses)), noise=0.3 * float(np.nanstd(responses)) or 1.0)

@@ -17,12 +17,26 @@ from astonish.precision import Number
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
+class Prediction(NamedTuple):
+    """What a learner thinks just before the outcome of a trial.
+
+    uncertainty: the standard deviation of what it believes. step_variance: that of the step that it expects, squared.
+    None for a learner that does not know it, and with several options.
+    """
+
+    estimate: Array
+    uncertainty: Array | None
+    step_variance: Array | None
+
+
 class ResponseInput(NamedTuple):
     """What a response may depend on.
 
     estimate: the learner's present one. previous_estimate: the one before the last outcome. surprise, learning_rate: at
     that outcome. last_response: the participant's, NaN if there was none. period: after how much estimates repeat, if
-    they are angles; else None.
+    they are angles; else None. prediction: for this trial, before its outcome. uncertainty: the standard deviation of
+    what the learner believes at present; None if it does not know it. of_probability: whether estimates are
+    probabilities that outcomes are 1.
     """
 
     estimate: Array
@@ -31,6 +45,9 @@ class ResponseInput(NamedTuple):
     learning_rate: Array
     last_response: Array
     period: Number | None = None
+    prediction: Prediction | None = None
+    uncertainty: Array | None = None
+    of_probability: bool = False
 
 
 class Distribution(Protocol):
@@ -53,13 +70,20 @@ class Response(Protocol):
     name: what the commands call it. takes: the kinds of responses that it explains. free: the parameters that are
     always fitted.
     kind: "estimate" if responses are numbers that report the learner's estimate, "choice" if they are labels of
-    outcomes, "readout" if they are other numbers that follow an outcome.
+    outcomes, or options, "readout" if they are other numbers that follow an outcome.
+    of_probabilities: whether a choice rests on probabilities alone, so that rewards that are other numbers do not do.
+    scale: the parameter, if any, that only multiplies estimates, and is told by no response if these never change.
+    only_after: whether it follows an outcome, and so
+    cannot come before that of its trial.
     """
 
     name: ClassVar[str] = ""
     takes: ClassVar[tuple[str, ...]] = ()
     free: ClassVar[tuple[str, ...]] = ()
     kind: ClassVar[str] = "readout"
+    of_probabilities: ClassVar[bool] = False
+    scale: ClassVar[str] = ""
+    only_after: ClassVar[bool] = False
 
     @property
     def anchored(self) -> bool:
@@ -69,11 +93,22 @@ class Response(Protocol):
     def distribution(self, given: ResponseInput) -> Distribution:
         """The distribution of the response, given what happened up to now."""
 
+    def check_responses(self, column: str, responses: Numbers) -> None:
+        """Refuse numbers that cannot be such responses."""
+        return
+
+    def needs(self) -> tuple[str, ...]:
+        """What the learner has to know: some of "variance" (of an outcome 0 or 1), "uncertainty" and "volatility"."""
+        return ()
+
     @classmethod
-    def for_responses(cls, responses: Numbers, free: Collection[str]) -> Self:
+    def for_responses(
+        cls, responses: Numbers, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
+    ) -> Self:
         """A model of these responses with parameters from which a search may begin.
 
-        free: parameters that are to be fitted; those that are not stay where they have no effect.
+        free: parameters that are to be fitted; those that are not stay where they have no effect. outcomes: the
+        smallest and the largest outcome.
         """
         return cls()
 

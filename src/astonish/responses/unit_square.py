@@ -24,6 +24,8 @@ class UnitSquare(Response):
     takes: ClassVar[tuple[str, ...]] = (ResponseKind.CHOICE,)
     free: ClassVar[tuple[str, ...]] = ("zeta",)
     kind: ClassVar[str] = "choice"
+    scale: ClassVar[str] = "zeta"
+    of_probabilities: ClassVar[bool] = True
 
     def distribution(self, given: ResponseInput) -> Categorical:
         chances = given.estimate if given.estimate.ndim else jnp.stack([1 - given.estimate, given.estimate])
