@@ -4,7 +4,16 @@ from functools import partial
 
 from astonish.deprecated import old_name
 from astonish.refusal import naming_extra
-from astonish.responses import CircularEstimate, Estimate, Readout, Softmax, StickyEstimate, UnitSquare
+from astonish.responses import (
+    CircularEstimate,
+    Confidence,
+    Estimate,
+    LogReactionTime,
+    Readout,
+    Softmax,
+    StickyEstimate,
+    UnitSquare,
+)
 
 with naming_extra("fits need"):
     from astonish.fit.comparison import (
@@ -23,10 +32,9 @@ with naming_extra("fits need"):
     from astonish.fit.result import Fit
 
 __all__ = [
-    "CircularEstimate", "Estimate", "Fit", "HeldOut", "Model", "Readout", "Selection", "Softmax", "StickyEstimate",
-    "UnitSquare", "compare_elpd", "compare_fits", "compare_mse", "fit", "held_out", "plan_trials", "psis_loo",
-    "recover_models",
-    "recover_parameters", "select", "simulate_responses", "trials_needed",
+    "CircularEstimate", "Confidence", "Estimate", "Fit", "HeldOut", "LogReactionTime", "Model", "Readout", "Selection",
+    "Softmax", "StickyEstimate", "UnitSquare", "compare_elpd", "compare_fits", "compare_mse", "fit", "held_out",
+    "plan_trials", "psis_loo", "recover_models", "recover_parameters", "select", "simulate_responses", "trials_needed",
 ]  # fmt: skip
 
 __getattr__ = partial(old_name, __name__)

@@ -17,14 +17,25 @@ Objective = Callable[[Numbers, Any], tuple[Numbers, Numbers]]
 ROUNDS = 300
 _ARMIJO = 1e-4  # of the decrease that the gradient predicts, a step must achieve this part
 _LONGEST = 2.0  # the longest step of any parameter
+_STRAIGHT = 1e-6  # a second derivative that is none
+_NEARBY = 1e-4  # the distance at which gradients are compared to find second derivatives
+_SHORTEST = 1e-8  # the shortest part of a step that is tried
+_JUMP = 1e-5  # a function that is higher by more after so short a step is not continuous there
 
 
 class Minimum(NamedTuple):
-    """Where each search ended, the loss there, and whether it ended because nothing more was to be gained."""
+    """Where each search ended, the loss and its gradient there.
+
+    converged: whether it ended because nothing more was to be gained. stuck: whether, though the slope promised more,
+    no step went further down, as at the bottom of a kink. Where the function jumps up instead, it is neither: there may
+    be many such places, one lower than the other.
+    """
 
     x: Numbers
     loss: Numbers
+    gradient: Numbers
     converged: Mask
+    stuck: Mask
 
 
 def minimise(
@@ -34,26 +45,32 @@ def minimise(
     *,
     limit: Numbers | float,
     tolerance: float,
+    fixed: Mask | None = None,
+    hessian: Numbers | None = None,
+    rounds: int = ROUNDS,
     progress: Callable[[float], Any] | None = None,
 ) -> Minimum:
     """Search downhill from each start.
 
     objective: for rows of parameters, and whose each is, the losses and their gradients. limit: no coordinate goes
-    beyond its own. tolerance: a step that is predicted to gain less than this is not taken. progress: is called with
-    the share of the searches that are done.
+    beyond its own. tolerance: a step that is predicted to gain less than this is not taken. fixed: which coordinates of
+    each row stay as they are. hessian: about what it is at the starts, if that is known. rounds: how many steps are
+    taken at most. progress: is called with the share of the searches that are done.
     """
     x = np.clip(starts, -limit, limit)
     loss, gradient = objective(x, who)
-    inverse = np.repeat(np.eye(x.shape[1])[None], len(x), 0) / np.maximum(1, _norm(gradient))[:, None, None]
+    held = np.zeros(x.shape, bool) if fixed is None else fixed
+    inverse, fresh = _first(gradient), np.ones(len(x), bool)  # fresh: the matrix says nothing about the function yet
+    if hessian is not None:
+        inverse, fresh = _known(hessian, held, inverse)
     length = np.ones(len(x))
     going = np.isfinite(loss)
-    converged = np.zeros(len(x), bool)
-    fresh = np.ones(len(x), bool)  # whose matrix says nothing about the function yet
-    for _ in range(ROUNDS):
+    converged, stuck = np.zeros(len(x), bool), np.zeros(len(x), bool)
+    for _ in range(rounds):
         at = np.flatnonzero(going)
         if not len(at):
             break
-        step = _step(inverse[at], gradient[at], x[at], limit)
+        step = _step(inverse[at], gradient[at], x[at], limit, held[at])
         predicted = -(step * gradient[at]).sum(1)
         done = predicted < tolerance
         converged[at[done]], going[at[done]] = True, False
@@ -69,23 +86,53 @@ def minimise(
         better &= np.isfinite(new_gradient).all(1)
         worse = at[~better]
         length[worse] *= 0.25
-        stuck = worse[length[worse] < 1e-10]
-        converged[stuck], going[stuck] = _norm(gradient[stuck]) < 1e-3, False
+        shortest = ~better & (length[at] < _SHORTEST)
+        short = at[shortest]
+        with np.errstate(invalid="ignore"):
+            continuous = new_loss[shortest] <= loss[short] + _JUMP
+        going[short], stuck[short] = ~fresh[short], fresh[short] & continuous
+        inverse[short], fresh[short], length[short] = _first(gradient[short]), True, 1.0  # by the slope alone
         kept = at[better]
         moved, turned = new[better] - x[kept], new_gradient[better] - gradient[kept]
         inverse[kept], fresh[kept] = _updated(inverse[kept], moved, turned, fresh[kept])
         x[kept], loss[kept], gradient[kept] = new[better], new_loss[better], new_gradient[better]
         length[kept] = 1.0
-    return Minimum(x, np.where(np.isfinite(loss), loss, np.inf), converged)
+    return Minimum(x, np.where(np.isfinite(loss), loss, np.inf), gradient, converged, stuck)
 
 
-def _norm(vectors: Numbers) -> Numbers:
-    return np.abs(vectors).max(1)
+def second_derivatives(objective: Objective, xs: Numbers, who: NDArray[np.intp]) -> Numbers:
+    """The second derivatives of a function at each row, by central differences of its gradient."""
+    rows, count = xs.shape
+    steps = np.concatenate([_NEARBY * np.eye(count), -_NEARBY * np.eye(count)])
+    around = (xs[:, None] + steps).reshape(-1, count)
+    gradients = objective(around, np.repeat(who, 2 * count))[1].reshape(rows, 2, count, count)
+    matrix = (gradients[:, 0] - gradients[:, 1]) / (2 * _NEARBY)
+    return 0.5 * (matrix + matrix.transpose(0, 2, 1))
 
 
-def _step(inverse: Numbers, gradient: Numbers, x: Numbers, limit: Numbers | float) -> Numbers:
+def _first(gradient: Numbers) -> Numbers:
+    """The matrix of a search that knows nothing but the slope: its step is downhill, and no longer than 1."""
+    steepest = np.maximum(1, np.abs(gradient).max(1, initial=0.0))
+    return np.eye(gradient.shape[1]) / steepest[:, None, None]
+
+
+def _known(hessian: Numbers, held: Mask, otherwise: Numbers) -> tuple[Numbers, Mask]:
+    """The inverse of each Hessian, as far as it is not held; another matrix (and True) where it is not known.
+
+    Where the function bends down, or not at all, its step is as if it bent up: downhill, and long.
+    """
+    apart = held[:, :, None] | held[:, None]
+    matrix = np.where(apart, np.eye(held.shape[1]), hessian)
+    known = np.asarray(np.isfinite(matrix).all((1, 2)))
+    bends, axes = np.linalg.eigh(matrix[known])
+    inverse = otherwise.copy()
+    inverse[known] = (axes / np.maximum(np.abs(bends), _STRAIGHT)[:, None]) @ axes.transpose(0, 2, 1)
+    return inverse, ~known
+
+
+def _step(inverse: Numbers, gradient: Numbers, x: Numbers, limit: Numbers | float, held: Mask) -> Numbers:
     """The step of each search: downhill, not too long, and along the limit for those that are there."""
-    outward = (np.abs(x) >= limit) & (x * gradient < 0)
+    outward = held | ((np.abs(x) >= limit) & (x * gradient < 0))
     free = np.where(outward, 0.0, gradient)
     step = -np.einsum("ijk,ik->ij", inverse, free)
     step[outward] = 0.0

@@ -1,11 +1,12 @@
 """Which parameters explain each participant's responses best?
 
 Maximum likelihood, or maximum a posteriori if there are priors. All participants and starts of the search are rows of
-one compiled computation, with exact gradients; where each search goes next is decided by `bfgs`.
+one compiled computation, with exact gradients; where each search goes next is decided by `bfgs`, where they start and
+whether there is anything better by `search`.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -14,16 +15,19 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from astonish.checks import check_parameters
 from astonish.deprecated import renamed_arguments
 from astonish.domain import Mask, Numbers
-from astonish.fit.bfgs import minimise
+from astonish.fit.bfgs import second_derivatives
 from astonish.fit.likelihood import Model, ParticipantData, participant_data
 from astonish.fit.objective import BATCH, Losses
+from astonish.fit.priors import Priors, normal_priors
 from astonish.fit.result import Fit
+from astonish.fit.search import search
+from astonish.fit.shared import fit_shared, pooled_hessian
 from astonish.fit.space import Space
+from astonish.fit.starts import Box, best_starts
 from astonish.io.archive import DamagedError, read, write
 from astonish.io.files import atomic_write
 from astonish.learner import check
@@ -31,8 +35,6 @@ from astonish.trials import Trials
 
 _TOGETHER = 32  # participants who are finished, and kept in a file, together
 _WHAT = "checkpoint of a fit"
-_SPREAD = 1.5  # of the starts of searches about the first
-_SAME, _TOLERANCE = 0.01, 1e-9  # differences in log-likelihood: one that does not matter, and one that ends a search
 
 Progress = Callable[[float], Any]
 
@@ -44,6 +46,20 @@ class Found(NamedTuple):
     hessian: Numbers
     converged: Mask
     agreed: NDArray[np.intp]
+    rival: Numbers
+
+
+class Task(NamedTuple):
+    """What is to be searched for: the losses, where searches start, and how many of them there are.
+
+    first: where the first search of each participant starts, a row each; None if that is to be chosen, too.
+    """
+
+    losses: Losses
+    box: Box
+    first: Numbers | None
+    starts: int
+    seed: int
 
 
 @renamed_arguments(begin="start_values", keep="checkpoint", told="progress")
@@ -53,7 +69,7 @@ def fit(
     free: Iterable[str],
     *,
     shared: Iterable[str] = (),
-    priors: Mapping[str, tuple[float, float]] | None = None,
+    priors: Priors = None,
     start_values: Any = None,
     starts: int = 10,
     seed: int = 0,
@@ -62,49 +78,63 @@ def fit(
 ) -> Fit:
     """Find, for each participant, the values of the free parameters that make the responses most probable.
 
-    model: its values are where the first search starts, and what parameters that are not free have.
+    model: its values are what parameters that are not free have.
     free: names of parameters, short or in full: "m", "learner.family.noise", "response.noise".
     shared: names of those that have one value for all participants.
-    priors: to maximise the posterior instead: for some of these, mean and standard deviation of a normal prior on the
-    unconstrained scale, on which values with one bound are logarithms and values with two are log-odds.
-    start_values: where the first search of each participant starts, a row each; the model's own when left out.
-    starts: searches for each participant; the others start at random, about the first or where values usually lie.
+    priors: to maximise the posterior instead, which is better where responses are few. "usual": people's values are
+    where they usually are (see `priors`). Or, for some of these parameters, mean and standard deviation of a normal
+    prior on the unconstrained scale, on which values with one bound are logarithms and values with two are log-odds.
+    start_values: where the first search of each participant starts, a row each; else that is chosen as the others are.
+    starts: searches for each participant. They start where people's values usually lie: at points that cover this
+    range evenly, half of them the best of more such points. A participant's do not depend on who else there is.
     checkpoint: a folder for what is finished; the same fit, begun again after an interruption, goes on from there.
     progress: is called now and then with the share of the participants that are done.
     """
     if starts < 1:
         raise ValueError(f"starts = {starts} is no search; give at least 1")
-    same = Space.of(model, shared).names
-    free = tuple(dict.fromkeys((*Space.of(model, free).names, *same)))
+    same = Space.of(model, shared, trials).names
+    free = tuple(dict.fromkeys((*Space.of(model, free, trials).names, *same)))
     trials, excluded = usable(model, trials, free)
-    space, data, prior = prepared(model, trials, free, priors)
-    people = len(trials.subjects)
-    losses = Losses(model, data, space, trials.responds_before, prior, min(BATCH, -(-people * starts // 8) * 8))
-    first = space.start(model) if start_values is None else space.unconstrained(start_values)
-    first = np.broadcast_to(first, (people, len(space)))
-    usual = space.usual(trials)
-    begin = np.stack([_starts(first[who], usual, starts, [seed, who]) for who in range(people)])
-    about = model, data, prior, begin, space.names, trials.responds_before
-    stem = None if checkpoint is None else checkpoint / _fingerprint(about)
-    found = _search_groups(losses, begin, space.limit, stem, progress)
+    space, data, prior = prepared(model, trials, free, priors, same)
+    batch = min(BATCH, -(-len(trials) * starts // 8) * 8)
+    losses = Losses(model, data, space, trials.responds_before, prior, batch)
+    first = None if start_values is None else np.broadcast_to(space.unconstrained(start_values), prior.shape[1:])
+    box = Box.of(space, trials, space.start(model) if first is None else first)
+    stem = None
+    if checkpoint is not None:
+        about = model, data, prior, box, first, starts, seed, space.names, trials.responds_before
+        stem = checkpoint / _fingerprint(about)
+    found = _search_groups(Task(losses, box, first, starts, seed), stem, progress)
     is_shared = np.isin(space.names, same)
     if is_shared.any():
-        xs, ended = _fit_shared(losses, found.unconstrained, is_shared, space.limit)
-        hessian = _pooled_hessian(losses.hessian(xs, np.arange(len(xs))), is_shared)
-        found = Found(xs, hessian, np.full(len(xs), ended), found.agreed)
+        together = fit_shared(losses, box, found.unconstrained, is_shared, starts, seed)
+        people, starts = np.arange(len(trials)), together.starts
+        hessian = pooled_hessian(second_derivatives(losses, together.x, people), is_shared)
+        ended, agreed = np.full(len(people), together.converged), np.full(len(people), together.agreed)
+        found = Found(together.x, hessian, ended, agreed, np.full(together.x.shape, np.nan))
     return Fit(model, trials, space, same, data, *found, starts, excluded, prior)
 
 
-def _search_groups(
-    losses: Losses, begin: Numbers, limit: Numbers, stem: Path | None, progress: Progress | None
-) -> Found:
+def _search_groups(task: Task, stem: Path | None, progress: Progress | None) -> Found:
     """Search for the best parameters of each participant, group after group. stem: of the files that keep them."""
-    groups = np.array_split(np.arange(len(begin)), 1 if stem is None else -(-len(begin) // _TOGETHER))
+    people = np.arange(len(task.box.low))
+    groups = np.array_split(people, 1 if stem is None else -(-len(people) // _TOGETHER))
     found = []
     for k, who in enumerate(groups):
-        search = partial(_search, losses, begin, limit, who, part_of(progress, k, len(groups)))
-        found.append(search() if stem is None else _keep(stem.with_name(f"{stem.name}-{k}.npz"), search))
+        of_group = partial(_search, task, who, part_of(progress, k, len(groups)))
+        found.append(of_group() if stem is None else _keep(stem.with_name(f"{stem.name}-{k}.npz"), of_group))
     return Found(*map(np.concatenate, zip(*found, strict=True)))
+
+
+def _search(task: Task, who: NDArray[np.intp], progress: Progress | None) -> Found:
+    """The best parameters of some participants."""
+    box = task.box.at(who)
+    begin = best_starts(task.losses, box, who, task.starts, task.seed)
+    if task.first is not None:
+        begin[:, 0] = task.first[who]
+    found = search(task.losses, box, who, begin, progress)
+    hessian = second_derivatives(task.losses, found.x, who)
+    return Found(found.x, hessian, found.converged, found.agreed, found.rival)
 
 
 def _keep(path: Path, search: Callable[[], Found]) -> Found:
@@ -133,77 +163,11 @@ def part_of(progress: Progress | None, part: int, parts: int) -> Progress | None
     return None if progress is None else lambda share: progress((part + share) / parts)
 
 
-def _search(losses: Losses, begin: Numbers, limit: Numbers, who: NDArray[np.intp], progress: Progress | None) -> Found:
-    """The best parameters of some participants: roughly from several starts, then exactly from the best end.
-
-    begin: the starts of all participants.
-    """
-    people, starts, count = begin[who].shape
-    flat, whose = begin[who].reshape(-1, count), np.repeat(who, starts)
-    rough = minimise(losses, flat, whose, limit=limit, tolerance=0.1 * _SAME, progress=progress)
-    ends = rough.loss.reshape(people, starts)
-    agreed = (ends <= ends.min(1, keepdims=True) + _SAME).sum(1)
-    best = rough.x.reshape(people, starts, count)[np.arange(people), np.argmin(ends, 1)]
-    end = minimise(losses, best, who, limit=limit, tolerance=_TOLERANCE)
-    return Found(end.x, losses.hessian(end.x, who), end.converged, agreed)
-
-
-def _starts(first: Numbers, usual: tuple[Numbers, Numbers], starts: int, seed: list[int]) -> Numbers:
-    """The first start, and others: in turn where values usually lie, if that is known, and about the first."""
-    (low, high), rng = usual, np.random.default_rng(seed)
-    about = first + _SPREAD * rng.standard_normal((starts, len(first)))
-    within = low + (high - low) * rng.random((starts, len(first)))
-    begin: Numbers = np.where(np.isnan(within) | (np.arange(starts)[:, None] % 2 == 0), about, within)
-    begin[0] = first
-    return begin
-
-
-def _fit_shared(losses: Losses, xs: Numbers, shared: Mask, limit: Numbers) -> tuple[Numbers, bool]:
-    """The best parameters if those columns are the same in all rows, and whether the search converged.
-
-    xs: the best parameters of each participant alone, from where the search starts.
-    """
-    everyone = np.arange(len(xs))
-
-    def assembled(vector: Numbers) -> Numbers:
-        together = np.empty_like(xs)
-        together[:, shared] = vector[: shared.sum()]
-        together[:, ~shared] = vector[shared.sum() :].reshape(len(xs), -1)
-        return together
-
-    def joint(vector: Numbers) -> tuple[Any, Any]:
-        loss, gradient = losses(assembled(vector), everyone)
-        return loss.sum(), np.concatenate([gradient[:, shared].sum(0), gradient[:, ~shared].ravel()])
-
-    start = np.concatenate([np.median(xs[:, shared], 0), xs[:, ~shared].ravel()])
-    ends = np.concatenate([limit[shared], np.tile(limit[~shared], len(xs))])
-    bounds = list(zip(-ends, ends, strict=True))
-    options = {"maxiter": 2000, "maxfun": 5000, "ftol": 1e-13, "gtol": 1e-6}
-    found = minimize(joint, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return assembled(np.asarray(found.x)), bool(found.success)
-
-
-def _pooled_hessian(hessian: Numbers, shared: Mask) -> Numbers:
-    """Each participant's Hessian, plus what all the others tell about the shared parameters.
-
-    The Hessian of all parameters together has a block for each participant, and rows for what is shared; with the other
-    participants' own parameters eliminated, it is that of one participant plus what remains of the others.
-    """
-    own = ~shared
-    remains = np.zeros((len(hessian), shared.sum(), shared.sum()))
-    for row, matrix in enumerate(hessian):
-        across = matrix[np.ix_(own, shared)]
-        remains[row] = matrix[np.ix_(shared, shared)] - across.T @ np.linalg.pinv(matrix[np.ix_(own, own)]) @ across
-    pooled = hessian.copy()
-    pooled[np.ix_(np.arange(len(hessian)), shared, shared)] += remains.sum(0) - remains
-    return pooled
-
-
 def usable(model: Model, trials: Trials, free: Iterable[str]) -> tuple[Trials, dict[str, str]]:
     """The participants who can be fitted, and why the others cannot."""
     check_parameters(model)
     check(model.learner)
-    count = len(Space.of(model, free))
+    count = len(Space.of(model, free, trials))
     data, excluded = participant_data(model, trials), dict(trials.excluded)
     for subject, own, scored in zip(trials.subjects, data.responses, data.scored, strict=True):
         responses = own[scored]
@@ -219,14 +183,10 @@ def usable(model: Model, trials: Trials, free: Iterable[str]) -> tuple[Trials, d
 
 
 def prepared(
-    model: Model, trials: Trials, free: Iterable[str], priors: Mapping[str, tuple[float, float]] | None
+    model: Model, trials: Trials, free: Iterable[str], priors: Priors, shared: tuple[str, ...] = ()
 ) -> tuple[Space, ParticipantData, Numbers]:
-    """The space to search, what there is to explain, and the priors: a row for means, a row for precisions."""
-    space = Space.of(model, free)
+    """The space to search, what there is to explain, and the priors (see `normal_priors`)."""
+    space = Space.of(model, free, trials)
     if not len(space):
         raise ValueError("nothing is free; name at least one parameter to be found")
-    prior = np.zeros((2, len(space)))
-    for name, (mean, std) in (priors or {}).items():
-        k = space.names.index(Space.of(model, [name]).names[0])
-        prior[:, k] = mean, std**-2
-    return space, participant_data(model, trials), prior
+    return space, participant_data(model, trials), normal_priors(model, space, trials, priors, shared)

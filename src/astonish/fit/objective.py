@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.extend.core import Literal
-from numpy.typing import NDArray
 
 from astonish.domain import Numbers
 from astonish.fit.likelihood import Memory, Model, ParticipantData, begin, given_trial
@@ -21,13 +20,13 @@ from astonish.precision import as_double, double
 from astonish.series import OPTIONS
 
 BATCH = 64  # rows of parameters in one call
-_NEARBY = 1e-4  # the distance at which gradients are compared to find second derivatives
 
 
 class Losses:
     """The losses of participants at given parameters, and their gradients.
 
-    prior: means and precisions of normal priors on the unconstrained scale, a row each; a precision of 0 is no prior.
+    prior: means and precisions of normal priors on the unconstrained scale, for all participants (a row each) or for
+    each of them; a precision of 0 is no prior.
     """
 
     def __init__(
@@ -41,13 +40,17 @@ class Losses:
     ) -> None:
         with double():
             self._model, self._data = jax.tree.map(jnp.asarray, as_double((model, data)))
-        self._space, self._responds_before, self._prior = space, responds_before, prior
+        self._space, self._responds_before = space, responds_before
+        each = prior[:, None] if prior.ndim == 2 else prior
+        self._prior = np.broadcast_to(each, (2, len(data.responses), len(space)))
         self._batch = batch  # always the same, so that nothing is compiled twice
         self._pool = ThreadPoolExecutor(os.cpu_count())
 
     def __call__(self, xs: Numbers, who: Any) -> tuple[Numbers, Numbers]:
         """The loss of participant `who` at each row of unconstrained parameters, and its gradient."""
         count, size = len(xs), self._batch
+        if not count:
+            return np.zeros(0), np.zeros(xs.shape)
         short = -count % size
         filled = np.concatenate([xs, np.repeat(xs[-1:], short, 0)]).reshape(-1, size, xs.shape[1])
         whose = np.concatenate([who, np.repeat(who[-1:], short)]).reshape(-1, size)
@@ -55,17 +58,8 @@ class Losses:
         losses, gradients = (np.concatenate(parts)[:count] for parts in zip(*batches, strict=True))
         return losses, gradients
 
-    def hessian(self, xs: Numbers, who: NDArray[np.intp]) -> Numbers:
-        """The second derivatives of each participant's loss, by central differences of the gradient."""
-        people, count = xs.shape
-        steps = np.concatenate([_NEARBY * np.eye(count), -_NEARBY * np.eye(count)])
-        around = (xs[:, None] + steps).reshape(-1, count)
-        gradients = self(around, np.repeat(who, 2 * count))[1].reshape(people, 2, count, count)
-        matrix = (gradients[:, 0] - gradients[:, 1]) / (2 * _NEARBY)
-        return 0.5 * (matrix + matrix.transpose(0, 2, 1))
-
     def _batch_of(self, xs: Numbers, who: Any) -> Any:
-        given = self._model, self._data, self._prior, xs, who, self._space, self._responds_before
+        given = self._model, self._data, self._prior[:, who], xs, who, self._space, self._responds_before
         with double():
             return jax.device_get(_losses_and_gradients(*given))
 
@@ -77,7 +71,7 @@ def _losses_and_gradients(
     own = jax.tree.map(lambda part: part[who], data)
     log_likelihood, gradient = log_likelihoods_and_gradients(model, own, space, responds_before, xs)
     off = xs - prior[0]
-    return 0.5 * (off * off) @ prior[1] - log_likelihood, prior[1] * off - gradient
+    return 0.5 * (prior[1] * off * off).sum(1) - log_likelihood, prior[1] * off - gradient
 
 
 def log_likelihoods_and_gradients(

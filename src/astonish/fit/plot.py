@@ -6,6 +6,7 @@ import numpy as np
 from pandas import Series
 
 from astonish.domain import Numbers
+from astonish.fit.goodness import chance_of_choices
 from astonish.fit.result import Fit
 from astonish.refusal import naming_extra
 from astonish.report.style import BLUE, GREEN, STYLE, VERMILLION
@@ -47,7 +48,7 @@ def _parameter(axis: Any, fit: Fit, k: int) -> None:
     if domain.low == 0 and not domain.has_high and (value > 0).all():
         axis.set_yscale("log")
         inner = value[known] if known.any() else value
-        lowest, highest = low[known].min(initial=np.inf), high[known].max(initial=0)
+        lowest, highest = (low[known].min(), high[known].max()) if known.any() else (0.0, np.inf)
         axis.set_ylim(max(inner.min() / 10, lowest), min(inner.max() * 10, highest))
     axis.set(xlabel="participant, by value", ylabel=fit.names[k])
 
@@ -58,7 +59,7 @@ def _numbers(figure: Any, fit: Fit) -> None:
     scored = np.asarray(fit.data.scored, bool)
     expected, responses = fit.outputs.expected, fit.outputs.responses
     last = _last(responses, fit.trials.starts)
-    outcome = fit.trials.outcomes if not isinstance(fit.trials.outcomes, tuple) else fit.trials.outcomes[1]
+    outcome = fit.trials.scalar_outcomes
     if fit.trials.responds_before:  # the response follows the outcome of the trial before
         outcome = np.concatenate([np.full((len(outcome), 1), np.nan), outcome[:, :-1]], axis=1)
     there = scored & np.isfinite(last) & np.isfinite(outcome)
@@ -78,10 +79,9 @@ def _numbers(figure: Any, fit: Fit) -> None:
 def _choices(figure: Any, fit: Fit) -> None:
     """How probable the model takes the choices that were made to be, participant by participant."""
     axis = figure.subplots()
-    chance = np.exp(fit.outputs.log_likelihood)
-    mean = np.array([own[there].mean() for own, there in zip(chance, fit.data.scored, strict=True)])
+    mean = np.nanmean(chance_of_choices(fit), axis=1)
     axis.plot(np.arange(1, len(mean) + 1), np.sort(mean), "o", ms=3, color=BLUE)
-    axis.axhline(1 / max(len(fit.trials.labels or (0, 1)), 2), color="0.6", lw=0.8, label="by chance")
+    axis.axhline(1 / max(len(fit.trials.choice_labels), 2), color="0.6", lw=0.8, label="by chance")
     axis.set(xlabel="participant, by value", ylabel="mean probability of\nthe choices made", ylim=(0, 1))
     axis.legend()
 

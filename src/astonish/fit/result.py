@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from pandas import DataFrame
 
 from astonish.deprecated import renamed_fields
-from astonish.domain import Mask, Numbers, with_parameters
+from astonish.domain import Mask, Numbers
 from astonish.fit.likelihood import Model, ParticipantData, TrialOutputs, evaluate
+from astonish.fit.priors import in_words, method_in_words
+from astonish.fit.search import SAME
 from astonish.fit.space import Space, short_names
 from astonish.learner import failed
 from astonish.loops import compiled
@@ -21,6 +23,7 @@ from astonish.precision import as_double, double
 from astonish.series import OPTIONS
 from astonish.trials import Trials
 
+TRIAL_COLUMNS = ("expected_response", "log_likelihood", "fitted_learning_rate", "fitted_surprise")
 SURE = 1.959963984540054  # standard errors to either side of 95 % of a normal distribution
 
 
@@ -31,8 +34,11 @@ class Fit:
 
     unconstrained: the parameters on the unconstrained scale. hessian: the second derivatives of the loss there.
     shared: full names of parameters that have one value for all participants; it is repeated in each row.
-    agreed: how many of the `starts` searches came to the same end. excluded: who could not be fitted, and why.
-    prior: means and precisions of the priors on the unconstrained scale, a row each; a precision of 0 is no prior.
+    converged: whether, at last, nothing better was seen: neither by the search nor along the profile of any parameter.
+    agreed: how many of the `starts` searches came to this end, or within 0.01 of its log-likelihood (if parameters are
+    shared, how many of the searches for these). rival: another optimum that is as good, NaN where none is known.
+    excluded: who could not be fitted, and why. prior: means and precisions of the priors on the unconstrained scale, by
+    participant and parameter; a precision of 0 is no prior.
     """
 
     model: Model
@@ -44,6 +50,7 @@ class Fit:
     hessian: Numbers
     converged: Mask
     agreed: NDArray[np.intp]
+    rival: Numbers
     starts: int
     excluded: Mapping[str, str]
     prior: Numbers
@@ -91,7 +98,8 @@ class Fit:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know about each participant's fit; empty where all is well."""
-        rows = zip(self.unconstrained, self.unconstrained_error, self.converged, strict=True)
+        others = self.space.constrained(self.rival)
+        rows = zip(self.unconstrained, self.unconstrained_error, self.converged, others, strict=True)
         notes = [_note(self.space, *row) for row in rows]
         if self.outputs.failed is not None:
             counts = np.sum(self.outputs.failed, axis=1).tolist()
@@ -111,8 +119,9 @@ class Fit:
 
     @property
     def responses(self) -> Numbers:
-        """How many responses of each participant were explained."""
-        return np.asarray(self.data.scored.sum(1), np.float64)
+        """How many responses of each participant were explained; of two in a trial, both."""
+        seconds = 0 if self.data.second is None else self.data.second_scored.sum(1)
+        return np.asarray(self.data.scored.sum(1) + seconds, np.float64)
 
     @property
     def parameters(self) -> float:
@@ -133,25 +142,40 @@ class Fit:
     def log_evidence(self) -> Numbers:
         """Of the responses, whatever the parameters, as far as the posterior is normal (Laplace's approximation).
 
-        NaN without a prior for each free parameter, and where the posterior has no peak.
+        NaN without a prior for each free parameter, where parameters are shared, and where the posterior has no peak.
         """
         mean, precision = self.prior
-        if not precision.all():
+        if not precision.all() or self.shared:
             return np.full(len(self.unconstrained), np.nan)
         prior = 0.5 * (np.log(precision) - precision * (self.unconstrained - mean) ** 2).sum(1)
         peaked = ~np.isnan(self.unconstrained_error[:, 0])
         log_determinant = np.linalg.slogdet(np.where(peaked[:, None, None], self.hessian, 1.0))[1]
         return np.where(peaked, self.log_likelihood + prior - 0.5 * log_determinant, np.nan)
 
+    @property
+    def priors(self) -> tuple[str, ...]:
+        """What was expected of each parameter, in words; empty if these are the values of the greatest likelihood."""
+        return in_words(self.space, self.prior, self.shared)
+
+    @property
+    def method(self) -> tuple[str, ...]:
+        """What kind of estimates these are, or better would be, in sentences; none if there is nothing to say."""
+        return method_in_words(self.space, self.prior, self.shared, self.responses, self.model.response.kind)
+
     def model_of(self, subject: str) -> Model:
         """The model with a participant's values."""
-        row = self.trials.subjects.index(subject)
-        return with_parameters(self.model, dict(zip(self.space.names, self.values[row], strict=True)))
+        return self.space.put(self.model, self.values[self.trials.subjects.index(subject)])
 
     def table(self) -> DataFrame:
-        """A row for each participant and parameter."""
+        """A row for each participant and parameter.
+
+        If there are priors, also their mean and standard deviation on the unconstrained scale; NaN for none.
+        """
         people, count = self.values.shape
         columns = {"value": self.values, "standard_error": self.error, "low": self.low, "high": self.high}
+        if self.priors:
+            mean, precision = np.where(self.prior[1] > 0, self.prior, np.nan)
+            columns |= {"prior_mean": mean, "prior_sd": precision**-0.5}
         return DataFrame({
             "participant": np.repeat(np.array(self.trials.subjects, object), count),
             "parameter": np.tile(np.array(self.names, object), people),
@@ -162,15 +186,17 @@ class Fit:
     def trial_table(self) -> DataFrame:
         """The table of trials, row for row, and what the fitted model computes for each.
 
-        Empty where a participant was excluded, or nothing was to be explained.
+        Empty where a participant was excluded, or nothing was to be explained. Expected responses are written as those
+        of the table are. Columns of the table stay as they are: a new one of the same name has a number behind it.
         """
-        columns = {
-            "expected_response": (self.outputs.expected, self.data.scored),
-            "log_likelihood": (self.outputs.log_likelihood, self.data.scored),
-            "fitted_learning_rate": (self.outputs.learning_rate, self.trials.observed),
-            "fitted_surprise": (self.outputs.surprise, self.trials.observed),
-        }
-        return self.trials.frame.assign(**{name: self.trials.to_rows(*column) for name, column in columns.items()})
+        outputs, to_rows = self.outputs, self.trials.to_rows
+        columns = (
+            self.trials.as_written(to_rows(outputs.expected, self.data.scored)),
+            to_rows(outputs.log_likelihood, self.data.scored),
+            to_rows(outputs.learning_rate, self.trials.observed),
+            to_rows(outputs.surprise, self.trials.observed),
+        )
+        return self.trials.with_columns(dict(zip(TRIAL_COLUMNS, columns, strict=True)))
 
     def people(self) -> DataFrame:
         """A row for each participant: how well the model explains the responses."""
@@ -181,12 +207,16 @@ class Fit:
             "log_likelihood": self.log_likelihood,
             "aic": self.aic,
             "bic": self.bic,
+            **({"log_evidence": self.log_evidence} if self.priors else {}),
             "agreed": [f"{agreed} of {self.starts}" for agreed in self.agreed],
             "note": list(self.notes),
         })  # fmt: skip
 
     def __repr__(self) -> str:
-        return str(self.people().to_string(index=False, float_format="{:.4g}".format))
+        from astonish.fit.description import describe
+
+        table = describe(self).to_string(index=False, float_format="{:.4g}".format, na_rep="-")
+        return f"a fit to {len(self.values)} participants (people() has a row for each)\n{table}"
 
 
 @partial(compiled, static_argnums=(3, 4), compiler_options=OPTIONS)
@@ -203,14 +233,17 @@ def _standard_errors(hessian: Numbers) -> Numbers:
     return errors
 
 
-def _note(space: Space, x: Numbers, error: Numbers, converged: bool) -> str:
+def _note(space: Space, x: Numbers, error: Numbers, converged: bool, rival: Numbers) -> str:
     names = short_names(space.names)
     edges = {name: edge for name, edge in zip(names, space.at_bound(x), strict=True) if edge}
     found = [f"{name} is at its {'lower' if edge < 0 else 'upper'} bound" for name, edge in edges.items()]
     if not converged:
-        found.append("the search did not converge")
+        found.append("the search did not end")
     elif not found and np.isnan(error).any():
         found.append("the responses do not tell all parameters")
     elif not found and (error > 5).any():
         found.append(f"the responses hardly tell {', '.join(np.array(names)[error > 5])}")
+    if np.isfinite(rival).all():
+        values = ", ".join(f"{name} = {value:.3g}" for name, value in zip(names, rival, strict=True))
+        found.append(f"another optimum is as good ({values}; difference < {SAME:g})")
     return "; ".join(found)

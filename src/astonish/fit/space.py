@@ -1,7 +1,7 @@
 """Which parameters are fitted, and on what unconstrained scale are they searched for?"""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -9,8 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.domain import Domain, Numbers, Parameter, parameters, resolve, with_parameters
+from astonish.domain import Domain, NamedParameter, Numbers, Parameter, parameters, resolve, with_parameters
+from astonish.fit.contrasts import effects
 from astonish.precision import double
+from astonish.refusal import unknown
 from astonish.trials import Trials
 
 LIMIT = 15.0  # on the unconstrained scale, beyond which data cannot distinguish a bounded value from its bound
@@ -21,22 +23,72 @@ class Space:
     """The free parameters of a model, and the values that each may take.
 
     Unconstrained, they are all real numbers: logarithms of the distance from one bound, log-odds between two, and
-    multiples of a unit where there is none.
+    multiples of a unit where there is none. A parameter that differs between conditions is there once for each of them,
+    as in "learner.m[easy]".
+    basis: if given, what is searched for are other numbers, of which the unconstrained values are linear combinations:
+    a row for each of these.
     """
 
     names: tuple[str, ...]
     known: tuple[Parameter, ...]
     units: tuple[float, ...]
+    basis: tuple[tuple[float, ...], ...] | None = None
 
     @classmethod
-    def of(cls, model: Any, names: Iterable[str]) -> "Space":
+    def of(cls, model: Any, names: Iterable[str], trials: Trials | None = None) -> "Space":
         """The space of these parameters; a name may be short, as long as only one parameter of the model ends so."""
-        found = tuple({each.path: each for each in (resolve(model, name) for name in names)}.values())
-        whole = next((each.path for each in found if each.known.domain.whole), None)
+        found: dict[str, NamedParameter] = {}
+        for name in names:
+            short, _, condition = name.partition("[")
+            each = resolve(model, short)
+            labels = _conditions(each.path, condition, model, trials)
+            found |= {f"{each.path}[{label}]": each for label in labels} or {each.path: each}
+        whole = next((each.path for each in found.values() if each.known.domain.whole), None)
         if whole is not None:
             raise ValueError(f"{whole} is a whole number and cannot be found by gradients; give it a value instead")
-        units = tuple(float(abs(each.value) if isinstance(each.value, float | int) else 0) or 1.0 for each in found)
-        return cls(tuple(each.path for each in found), tuple(each.known for each in found), units)
+        values = [each.value for each in found.values()]
+        units = tuple(float(abs(value) if isinstance(value, float | int) else 0) or 1.0 for value in values)
+        return cls(tuple(found), tuple(each.known for each in found.values()), units)
+
+    @property
+    def by_condition(self) -> dict[str, tuple[str, ...]]:
+        """The names of parameters that differ between conditions, by the path of each."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name in self.names:
+            path, bracket, _ = name.partition("[")
+            if bracket:
+                found[path] = (*found.get(path, ()), name)
+        return found
+
+    def contrasted(self) -> "Space":
+        """The same space, in which what is searched for of each parameter by condition is its mean, and differences.
+
+        For two conditions the difference between the first and the second; for more, as many contrasts as are needed.
+        """
+        basis = np.eye(len(self))
+        for names in self.by_condition.values():
+            places, count = [self.names.index(name) for name in names], len(names)
+            contrasts = np.array([[0.5], [-0.5]]) if count == 2 else effects(count)
+            basis[np.ix_(places, places)] = np.concatenate([np.ones((count, 1)), contrasts], axis=1)
+        return replace(self, basis=tuple(map(tuple, basis.tolist()))) if self.by_condition else self
+
+    @property
+    def differences(self) -> list[int]:
+        """Which of the numbers searched for are differences between conditions."""
+        groups = self.by_condition.values() if self.basis is not None else ()
+        return [self.names.index(name) for names in groups for name in names[1:]]
+
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """What is searched for, by short names."""
+        found = list(short_names(self.names))
+        for path, names in self.by_condition.items() if self.basis is not None else ():
+            places, short = [self.names.index(name) for name in names], path.rpartition(".")[2]
+            labels = [name.removesuffix("]").partition("[")[2] for name in names]
+            found[places[0]] = f"{short} (mean of conditions)"
+            for k, place in enumerate(places[1:], 1):
+                found[place] = f"{short} ({labels[0]} - {labels[1]})" if len(names) == 2 else f"{short} (contrast {k})"
+        return tuple(found)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -53,10 +105,13 @@ class Space:
     @property
     def limit(self) -> Numbers:
         """How far from zero each unconstrained value may be."""
-        return np.where([domain.has_low or domain.has_high for domain in self.domains], LIMIT, np.inf)
+        bounded = [domain.has_low or domain.has_high for domain in self.domains]
+        return np.where(bounded, np.inf if self.basis is not None else LIMIT, np.inf)
 
     def constrain(self, unconstrained: Array) -> Array:
         """The values of the parameters themselves; the last axis counts parameters."""
+        if self.basis is not None:
+            unconstrained = unconstrained @ jnp.asarray(self.basis, unconstrained.dtype).T
         return jnp.stack([_constrain(*own, unconstrained[..., k]) for k, own in enumerate(self._each)], -1)
 
     def constrained(self, unconstrained: Numbers) -> Numbers:
@@ -66,33 +121,26 @@ class Space:
             return np.asarray(self.constrain(jnp.asarray(np.clip(unconstrained, -most, most))))
 
     def unconstrained(self, values: Any) -> Numbers:
-        """The unconstrained values, in NumPy, within the limit."""
+        """The unconstrained values, in NumPy, within the limit; with a basis, what is searched for."""
         numbers = np.asarray(values, np.float64)
-        return np.stack([_unconstrain(*own, numbers[..., k]) for k, own in enumerate(self._each)], -1)
+        found = np.stack([_unconstrain(*own, numbers[..., k]) for k, own in enumerate(self._each)], -1)
+        return found if self.basis is None else np.linalg.solve(np.array(self.basis), found[..., None])[..., 0]
 
     def bind(self, model: Any, unconstrained: Array) -> Any:
         """The model with these values of its free parameters."""
         return self.put(model, self.constrain(unconstrained))
 
     def put(self, model: Any, values: Array) -> Any:
-        """The same from the values themselves."""
-        return with_parameters(model, {name: values[k] for k, name in enumerate(self.names)})
+        """The same from the values themselves; of parameters by condition, an array of them."""
+        found: dict[str, Any] = {name: values[k] for k, name in enumerate(self.names)}
+        for path, names in self.by_condition.items():
+            found[path] = jnp.stack([found.pop(name) for name in names])
+        return with_parameters(model, found)
 
     def start(self, model: Any) -> Numbers:
         """The unconstrained values that the model has now."""
         now = {each.path: each.value for each in parameters(model)}
-        return self.unconstrained([float(now[name]) for name in self.names])
-
-    def usual(self, trials: Trials) -> tuple[Numbers, Numbers]:
-        """Between which unconstrained values people's usually lie; NaN where that is not known.
-
-        Parameters in units of the outcomes, or of the responses, are scaled by their range.
-        """
-        ends = np.full((2, len(self)), np.nan)
-        for k, (name, known) in enumerate(zip(self.names, self.known, strict=True)):
-            if known.usual is not None:
-                ends[:, k] = known.usual_between(*_range(trials, name.startswith("response.")))
-        return self.unconstrained(ends[0]), self.unconstrained(ends[1])
+        return self.unconstrained([float(now[name.partition("[")[0]]) for name in self.names])
 
     def derivatives(self, unconstrained: Array) -> Array:
         """The derivative of each value by its unconstrained one."""
@@ -111,17 +159,34 @@ class Space:
         return list(zip(self.domains, self.units, strict=True))
 
 
+def _conditions(path: str, condition: str, model: Any, trials: Trials | None) -> tuple[Any, ...]:
+    """The conditions for each of which there is such a parameter; none if it is the same in all of them."""
+    if path not in model.differs:
+        if condition:
+            raise ValueError(f"{path} is the same in all conditions; give Model(..., differs=({path!r},))")
+        return ()
+    if trials is None or not trials.conditions:
+        raise ValueError(f"{path} is to differ between conditions, but none are known; name their column (condition=)")
+    chosen = tuple(label for label in trials.conditions if condition in ("", f"{label}]"))
+    if not chosen:
+        raise unknown("condition", condition.removesuffix("]"), trials.conditions)
+    return chosen
+
+
 def short_names(names: tuple[str, ...]) -> tuple[str, ...]:
     """The names without what is not needed to tell them apart.
 
-    >>> short_names(("learner.m", "learner.family.noise", "response.noise"))
-    ('m', 'family.noise', 'response.noise')
+    >>> short_names(("learner.m", "learner.family.noise", "response.noise[0.5]"))
+    ('m', 'family.noise', 'response.noise[0.5]')
     """
+    paths = {name.partition("[")[0] for name in names}
 
     def shortest(name: str) -> str:
-        parts = name.split(".")
+        path, bracket, condition = name.partition("[")
+        parts = path.split(".")
         endings = [".".join(parts[k:]) for k in range(len(parts) - 1, -1, -1)]
-        return next(end for end in endings if sum(f".{other}".endswith(f".{end}") for other in names) == 1)
+        end = next(end for end in endings if sum(f".{other}".endswith(f".{end}") for other in paths) == 1)
+        return end + bracket + condition
 
     return tuple(map(shortest, names))
 
@@ -145,11 +210,3 @@ def _unconstrain(domain: Domain, unit: float, value: Numbers) -> Any:
         if domain.has_high:
             return np.maximum(np.log(domain.high - value), -LIMIT)
     return value / unit
-
-
-def _range(trials: Trials, of_responses: bool) -> tuple[float, float]:
-    if not of_responses:
-        return trials.outcome_range
-    if trials.response_kind != "continuous" or trials.responses is None or np.isnan(trials.responses).all():
-        return 0.0, 1.0
-    return float(np.nanmin(trials.responses)), float(np.nanmax(trials.responses))

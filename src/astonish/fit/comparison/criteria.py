@@ -9,6 +9,7 @@ from pandas import DataFrame
 
 from astonish.domain import Numbers
 from astonish.fit.comparison.random_effects import Shares, select
+from astonish.fit.goodness import mse, r_squared
 from astonish.fit.result import Fit
 
 if TYPE_CHECKING:
@@ -53,12 +54,14 @@ def compare_fits(fits: Mapping[str, Fit], baseline: str | None = None, evidence:
     The columns of the table, where less of AIC and BIC is better:
 
     - `parameters`: how many were free; `log_likelihood`, `aic`, `bic`: summed over participants;
+    - `r_squared`, `mse`: means over participants, see `goodness`; the latter is NaN of choices;
     - `mean_aic`, `mean_bic`, `difference`: means over participants; the last is of BIC less that of the baseline, with
       its standard error (`difference_se`);
     - `best`, `better`: for how many participants BIC is the least of all, and less than the baseline's;
     - `share`, `share_std`: the share of people who use the model, and how uncertain that is; `exceedance`: the
       probability that no other model is used by more people; `protected`: the same, given that differences may be
-      chance. See `random_effects.select`.
+      chance. See `random_effects.select`;
+    - `at_bound`, `unfinished`: for how many participants a parameter is at its bound, and the search did not end.
     """
     if evidence not in EVIDENCE:
         raise ValueError(f"evidence = {evidence!r} is not allowed; give one of {', '.join(EVIDENCE)}")
@@ -75,10 +78,14 @@ def compare_fits(fits: Mapping[str, Fit], baseline: str | None = None, evidence:
     columns = {
         "parameters": [len(fit.space) for fit in fits.values()],
         **{part: values.sum(0) for part, values in scores.items()},
+        "r_squared": [r_squared(fit)[rows[name]].mean() for name, fit in fits.items()],
+        "mse": [mse(fit)[rows[name]].mean() for name, fit in fits.items()],
         "mean_aic": scores["aic"].mean(0),
         "mean_bic": bic.mean(0),
-        **compared(bic, place, np.mean, -1),
+        **compared(bic, place, np.mean),
         **share_columns(shares),
+        "at_bound": [int((fit.space.at_bound(fit.unconstrained) != 0).any(1).sum()) for fit in fits.values()],
+        "unfinished": [int((~fit.converged).sum()) for fit in fits.values()],
     }
     people = {
         "participant": np.repeat(np.array(subjects, object), len(fits)),
@@ -90,19 +97,19 @@ def compare_fits(fits: Mapping[str, Fit], baseline: str | None = None, evidence:
     return Selection(DataFrame(columns, names), DataFrame(people), names[place], shares, excluded)
 
 
-def compared(scores: Numbers, place: int, total: Any, sign: int) -> dict[str, Numbers]:
+def compared(scores: Numbers, place: int, total: Any) -> dict[str, Numbers]:
     """Columns about models, compared with the one at `place`; `compare_fits` says what they are.
 
-    scores: a row for each participant, a column for each model. total: over participants, `np.mean` or `np.sum`.
-    sign: 1 if more is better, -1 if less is.
+    scores: a row for each participant, a column for each model; less is better. total: over participants, `np.mean` or
+    `np.sum`.
     """
     apart, count = scores - scores[:, [place]], len(scores)
     error = apart.std(0, ddof=1) / np.sqrt(count) if count > 1 else np.full(scores.shape[1], np.nan)
     return {
         "difference": total(apart, axis=0),
         "difference_se": error * (count if total is np.sum else 1),
-        "best": np.bincount((sign * scores).argmax(1), minlength=scores.shape[1]),
-        "better": (sign * apart > 0).sum(0),
+        "best": np.bincount(scores.argmin(1), minlength=scores.shape[1]),
+        "better": (apart < 0).sum(0),
     }
 
 

@@ -14,6 +14,7 @@ from astonish.fit.comparison.criteria import baseline_place, compared, share_col
 from astonish.fit.comparison.random_effects import select
 from astonish.fit.estimate import Progress, fit, usable
 from astonish.fit.likelihood import Model, participant_data
+from astonish.fit.priors import Priors
 from astonish.kinds import ResponseKind
 from astonish.special import difference
 from astonish.trials import Trials
@@ -64,7 +65,7 @@ def held_out(
     free: Iterable[str],
     *,
     folds: int | None = None,
-    priors: Mapping[str, tuple[float, float]] | None = None,
+    priors: Priors = None,
     starts: int = 10,
     seed: int = 0,
     progress: Progress | None = None,
@@ -78,12 +79,8 @@ def held_out(
     The fit is the most probable one. Under `Estimate` without growth and lapses it is also the one with the least
     squared error, whatever the noise: so `compare_mse` then compares models that were fitted by squared error.
     """
-    if folds is not None:
-        Domain(2, whole=True).check("folds", folds)
     free = list(free)
-    trials, excluded = usable(model, trials, free)
-    trials = replace(trials, scored=participant_data(model, trials).scored)
-    parts = _folds(trials, folds)
+    trials, excluded, parts = parts_to_leave_out(model, trials, free, folds)
     copies = [(row, part) for row, last in enumerate(parts.max(1)) for part in range(last + 1)]
     who, which = np.array(copies).T
     names = tuple(f"{trials.subjects[row]} without {part + 1}" for row, part in copies)
@@ -109,8 +106,21 @@ def held_out(
     return HeldOut(tuple(trials.subjects[row] for row in kept), log_likelihood, excluded, squared_error=squared_error)
 
 
-def _folds(trials: Trials, folds: int | None) -> NDArray[np.intp]:
-    """For each response, the number of the block (or stretch) that it is left out with; -1 where there is none."""
+def parts_to_leave_out(
+    model: Model, trials: Trials, free: Iterable[str], folds: int | None
+) -> tuple[Trials, dict[str, str], NDArray[np.intp]]:
+    """The trials of those who can be fitted, why others cannot, and the number of the part that each response is in.
+
+    A part is a block (or one of so many stretches of trials); it is -1 where nothing is to be explained.
+    """
+    if folds is not None:
+        Domain(2, whole=True).check("folds", folds)
+    trials, excluded = usable(model, trials, list(free))
+    trials = replace(trials, scored=participant_data(model, trials).scored)
+    return trials, excluded, _parts(trials, folds)
+
+
+def _parts(trials: Trials, folds: int | None) -> NDArray[np.intp]:
     blocks = np.cumsum(trials.starts, axis=1)
     parts = np.full(trials.scored.shape, -1, np.intp)
     for row, there in enumerate(trials.scored):
@@ -124,7 +134,7 @@ def _folds(trials: Trials, folds: int | None) -> NDArray[np.intp]:
         if parts[row].max() == 0:
             raise ValueError(
                 f"the responses of participant {who} are all in one block, without which there is nothing to fit; "
-                "give folds=5 to leave out stretches of trials in turn"
+                "give folds=5 (--folds 5) to leave out stretches of trials in turn"
             )
     return parts
 
@@ -136,19 +146,21 @@ def compare_elpd(elpd: Mapping[str, HeldOut | Any], baseline: str | None = None)
     participant and a column for each trial (NaN where there is none), or one number for each participant. More is
     better.
 
-    The columns: `elpd`, the sum of all; `difference`, to that of the baseline (the first model if left out), with its
-    standard error over participants; the others as in `compare_fits`, with these predictions as evidence. A few
+    The columns: `elpd`, the sum of all; `log_loss`, minus that, of which less is better as of BIC; `difference`,
+    `log_loss` minus that of the baseline (the first model if left out), with its standard error over participants; the
+    others as in `compare_fits`, with these predictions as evidence. A few
     responses of which a model was all too sure may outweigh all others in a sum: look at `better` as well. Of
     `psis_loo`, `doubtful` is the share of predictions that are not to be trusted.
 
     >>> compare_elpd({"one": [-3.0, -4.0, -6.0], "other": [-4.0, -6.0, -6.5]})[["elpd", "difference", "best"]]
            elpd  difference  best
     one   -13.0         0.0     3
-    other -16.5        -3.5     0
+    other -16.5         3.5     0
     """
     place = baseline_place(elpd, baseline)
     each = _of_participants(elpd, "log_likelihood", np.nansum)
-    columns = {"elpd": each.sum(0), **compared(each, place, np.sum, 1), **share_columns(select(each))}
+    columns = {"elpd": each.sum(0), "log_loss": -each.sum(0)}
+    columns |= {**compared(-each, place, np.sum), **share_columns(select(each))}
     trust = [getattr(part, "pareto_k", None) for part in elpd.values()]
     if any(k is not None for k in trust):
         columns["doubtful"] = np.array([np.nan if k is None else (k[~np.isnan(k)] > DOUBTFUL).mean() for k in trust])
@@ -172,7 +184,7 @@ def compare_mse(errors: Mapping[str, HeldOut | Any], baseline: str | None = None
     """
     place = baseline_place(errors, baseline)
     each = _of_participants(errors, "squared_error", np.nanmean)
-    return DataFrame({"mse": each.mean(0), **compared(each, place, np.mean, -1)}, list(errors))
+    return DataFrame({"mse": each.mean(0), **compared(each, place, np.mean)}, list(errors))
 
 
 def _of_participants(predictions: Mapping[str, Any], part_name: str, over_trials: Any) -> Numbers:

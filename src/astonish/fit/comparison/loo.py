@@ -60,7 +60,7 @@ def _predicted(fit: Fit, row: int, steps: Numbers) -> tuple[Numbers, Numbers]:
     with double():
         model, data = as_double((fit.model, jax.tree.map(lambda part: part[row], fit.data)))
         each = np.asarray(_each(model, data, xs, fit.space, fit.trials.responds_before))
-    mean, precision = fit.prior
+    mean, precision = fit.prior[:, row]
     posterior = each.sum(1) - 0.5 * (precision * (xs - mean) ** 2).sum(1)
     drawn = -0.5 * (_TAIL + len(fit.space)) * np.log1p((steps**2).sum(1) / _TAIL)
     responses = each[:, fit.data.scored[row]].T

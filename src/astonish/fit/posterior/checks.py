@@ -19,6 +19,7 @@ from astonish.precision import Number, as_double, double
 from astonish.series import OPTIONS
 from astonish.special import difference
 from astonish.trials import Trials
+from astonish.trials.choices import with_payoffs
 
 MIDDLE = (0.025, 0.975)  # between these quantiles are 95 %
 
@@ -32,6 +33,7 @@ def checked(model: Model, trials: Trials, space: Space, data: ParticipantData, d
     """
     with double():
         keys = jax.random.split(jax.random.key(seed), draws.shape[:2])
+        data = data._replace(payoffs=with_payoffs(trials, seed).payoffs)
         simulated = np.asarray(_simulated(*as_double((model, data, draws)), keys, space, trials.responds_before))
     kind, period = model.response.kind, model.learner.period
     seen = statistics(kind, trials, data, data.responses, period)
@@ -61,20 +63,23 @@ def statistics(
     period: after how much they repeat, if they are angles.
 
     Of estimates: how far they move on average; which part of the error that is, by regression, and how large that error
-    is. Of choices: how many are right, how many repeat the last one, and how many do so after it was wrong. Else: mean
-    and standard deviation.
+    is. Of predictions: how many are right, how many repeat the last one, and how many do so after it was wrong. Of
+    choices with consequences: what they earn, how many repeat the last one, and how many do so after it paid more, or
+    less, than the mean. Else: mean and standard deviation.
     """
     if kind == "readout" or (kind == "estimate" and trials.kind == "transitions"):
         kept = np.where(data.scored, responses, np.nan)
         mean = _mean(kept)
         return {"mean": mean, "standard deviation": np.sqrt(_mean(np.square(kept - mean[..., None])))}
-    outcomes = np.asarray(jax.tree.leaves(data.outcomes)[-1], np.float64)
+    outcomes = trials.scalar_outcomes
     before, after = responses[..., :-1], responses[..., 1:]
     between = slice(None, -1) if trials.responds_before else slice(1, None)  # the outcome between two responses
     outcome, seen = outcomes[..., between], data.observed[..., between]
     both = np.isfinite(before) & np.isfinite(after) & ~trials.starts[:, 1:]  # are there, and of one block
     if kind == "choice":
         again = np.where(both, after == before, np.nan)
+        if data.payoffs is not None:
+            return _of_rewards(trials, data.payoffs, responses, again)
         return {
             "share right": _mean(np.where(data.scored & data.observed, responses == outcomes, np.nan)),
             "share repeated": _mean(again),
@@ -86,6 +91,22 @@ def statistics(
         "mean absolute update": _mean(np.abs(step)),
         "learning rate": np.nansum(step * error, -1) / np.nansum(error * error, -1),
         "mean absolute error": _mean(np.abs(error)),
+    }
+
+
+def _of_rewards(trials: Trials, payoffs: Numbers, responses: Numbers, again: Numbers) -> dict[str, Numbers]:
+    """Statistics of choices that are rewarded. again: 1 where the next is the same, 0 where not, else NaN."""
+    chosen = np.where(np.isfinite(responses), responses, 0).astype(int)
+    every = np.broadcast_to(payoffs, (*responses.shape, payoffs.shape[-1]))
+    rewards = np.take_along_axis(every, chosen[..., None], -1)[..., 0]
+    rewards = np.where(np.isfinite(responses) & trials.observed, rewards, np.nan)
+    usual = _mean(np.where(trials.observed, trials.scalar_outcomes, np.nan))[:, None]
+    last = rewards[..., :-1]
+    return {
+        "mean reward": _mean(rewards),
+        "share repeated": _mean(again),
+        "share repeated after a reward above the mean": _mean(np.where(last > usual, again, np.nan)),
+        "share repeated after a reward below the mean": _mean(np.where(last < usual, again, np.nan)),
     }
 
 

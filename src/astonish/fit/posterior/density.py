@@ -1,6 +1,7 @@
 """How probable are the parameters of many participants, given their responses and a group they come from?
 
-Each participant's unconstrained parameters are normally distributed around the mean of the group. A sampler takes long
+Each participant's unconstrained parameters are normally distributed around the mean of the group, which may be linear
+in groups and covariates (see `design`). A sampler takes long
 steps only where every direction has the same scale. So what it moves is standardised: each participant's distance from
 the mean, in standard deviations, of a Laplace approximation that weighs their own responses against the group. With few
 responses that is the distance from the group (the non-centred form), with many the distance from one's own best fit
@@ -27,12 +28,14 @@ from astonish.fit.space import Space
 class Roles:
     """Which of the free parameters are each participant's own, and which are the same for all, by their columns.
 
-    grouped: those of one's own whose mean and standard deviation in the group are to be found.
+    grouped: those of one's own whose mean and standard deviation in the group are to be found. coefficients: how many
+    numbers each such mean depends on: 1, unless there are groups or covariates.
     """
 
     own: tuple[int, ...]
     grouped: tuple[int, ...]
     shared: tuple[int, ...]
+    coefficients: int = 1
 
     @property
     def among(self) -> NDArray[np.intp]:
@@ -42,14 +45,22 @@ class Roles:
     @property
     def common(self) -> int:
         """How many numbers describe what participants have in common."""
-        return 2 * len(self.grouped) + len(self.shared)
+        return (self.coefficients + 1) * len(self.grouped) + len(self.shared)
+
+    def split(self, values: Any) -> tuple[Any, Any, Any]:
+        """These numbers apart: coefficients, a row for each mean; logarithms of standard deviations; shared values."""
+        count = len(self.grouped)
+        ends = count * self.coefficients, count * (self.coefficients + 1)
+        coefficients = values[: ends[0]].reshape(count, self.coefficients)
+        return coefficients, values[ends[0] : ends[1]], values[ends[1] :]
 
 
 class Prior(NamedTuple):
     """What is expected of each free parameter, on the unconstrained scale.
 
     mean, std: of the group's mean; of a shared value; or, where the group is known, of participants themselves.
-    spread: the scale of the half-normal distribution of the group's standard deviation.
+    spread: the scale of the half-normal distribution of the group's standard deviation, and the standard deviation of
+    the effects of groups and covariates.
     """
 
     mean: Any
@@ -60,7 +71,8 @@ class Prior(NamedTuple):
 class Laplace(NamedTuple):
     """Each participant's log-likelihood as `-x precision x / 2 + information x`, and what is in common, roughly.
 
-    centre, scale: of the group's means, the logarithms of its standard deviations, and the shared values.
+    centre, scale: of the coefficients of the group's means (those of the first parameter first), the logarithms of its
+    standard deviations, and the shared values.
     """
 
     precision: Any
@@ -70,27 +82,33 @@ class Laplace(NamedTuple):
 
 
 class Common(NamedTuple):
-    """What participants have in common: mean and standard deviation of parameters of their own, and shared values."""
+    """What participants have in common.
 
+    coefficients: of the means of grouped parameters, a row for each. mean: of participants' own parameters, a row for
+    each participant. std: their standard deviation. shared: the shared values.
+    """
+
+    coefficients: Any
     mean: Any
     std: Any
     shared: Any
 
 
 class Target(NamedTuple):
-    """All that the posterior density depends on."""
+    """All that the posterior density depends on. design: the matrix of `design.Design`."""
 
     model: Model
     data: ParticipantData
     prior: Prior
     laplace: Laplace
+    design: Any
 
 
 def potential(roles: Roles, space: Space, responds_before: bool, target: Target) -> Any:
     """Minus the logarithm of the posterior density, but for a constant, as a function of what the sampler moves."""
 
     def energy(z: dict[str, Array]) -> Array:
-        common, xs, log_volume = to_parameters(roles, target.prior, target.laplace, z)
+        common, xs, log_volume = to_parameters(roles, target, z)
         own = xs[:, np.array(roles.own, int)]
         within = -0.5 * jnp.square((own - common.mean) / common.std) - jnp.log(common.std)
         likelihood = log_likelihood(space, responds_before, target.model, target.data, xs)
@@ -102,16 +120,18 @@ def potential(roles: Roles, space: Space, responds_before: bool, target: Target)
 def _log_prior(roles: Roles, prior: Prior, common: Common) -> Array:
     """Of what is in common, standard deviations being measured by their logarithms."""
     grouped, shared = np.array(roles.grouped, int), np.array(roles.shared, int)
-    mean, std = common.mean[roles.among], common.std[roles.among]
-    of_means = -0.5 * jnp.square((mean - prior.mean[grouped]) / prior.std[grouped])
+    first, effects, std = common.coefficients[:, 0], common.coefficients[:, 1:], common.std[roles.among]
+    of_means = -0.5 * jnp.square((first - prior.mean[grouped]) / prior.std[grouped])
+    of_effects = -0.5 * jnp.square(effects / prior.spread[grouped][:, None])
     of_stds = -0.5 * jnp.square(std / prior.spread[grouped]) + jnp.log(std)
     of_shared = -0.5 * jnp.square((common.shared - prior.mean[shared]) / prior.std[shared])
-    return of_means.sum() + of_stds.sum() + of_shared.sum()
+    return of_means.sum() + of_effects.sum() + of_stds.sum() + of_shared.sum()
 
 
-def to_parameters(roles: Roles, prior: Prior, laplace: Laplace, z: dict[str, Array]) -> tuple[Common, Array, Array]:
+def to_parameters(roles: Roles, target: Target, z: dict[str, Array]) -> tuple[Common, Array, Array]:
     """What is in common, everyone's unconstrained parameters, and the logarithm of the Jacobian determinant."""
-    common = _common(roles, prior, laplace, z.get("common", jnp.zeros(0)))
+    laplace = target.laplace
+    common = _common(roles, target, z.get("common", jnp.zeros(0)))
     people, count = laplace.information.shape
     own, shared = np.array(roles.own, int), np.array(roles.shared, int)
     xs = jnp.broadcast_to(jnp.zeros(count).at[shared].set(common.shared), (people, count))
@@ -127,12 +147,13 @@ def to_parameters(roles: Roles, prior: Prior, laplace: Laplace, z: dict[str, Arr
     return common, xs.at[:, own].set((mean + distance)[..., 0]), log_volume
 
 
-def _common(roles: Roles, prior: Prior, laplace: Laplace, z: Array) -> Common:
-    values = laplace.centre + laplace.scale * z
-    found, own = len(roles.grouped), np.array(roles.own, int)
-    mean = prior.mean[own].at[roles.among].set(values[:found])
-    std = prior.std[own].at[roles.among].set(jnp.exp(values[found : 2 * found]))
-    return Common(mean, std, values[2 * found :])
+def _common(roles: Roles, target: Target, z: Array) -> Common:
+    coefficients, log_stds, shared = roles.split(target.laplace.centre + target.laplace.scale * z)
+    own = np.array(roles.own, int)
+    alone = jnp.broadcast_to(target.prior.mean[own], (len(target.design), len(own)))
+    mean = alone.at[:, roles.among].set(target.design @ coefficients.T)
+    std = target.prior.std[own].at[roles.among].set(jnp.exp(log_stds))
+    return Common(coefficients, mean, std, shared)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))

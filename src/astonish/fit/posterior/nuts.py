@@ -1,11 +1,13 @@
 """Draws from the posterior, on all cores: one thread per chain, in pieces between which it can be stopped.
 
+After an interruption, what was drawn so far is kept, if there is enough of it.
+
 The No-U-Turn sampler (Hoffman & Gelman 2014) is NumPyro's. Its kernel is called directly: a model in NumPyro's
 language takes longer for as many effective draws, and its chains cannot be interrupted.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from functools import lru_cache, partial
@@ -31,6 +33,7 @@ with naming_extra("posteriors need"):
     from numpyro.infer.util import ParamInfo
 
 PIECE = 10  # draws between two checks whether to go on
+LEAST = 20  # draws of a chain that are worth keeping
 MANY = 100  # dimensions
 ACCEPTED, ACCEPTED_OF_MANY = 0.8, 0.65  # the latter is best where there are many (Beskos et al. 2013), and steps cost
 SHORT, LONG = 3, 6  # how often a path may double its length during warm-up, and later
@@ -67,7 +70,11 @@ def sample(
     seed: int,
     progress: Progress | None,
 ) -> Drawn:
-    """Draw from the posterior by this many chains, each from a start of its own; the same seed, the same draws."""
+    """Draw from the posterior by this many chains, each from a start of its own; the same seed, the same draws.
+
+    After an interruption (Ctrl-C), the draws made so far: equally many of each chain, and of as many chains as makes
+    most of them. If these are too few, the interruption goes on.
+    """
     dimensions = roles.common + len(target.laplace.information) * len(roles.own)
     accept = accept or (ACCEPTED if dimensions < MANY else ACCEPTED_OF_MANY)
     begin, piece = _kernel(roles, space, responds_before, warmup, accept)
@@ -76,7 +83,7 @@ def sample(
         known = jax.tree.map(jnp.asarray, target)
         keys = jax.random.split(jax.random.key(seed), chains)
 
-    def chain(which: int) -> Any:
+    def chain(which: int) -> list[Any]:
         found: list[Any] = []
         with double():
             state = begin(known, keys[which])
@@ -87,19 +94,37 @@ def sample(
                     state, drawn = piece(known, state)
                 found.append(jax.device_get(drawn))
                 done[which] = min(done[which] + PIECE, total)
-        return jax.tree.map(lambda *parts: np.concatenate(parts), *found)
+        return found
 
     def report() -> None:
         if progress is not None:
             progress(sum(done) / (chains * total))
 
-    whole = jax.tree.map(lambda *rows: np.stack(rows), *_all(chain, chains, stop, report))
-    kept = jax.tree.map(lambda part: part[:, warmup:total], whole)
+    pieces = _all(chain, chains, stop, report)
+    keep, end = _most([min(PIECE * len(each), total) for each in pieces], warmup, total)
+    long = (jax.tree.map(lambda *parts: np.concatenate(parts)[:end], *pieces[which]) for which in keep)
+    whole = jax.tree.map(lambda *rows: np.stack(rows), *long)
+    kept = jax.tree.map(lambda part: part[:, warmup:], whole)
     return kept._replace(warmup_steps=whole.steps[:, :warmup].sum(1))
 
 
+def _most(lengths: Sequence[int], warmup: int, total: int) -> tuple[list[int], int]:
+    """Which chains to keep, and how far: where most draws come together, of two chains or more.
+
+    >>> _most([150, 150, 90, 20], warmup=50, total=150), _most([150, 150, 150, 20], 50, 150)
+    (([0, 1], 150), ([0, 1, 2], 150))
+    """
+    longest = sorted(range(len(lengths)), key=lambda which: -lengths[which])
+    least = min(2, len(lengths))
+    ends = {count: lengths[longest[count - 1]] for count in range(least, len(lengths) + 1)}
+    count = max(ends, key=lambda count: (count * max(ends[count] - warmup, 0), count))
+    if ends[count] - warmup < min(LEAST, total - warmup):
+        raise KeyboardInterrupt
+    return sorted(longest[:count]), ends[count]
+
+
 def _all(chain: Callable[[int], Any], chains: int, stop: Event, report: Callable[[], None]) -> list[Any]:
-    """Every chain's draws; after an error or an interrupt all chains stop at their next piece."""
+    """Every chain's draws; after an error or an interruption all chains stop at their next piece."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         try:
             futures = [pool.submit(chain, which) for which in range(chains)]
@@ -109,6 +134,9 @@ def _all(chain: Callable[[int], Any], chains: int, stop: Event, report: Callable
                 for future in over:
                     future.result()
                 report()
+            return [future.result() for future in futures]
+        except KeyboardInterrupt:
+            stop.set()
             return [future.result() for future in futures]
         except BaseException:
             stop.set()

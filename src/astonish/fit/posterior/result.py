@@ -1,9 +1,10 @@
 """What has been drawn from a posterior, and how far is it to be trusted?"""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import jax
@@ -16,6 +17,7 @@ from astonish.domain import Numbers
 from astonish.fit.likelihood import Model, ParticipantData, evaluate
 from astonish.fit.posterior.checks import MIDDLE, checked
 from astonish.fit.posterior.density import Roles
+from astonish.fit.posterior.design import Design
 from astonish.fit.posterior.nuts import Drawn
 from astonish.fit.space import Space, short_names
 from astonish.io.files import atomic_write
@@ -37,9 +39,11 @@ _R_HAT, _EFFECTIVE = 1.01, 400  # at most, and effective draws at least (Vehtari
 class Posterior:
     """Draws of the parameters of each participant, and of what participants have in common.
 
-    All arrays begin with chains and draws. mean, std: the group's, on the unconstrained scale, a column for each
-    parameter in `roles.grouped`. unconstrained: the parameters on that scale, a row for each participant, a column for
-    each free parameter (of shared ones, the same in all rows).
+    All arrays begin with chains and draws. coefficients: of the group's mean, on the unconstrained scale, a row for
+    each parameter in `roles.grouped` and a column for each of `design`, the first of which is the mean itself. std: the
+    group's standard deviations. unconstrained: the parameters on that scale, a row for each participant, a column for
+    each free parameter (of shared ones, the same in all rows). asked: how many chains and draws were asked for, which
+    are more than there are if the sampler was stopped.
     """
 
     model: Model
@@ -47,11 +51,18 @@ class Posterior:
     space: Space
     data: ParticipantData
     roles: Roles
-    mean: Numbers
+    coefficients: Numbers
     std: Numbers
     unconstrained: Numbers
     drawn: Drawn
     excluded: Mapping[str, str]
+    design: Design
+    asked: tuple[int, int] = (0, 0)
+
+    @property
+    def mean(self) -> Numbers:
+        """The group's mean (over groups, and at the mean of covariates), a column for each parameter of a group."""
+        return self.coefficients[..., 0]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,23 +83,59 @@ class Posterior:
     def draws(self) -> dict[tuple[str, str, str], Numbers]:
         """Everything that was drawn, by what it is, whose, and of which parameter.
 
-        The mean of a group is the value at its mean on the unconstrained scale. Its standard deviation is on that
-        scale: there is no other.
+        The mean of a group is the value at its mean on the unconstrained scale, covariates being at theirs. The
+        standard deviation within groups is on that scale: there is no other.
         """
         found: dict[tuple[str, str, str], Numbers] = {}
         grouped = np.array(self.roles.grouped, int)
-        means = np.zeros((*self.mean.shape[:2], len(self.space)))
-        means[..., grouped] = self.mean
-        typical = self.space.constrained(means)
+        for label, weights in self.design.means.items() if len(grouped) else ():
+            typical = self._typical(self.coefficients @ weights)
+            found |= {("group mean", label, self.names[k]): typical[..., k] for k in grouped}
         for at, k in enumerate(grouped):
-            found["group mean", "", self.names[k]] = typical[..., k]
-            found["group sd", "", self.names[k]] = self.std[..., at]
+            found["group sd", "", self.space.searched[k]] = self.std[..., at]
         for k in self.roles.shared:
             found["shared", "", self.names[k]] = self.values[..., 0, k]
         for k in self.roles.own:
             for row, who in enumerate(self.trials.subjects):
                 found["participant", who, self.names[k]] = self.values[..., row, k]
         return found
+
+    def _typical(self, means: Numbers) -> Numbers:
+        """The values of parameters at these means of those that have a group; of others, something."""
+        every = np.zeros((*means.shape[:2], len(self.space)))
+        every[..., np.array(self.roles.grouped, int)] = means
+        return self.space.constrained(every)
+
+    def contrasts(self) -> DataFrame:
+        """Differences between groups and conditions, and what a unit of each covariate adds, of all that has a group.
+
+        On the unconstrained scale: mean, standard deviation, 95 % interval, and the probability of direction, that the
+        difference has the sign of its median (Makowski, Ben-Shachar, Chen & Luedecke 2019).
+        """
+        rows = []
+        for parameter, contrast, drawn in [*self._of_conditions(), *self._of_design()]:
+            low, high = np.quantile(drawn, MIDDLE)
+            direction = max((drawn > 0).mean(), (drawn < 0).mean())
+            rows.append((parameter, contrast, drawn.mean(), drawn.std(ddof=1), low, high, direction))
+        columns = ["parameter", "contrast", "mean", "sd", "low", "high", "probability_of_direction"]
+        return DataFrame(rows, columns=columns)
+
+    def _of_conditions(self) -> Iterator[tuple[str, str, Numbers]]:
+        """Draws of the differences between conditions, at the mean of the group."""
+        means = np.zeros((*self.mean.shape[:2], len(self.space)))
+        means[..., np.array(self.roles.grouped, int)] = self.mean
+        for path, names in self.space.by_condition.items():
+            places = [self.space.names.index(name) for name in names]
+            if set(places) <= set(self.roles.grouped):
+                drawn = (means @ np.array(self.space.basis).T)[..., places]
+                for (one, a), (other, b) in combinations(enumerate(self.trials.conditions), 2):
+                    yield path.rpartition(".")[2], f"{a} - {b}", (drawn[..., one] - drawn[..., other]).ravel()
+
+    def _of_design(self) -> Iterator[tuple[str, str, Numbers]]:
+        """Draws of the differences between groups, and of the slopes of covariates."""
+        for name, weights in self.design.contrasts.items():
+            for at, k in enumerate(self.roles.grouped):
+                yield self.space.searched[k], name, (self.coefficients[..., at, :] @ weights).ravel()
 
     @cached_property
     @naming_extra("posteriors need")
@@ -121,10 +168,18 @@ class Posterior:
     @property
     def warnings(self) -> list[str]:
         """What speaks against trusting these draws, in words; empty if nothing does."""
-        names = [f"the {kind} of {name}" if not who else f"{name} of {who}" for kind, who, name in self.draws]
+        names = [
+            f"{name} of {who}" if kind == "participant" else f"the {kind} of {name}" for kind, who, name in self.draws
+        ]
         r_hat = np.nan_to_num(self.trust["r_hat"], nan=np.inf)
         effective = np.nan_to_num(np.minimum(self.trust["ess_bulk"], self.trust["ess_tail"]))
         found = []
+        chains, draws = self.drawn.diverging.shape
+        if chains * draws < self.asked[0] * self.asked[1]:
+            wanted = f"{self.asked[1]} draws of {self.asked[0]} chains"
+            found.append(
+                f"the sampler was stopped: {draws} draws of {chains} chains are kept, where {wanted} were wanted"
+            )
         if self.divergences:
             missing = "parts of the posterior may be missing; give a larger accept, such as 0.95"
             found.append(f"{self.divergences} of {self.drawn.diverging.size} draws diverged: {missing}")
@@ -166,6 +221,8 @@ class Posterior:
         variables: dict[str, Numbers] = {}
         for at, k in enumerate(self.roles.grouped):
             variables |= {f"{self.names[k]}_mean": self.mean[..., at], f"{self.names[k]}_sd": self.std[..., at]}
+            if self.roles.coefficients > 1:
+                variables[f"{self.names[k]}_effects"] = self.coefficients[..., at, 1:]
         variables |= {self.names[k]: self.values[..., k] for k in self.roles.own}
         variables |= {self.names[k]: self.values[..., 0, k] for k in self.roles.shared}
         statistics = {
@@ -205,7 +262,9 @@ class Posterior:
         table = self.table()
         common = table[table["kind"] != "participant"]
         shown = (table if common.empty else common).to_string(index=False, float_format="{:.4g}".format)
-        return "\n".join([shown, *self.warnings])
+        contrasts = self.contrasts()
+        more = [] if contrasts.empty else ["", contrasts.to_string(index=False, float_format="{:.4g}".format)]
+        return "\n".join([shown, *more, *self.warnings])
 
 
 @partial(compiled, static_argnums=(4, 5), compiler_options=OPTIONS)

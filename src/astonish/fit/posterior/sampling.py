@@ -4,6 +4,7 @@ On the unconstrained scale (logarithms of what has one bound, log-odds of what h
 
     mean of the group                  ~ Normal(the model's own value, half the width of the usual range)
     standard deviation of the group    ~ HalfNormal(a quarter of that width)
+    effect of a group, or of a covariate ~ Normal(0, a quarter of that width)
     value of each participant          ~ Normal(mean of the group, standard deviation of the group)
 
 The usual range is where the parameter says that people's values lie (see `domain.Parameter`); where it does not say so,
@@ -20,19 +21,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from astonish.deprecated import renamed_arguments
-from astonish.domain import COUNT, OPEN_PROBABILITY, Numbers, resolve
+from astonish.domain import COUNT, OPEN_PROBABILITY, Numbers
 from astonish.fit.estimate import Progress, prepared, usable
 from astonish.fit.likelihood import Model
 from astonish.fit.posterior.density import Prior, Roles, Target, to_parameters
+from astonish.fit.posterior.design import design_of
 from astonish.fit.posterior.laplace import laplace_approximation
 from astonish.fit.posterior.nuts import sample
 from astonish.fit.posterior.result import Posterior
+from astonish.fit.priors import by_column, usual_priors
 from astonish.fit.space import Space
-from astonish.numbers import as_numbers
+from astonish.fit.usual import usual
 from astonish.precision import as_double, double
 from astonish.trials import Trials
 
-_WIDTH = 4.0  # of the usual range, where none is known
+_STD = 2.0  # of a group's mean, where no usual range is known
 
 
 @renamed_arguments(told="progress")
@@ -66,49 +69,36 @@ def hierarchical(
     draws, warmup: of each chain, those that count and those before. accept: the mean probability to accept a step of
     the sampler; nearer to 1 its steps are smaller, which helps against divergences.
     progress: is called now and then with the share of the draws that are done.
+    After an interruption (Ctrl-C) the draws made so far are kept, if there are enough of them; `warnings` says so.
     """
     for name, number in {"draws": draws, "warmup": warmup, "chains": chains}.items():
         COUNT.check(name, number)
     OPEN_PROBABILITY.check("accept", 0.5 if accept is None else accept)
-    same = Space.of(model, shared).names
-    names = tuple(dict.fromkeys((*Space.of(model, free).names, *same)))
+    same = Space.of(model, shared, trials).names
+    names = tuple(dict.fromkeys((*Space.of(model, free, trials).names, *same)))
     trials, excluded = usable(model, trials, names)
     space, data, _ = prepared(model, trials, names, None)
-    alone = _by_column(model, space, known or {}, 2, "known")
-    roles = _roles(space, same, alone, len(trials))
-    low, high = space.usual(trials)
-    width = np.nan_to_num(np.abs(high - low), nan=_WIDTH)
-    prior = Prior(space.start(model), width / 2, width / 4)
-    for k, given in (_by_column(model, space, priors or {}, 2, "priors") | alone).items():
+    space = space.contrasted()
+    alone = by_column(model, trials, space, known or {}, 2, "known")
+    design = design_of(trials)
+    roles = _roles(space, same, alone, len(trials), design.columns)
+    std = np.nan_to_num(usual_priors(*usual(space, trials))[1], nan=_STD)
+    prior = Prior(space.start(model), std, std / 2)
+    for k, given in (by_column(model, trials, space, priors or {}, 2, "priors") | alone).items():
         prior.mean[k], prior.std[k] = given
-    for k, given in _by_column(model, space, spreads or {}, 1, "spreads").items():
+    for k, given in by_column(model, trials, space, spreads or {}, 1, "spreads").items():
         prior.spread[k] = given
-    laplace = laplace_approximation(model, data, space, trials.responds_before, roles, prior, seed)
-    target = Target(*as_double((model, data, prior, laplace)))
+    laplace = laplace_approximation(model, data, space, trials.responds_before, roles, prior, design.matrix, seed)
+    target = Target(*as_double((model, data, prior, laplace, design.matrix)))
     how: Any = {"draws": draws, "warmup": warmup, "chains": chains, "accept": accept, "seed": seed}
     found = sample(roles, space, trials.responds_before, target, progress=progress, **how)
     with double():
         common, xs = jax.device_get(_common_and_own(roles, jax.tree.map(jnp.asarray, target), found.z))
-    mean, std = common.mean[..., roles.among], common.std[..., roles.among]
-    return Posterior(model, trials, space, data, roles, mean, std, xs, found, excluded)
+    parts = common.coefficients, common.std[..., roles.among], xs, found, excluded, design
+    return Posterior(model, trials, space, data, roles, *parts, (chains, draws))
 
 
-def _by_column(model: Model, space: Space, given: Mapping[str, Any], count: int, what: str) -> dict[int, Numbers]:
-    """What is given about parameters, by their columns."""
-    found = {}
-    for name, value in given.items():
-        path = resolve(model, name).path
-        if path not in space.names:
-            raise ValueError(f"{what} describes {name!r}, which is not free; free are {', '.join(space.names)}")
-        numbers = as_numbers(f"{what}[{name!r}]", value)
-        if numbers.shape != (2,)[: count - 1] or not np.isfinite(numbers).all() or numbers.flat[-1] <= 0:
-            form = "a mean and a standard deviation above 0" if count == 2 else "a number above 0"
-            raise ValueError(f"{what}[{name!r}] = {value!r} is not allowed; give {form}, on the unconstrained scale")
-        found[space.names.index(path)] = numbers
-    return found
-
-
-def _roles(space: Space, same: tuple[str, ...], alone: Mapping[int, Numbers], people: int) -> Roles:
+def _roles(space: Space, same: tuple[str, ...], alone: Mapping[int, Numbers], people: int, coefficients: int) -> Roles:
     """Which parameters are shared, which are each participant's own, and which of those have a group."""
     shared = tuple(k for k, name in enumerate(space.names) if name in same)
     both = [space.names[k] for k in shared if k in alone]
@@ -121,10 +111,10 @@ def _roles(space: Space, same: tuple[str, ...], alone: Mapping[int, Numbers], pe
             f"one participant is no group, so that {space.names[grouped[0]]} of a group cannot be found; "
             "give known={...}, or name it in shared"
         )
-    return Roles(own, grouped, shared)
+    return Roles(own, grouped, shared, coefficients)
 
 
 @partial(jax.jit, static_argnums=0)
 def _common_and_own(roles: Roles, target: Target, z: Any) -> Any:
     """What participants have in common, and their parameters, at each draw of each chain."""
-    return jax.vmap(jax.vmap(lambda each: to_parameters(roles, target.prior, target.laplace, each)[:2]))(z)
+    return jax.vmap(jax.vmap(lambda each: to_parameters(roles, target, each)[:2]))(z)

@@ -8,7 +8,8 @@ from functools import partial
 from astonish.deprecated import old_name
 from astonish.fit.recovery.models import Confusion, recover_models
 from astonish.fit.recovery.parameters import Recovery, TrialsNeeded, recover_parameters, trials_needed
-from astonish.fit.recovery.simulation import plan_trials, simulate_responses
+from astonish.fit.recovery.plan import plan_trials
+from astonish.fit.recovery.simulation import simulate_responses
 
 __all__ = [
     "Confusion", "Recovery", "TrialsNeeded", "plan_trials", "recover_models", "recover_parameters",

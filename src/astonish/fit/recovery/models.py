@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pandas import DataFrame, concat, crosstab
@@ -11,7 +11,8 @@ from pandas import DataFrame, concat, crosstab
 from astonish.deprecated import renamed_arguments
 from astonish.fit.estimate import Progress, fit, part_of
 from astonish.fit.likelihood import Model, participant_data
-from astonish.fit.recovery.simulation import known_people, repeated, with_responses
+from astonish.fit.recovery.plan import repeated
+from astonish.fit.recovery.simulation import known_people, with_responses
 from astonish.fit.result import Fit
 from astonish.fit.space import Space
 from astonish.trials import Trials
@@ -73,6 +74,7 @@ def recover_models(
     simulated: Iterable[str] | None = None,
     truth: Mapping[str, Any] | None = None,
     spread: Mapping[str, Mapping[str, float]] | None = None,
+    priors: Literal["usual"] | None = None,
     seed: int = 0,
     starts: int = 5,
     checkpoint: Path | None = None,
@@ -83,19 +85,21 @@ def recover_models(
     models: by name, each with the names of its free parameters. participants: so many are simulated with each.
     simulated: the names of the models to simulate with; all, if left out. Participants are the same either way.
     truth, spread: by the name of the model, what `recover_parameters` takes.
-    starts, checkpoint, progress: as for `fit`.
+    priors, starts, checkpoint, progress: as for `fit`.
     """
     true, truth, spread = list(models if simulated is None else simulated), truth or {}, spread or {}
     _check(models, trials, {"simulated": dict.fromkeys(true), "truth": truth, "spread": spread})
-    spaces = {name: Space.of(model, free) for name, (model, free) in models.items()}
+    spaces = {name: Space.of(model, free, trials) for name, (model, free) in models.items()}
     groups = {}
     for k, (name, (model, _)) in enumerate(models.items()):
         if name in true:
             about = truth.get(name), spread.get(name)
             groups[name] = known_people(model, trials, spaces[name], participants, *about, seed, k)[0]
     together = repeated(next(iter(groups.values())), participants * len(groups))
-    everyone = with_responses(together, np.concatenate([group.responses for group in groups.values()]))
-    how: dict[str, Any] = {"starts": starts, "seed": seed, "checkpoint": checkpoint}
+    seconds = [group.second for group in groups.values() if group.second is not None]
+    responses = np.concatenate([group.responses for group in groups.values()])
+    everyone = with_responses(together, responses, np.concatenate(seconds) if seconds else None)
+    how: dict[str, Any] = {"priors": priors, "starts": starts, "seed": seed, "checkpoint": checkpoint}
     fits = {
         name: fit(model, everyone, spaces[name].names, progress=part_of(progress, k, len(models)), **how)
         for k, (name, (model, _)) in enumerate(models.items())

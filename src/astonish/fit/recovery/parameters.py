@@ -12,6 +12,7 @@ from astonish.deprecated import renamed_arguments
 from astonish.domain import COUNT, Mask, Numbers
 from astonish.fit.estimate import Progress, fit, part_of
 from astonish.fit.likelihood import Model
+from astonish.fit.priors import Priors
 from astonish.fit.recovery.simulation import known_people
 from astonish.fit.result import SURE, Fit
 from astonish.fit.space import Space
@@ -119,6 +120,7 @@ def recover_parameters(
     participants: int = 200,
     truth: Any = None,
     spread: Mapping[str, float] | None = None,
+    priors: Priors = None,
     seed: int = 0,
     starts: int = 5,
     checkpoint: Path | None = None,
@@ -133,7 +135,7 @@ def recover_parameters(
     of a sixth of the range in which values usually lie, or what `spread` says by name. A `Fit`: those of its
     participants about whom there is nothing to note, at random. Else a table with a column for each parameter, or an
     array with them in the order of `free`, whose rows are taken in turn.
-    starts, checkpoint, progress: as for `fit`.
+    priors, starts, checkpoint, progress: as for `fit`.
 
     >>> from astonish import Delta
     >>> from astonish.fit import Estimate, Model
@@ -145,9 +147,10 @@ def recover_parameters(
     >>> found.summary()[["participants", "correlation"]].round(2).to_dict("index")
     {'learning_rate': {'participants': 20, 'correlation': 0.99}}
     """
-    space = Space.of(model, free)
+    space = Space.of(model, free, trials)
     made, values = known_people(model, trials, space, participants, truth, spread, seed)
-    found = fit(model, made, space.names, starts=starts, seed=seed, checkpoint=checkpoint, progress=progress)
+    how: dict[str, Any] = {"priors": priors, "starts": starts, "seed": seed, "checkpoint": checkpoint}
+    found = fit(model, made, space.names, progress=progress, **how)
     return Recovery(made.subjects, values, found)
 
 
@@ -182,6 +185,7 @@ def trials_needed(
     participants: int = 100,
     truth: Any = None,
     spread: Mapping[str, float] | None = None,
+    priors: Priors = None,
     seed: int = 0,
     starts: int = 5,
     checkpoint: Path | None = None,
@@ -192,10 +196,10 @@ def trials_needed(
     trials: of real participants, of whom those with enough trials are used; or from `plan_trials` with as many
     trials as the largest of `counts`. All else as for `recover_parameters`.
     """
-    space, counts = Space.of(model, free), sorted(set(counts))
+    space, counts = Space.of(model, free, trials), sorted(set(counts))
     made, values = known_people(model, _long_enough(trials, counts), space, participants, truth, spread, seed)
     assert made.responses is not None  # they were simulated
-    how: dict[str, Any] = {"starts": starts, "seed": seed, "checkpoint": checkpoint}
+    how: dict[str, Any] = {"priors": priors, "starts": starts, "seed": seed, "checkpoint": checkpoint}
     recoveries = {}
     for k, count in enumerate(counts):  # the trials stay, so that nothing needs to be compiled anew
         early = np.arange(made.rows.shape[1]) < count

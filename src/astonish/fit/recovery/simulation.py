@@ -1,6 +1,6 @@
-"""Participants who behave as a model says: the trials they go through, their parameters, and their responses."""
+"""Participants who behave as a model says: their parameters, and their responses."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,89 +12,22 @@ from jax import Array
 from pandas import DataFrame
 
 from astonish.checks import check_parameters
-from astonish.deprecated import renamed_arguments
-from astonish.domain import COUNT, Domain, Numbers, resolve, with_parameters
+from astonish.domain import COUNT, Domain, Numbers
 from astonish.fit.likelihood import Model, ParticipantData, participant_data, simulate
+from astonish.fit.recovery.plan import repeated
 from astonish.fit.result import Fit
 from astonish.fit.space import Space
+from astonish.fit.usual import usual
 from astonish.learner import check
 from astonish.loops import compiled
 from astonish.precision import as_double, double
-from astonish.tasks.gaussian_jumps import Episode
-from astonish.trials import Columns, Trials, read_trials
+from astonish.trials import Trials
+from astonish.trials.choices import chosen_anew, paid_columns, with_payoffs
 
 _NARROW = 6.0  # the width of the usual range, over the standard deviation of the values drawn
 _UNKNOWN = 0.5  # that standard deviation where no usual range is known
-_WHO, _BLOCK, _RESPONSE = "participant", "block", "response"
 
 Spread = Mapping[str, float] | None
-
-
-@renamed_arguments(before="responds_before")
-def plan_trials(
-    samples: Any,
-    *,
-    responds_before: bool,
-    response_kind: str = "continuous",
-    kind: str | None = None,
-    labels: Sequence[Any] | None = None,
-    blocks: int | None = None,
-    given: Mapping[str, Any] | None = None,
-) -> Trials:
-    """The trials of a task in which each participant is to respond on every trial; the responses hold a place only.
-
-    samples: the outcomes, a row for each participant, a column for each trial, NaN where none is shown; for
-    transitions a pair of such tables (from, to); or an `Episode` of `tasks.gaussian_jumps`.
-    responds_before: whether a response is to be given before the outcome of its trial is seen.
-    response_kind, kind, labels: as `read_trials` takes them. blocks: how many trials make a block, if there are any.
-    given: values of a learner's parameters, such as noise, trial by trial.
-
-    >>> from astonish.tasks.gaussian_jumps import many_gaussian_jumps
-    >>> trials = plan_trials(many_gaussian_jumps(100, seeds=range(30)), responds_before=False, blocks=50)
-    >>> trials.outcomes.shape, trials.starts.sum(axis=1).tolist()[:3]
-    ((30, 100), [2, 2, 2])
-    """
-    tables = [np.atleast_2d(np.asarray(part)) for part in _parts(samples)]
-    people, steps = tables[0].shape
-    columns = Columns(
-        "outcome" if len(tables) == 1 else ("from", "to"),
-        subject=_WHO,
-        block=None if blocks is None else _BLOCK,
-        response=_RESPONSE,
-        given={name: name for name in given or {}},
-    )
-    frame = DataFrame({_WHO: np.repeat(np.arange(1, people + 1), steps)})
-    if blocks is not None:
-        COUNT.check("blocks", blocks)
-        frame[_BLOCK] = np.tile(np.arange(steps) // blocks, people)
-    for name, values in (*zip(columns.outcomes, tables, strict=True), *(given or {}).items()):
-        frame[name] = np.broadcast_to(np.asarray(values), (people, steps)).ravel()
-    frame[_RESPONSE] = 0.0 if response_kind != "choice" else frame[columns.outcomes[-1]].dropna().iloc[0]
-    asked: dict[str, Any] = {"kind": kind, "response_kind": response_kind, "labels": labels}
-    return read_trials(frame, columns, responds_before=responds_before, **asked)
-
-
-def repeated(trials: Trials, participants: int) -> Trials:
-    """As many participants, named 1, 2, ..., who go through the trials of those that there are, in turn."""
-    COUNT.check("participants", participants)
-    names = tuple(str(k + 1) for k in range(participants))
-    again = trials.at(np.arange(participants) % len(trials), names)
-    there, who = again.rows >= 0, trials.columns.subject or _WHO
-    frame = trials.frame.iloc[again.rows[there]].reset_index(drop=True)
-    frame[who] = np.repeat(np.array(names, object), there.sum(axis=1))
-    rows = np.where(there, np.cumsum(there).reshape(there.shape) - 1, -1)
-    return replace(again, frame=frame, rows=rows, excluded={}, columns=replace(trials.columns, subject=who))
-
-
-def _parts(samples: Any) -> tuple[Any, ...]:
-    if isinstance(samples, Episode):
-        return (samples.samples,)
-    parts = samples if isinstance(samples, tuple) else (samples,)
-    shapes = [np.shape(part) for part in parts]
-    if len(set(shapes)) > 1 or len(parts) > 2 or len(shapes[0]) not in (1, 2) or 0 in shapes[0]:
-        shown = " and ".join(map(str, shapes))
-        raise ValueError(f"samples have shape {shown}; give a row for each participant, of one column for each trial")
-    return parts
 
 
 def simulate_responses(
@@ -112,7 +45,7 @@ def simulate_responses(
     >>> simulate_responses(model, trials, {"learning_rate": [0.5, 1.0]}).responses.round(3).tolist()
     [[0.5, 1.25, 2.125], [1.0, 2.0, 4.0]]
     """
-    space, people = Space.of(model, values or {}), len(trials)
+    space, people = Space.of(model, values or {}, trials), len(trials)
     numbers = np.zeros((people, len(space)))
     for k, value in enumerate((values or {}).values()):
         column = space.domains[k].check(space.names[k], value)
@@ -122,7 +55,7 @@ def simulate_responses(
         numbers[:, k] = column
     with double():
         key = jax.random.key(seed)
-    return _with_responses(model, trials, space, numbers, key)
+    return _with_responses(model, with_payoffs(trials, seed), space, numbers, key)
 
 
 def known_people(
@@ -132,7 +65,8 @@ def known_people(
     values = true_values(model, trials, space, participants, truth, spread, np.random.default_rng([seed, part]))
     with double():
         key = jax.random.fold_in(jax.random.key(seed), part)
-    return _with_responses(model, repeated(trials, participants), space, values, key), values
+    again = repeated(with_payoffs(trials, seed), participants)
+    return _with_responses(model, again, space, values, key), values
 
 
 def true_values(
@@ -148,7 +82,9 @@ def true_values(
     if isinstance(truth, Fit):
         return _as_found(truth, space, participants, rng)
     if isinstance(truth, Mapping | DataFrame):
-        columns = {resolve(model, str(name)).path: np.asarray(truth[name]) for name in truth}
+        columns = {
+            full: np.asarray(truth[name]) for name in truth for full in Space.of(model, [str(name)], trials).names
+        }
         missing = [name for name in space.names if name not in columns]
         if missing:
             raise ValueError(f"truth does not say {missing[0]}; give a column for it, or do not have it free")
@@ -167,13 +103,13 @@ def _spread(model: Model, trials: Trials, space: Space, spread: Mapping[str, flo
     if len(stuck):
         name = space.names[stuck[0]]
         raise ValueError(f"{name} of the model is at its bound, so none can be drawn about it; give truth, or another")
-    low, high = space.usual(trials)
+    low, high = usual(space, trials)
     stds = np.nan_to_num(np.abs(high - low) / _NARROW, nan=_UNKNOWN)
     for name, std in spread.items():
-        path = resolve(model, name).path
-        if path not in space.names:
-            raise ValueError(f"spread names {path}, which is not free; give some of {', '.join(space.names)}")
-        stds[space.names.index(path)] = Domain(0.0).check(f"spread of {name}", std)
+        for full in Space.of(model, [name], trials).names:
+            if full not in space.names:
+                raise ValueError(f"spread names {full}, which is not free; give some of {', '.join(space.names)}")
+            stds[space.names.index(full)] = Domain(0.0).check(f"spread of {name}", std)
     return stds
 
 
@@ -193,29 +129,41 @@ def _with_responses(model: Model, trials: Trials, space: Space, values: Numbers,
     """The trials with simulated responses. values: of the parameters, a row for each participant."""
     check_parameters(model)
     check(model.learner)
-    data = participant_data(model, trials)
-    own = {name: values[:, k] for k, name in enumerate(space.names)}
+    data = participant_data(model, trials)._replace(payoffs=trials.payoffs)
     with double():
-        responses = np.asarray(_sampled(*as_double((model, data, own)), key, trials.responds_before), np.float64)
-    return with_responses(trials, responses)
+        made = _sampled(*as_double((model, data, values)), key, space, trials.responds_before)
+        responses, second = jax.device_get(made)
+    return with_responses(trials, np.asarray(responses, np.float64), second)
 
 
-@partial(compiled, static_argnums=4)
-def _sampled(model: Model, data: ParticipantData, own: dict[str, Array], key: Array, responds_before: bool) -> Array:
-    """Responses, a row for each participant; NaN where there is none."""
+@partial(compiled, static_argnums=(4, 5))
+def _sampled(
+    model: Model, data: ParticipantData, values: Array, key: Array, space: Space, responds_before: bool
+) -> Any:
+    """Responses, and second ones if there are any: a row for each participant, NaN where there is none."""
 
-    def each(data: ParticipantData, values: dict[str, Array], who: Array) -> Array:
-        return simulate(with_parameters(model, values), data, responds_before, jax.random.fold_in(key, who)).responses
+    def each(data: ParticipantData, own: Array, who: Array) -> tuple[Array, Array | None]:
+        made = simulate(space.put(model, own), data, responds_before, jax.random.fold_in(key, who))
+        return made.responses, made.second
 
-    return jax.vmap(each)(data, own, jnp.arange(len(data.starts)))
+    return jax.vmap(each)(data, values, jnp.arange(len(data.starts)))
 
 
-def with_responses(trials: Trials, responses: Numbers) -> Trials:
-    """The same trials with these responses, in their table too."""
-    column, there, labels = str(trials.columns.response), trials.rows >= 0, trials.labels or ()
-    values: Any = responses[there]
-    if trials.response_kind == "choice":
-        values = [None if np.isnan(index) else labels[int(index)] for index in values]
-    cells = trials.frame[column].to_numpy(object if trials.response_kind == "choice" else np.float64, copy=True)
-    cells[trials.rows[there]] = values
-    return replace(trials, responses=responses, frame=trials.frame.assign(**{column: cells}))
+def with_responses(trials: Trials, responses: Numbers, second: Numbers | None = None) -> Trials:
+    """The same trials with these responses, and what follows from them, also in their table, which has no others."""
+    columns = {str(trials.columns.response): trials.as_written(responses)}
+    made = replace(trials, responses=responses, another_scale="", unread=())
+    if second is not None:
+        made, columns[str(trials.columns.second_response)] = replace(made, second=second), second
+    if trials.options is not None:
+        made = chosen_anew(made, responses)
+        columns |= {name: trials.outcomes_as_written(values) for name, values in paid_columns(made).items()}
+    return replace(made, frame=trials.frame.assign(**{name: _cells(trials, each) for name, each in columns.items()}))
+
+
+def _cells(trials: Trials, values: Any) -> Any:
+    """A column of the table with these values on all trials, and none elsewhere."""
+    there = trials.rows >= 0
+    cells = np.full(len(trials.frame), None if values.dtype == object else np.nan, values.dtype)
+    cells[trials.rows[there]] = values[there]
+    return cells
