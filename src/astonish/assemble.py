@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from astonish.beliefs import Rows
-from astonish.catalogue import FAMILIES, LEARNERS, settable, title
+from astonish.catalogue import FAMILIES, LEARNERS, REFERENCE, settable, title
 from astonish.checks import check_parameters
-from astonish.deprecated import by_new_names
-from astonish.domain import Domain, declared
+from astonish.deprecated import by_new_names, warn
+from astonish.domain import Domain, Parameter, by_name, declared
 from astonish.kinds import Contexts, OutcomeKind
 from astonish.learner import Learner
-from astonish.learners import PerContext
+from astonish.learners import PerContext, PerOption
 from astonish.refusal import unknown
 from astonish.special import wrapped
 from astonish.trials import Trials
@@ -43,12 +43,16 @@ class Outcomes(NamedTuple):
 
     facts: from the name of a fact, such as "noise", and what was set, to its value; None if it is not known.
     labels: how many outcomes there are, if they are labels. contexts: how many contexts, for transitions.
+    options: how many options there are to choose from, if outcomes are what a choice pays. counterfactual: whether
+    outcomes of options that were not chosen are shown, too.
     """
 
     kind: str
     facts: Callable[[str, Settings], Fact | None]
     labels: int = 0
     contexts: int = 0
+    options: int = 0
+    counterfactual: bool = False
 
 
 class Assembly(NamedTuple):
@@ -63,6 +67,19 @@ class Assembly(NamedTuple):
     code: str
     classes: tuple[type, ...]
     settings: dict[str, float | None]
+
+
+def outcomes_of(trials: Trials) -> Outcomes:
+    """What a learner has to know about the outcomes of a table."""
+    count = int(trials.outcomes[0].max()) + 1 if trials.kind == OutcomeKind.TRANSITIONS else 0
+    return Outcomes(
+        trials.kind,
+        lambda *asked: fact_of(trials, *asked),
+        len(trials.labels or ()),
+        count,
+        len(trials.options or ()),
+        bool(trials.columns.counterfactual),
+    )
 
 
 def learner_for(
@@ -99,9 +116,7 @@ def choose(
     >>> chosen.assumed
     ('low = 1, the smallest outcome', 'high = 9, the largest outcome')
     """
-    count = int(trials.outcomes[0].max()) + 1 if trials.kind == OutcomeKind.TRANSITIONS else 0
-    outcomes = Outcomes(trials.kind, lambda *asked: fact_of(trials, *asked), len(trials.labels or ()), count)
-    return assemble(name, outcomes, settings, family, contexts)
+    return assemble(name, outcomes_of(trials), settings, family, contexts)
 
 
 def fact_of(trials: Trials, name: str, settings: Mapping[str, float]) -> Fact | None:
@@ -137,6 +152,8 @@ def _noise(trials: Trials) -> Fact:
         return _median(trials, "noise")
     if trials.kind == OutcomeKind.BINARY:
         return Fact(0.5, "the standard deviation of 0 and 1, if they are equally frequent")
+    if trials.options is not None:
+        return Fact(_reward_noise(trials), "the standard deviation of what an option pays a participant")
     return Fact(_median_noise(trials, "noise"), "from the median difference of successive outcomes")
 
 
@@ -155,12 +172,23 @@ def _median(trials: Trials, name: str) -> Fact:
 def _median_noise(trials: Trials, name: str, period: float | None = None) -> float:
     """The standard deviation of outcomes from trial to trial. name: of the parameter that needs it."""
     successive = trials.observed[:, 1:] & trials.observed[:, :-1] & ~trials.starts[:, 1:]
-    steps = np.diff(trials.outcomes)[successive]
+    steps: Any = np.diff(trials.scalar_outcomes)[successive]
     sizes = np.abs(steps if period is None else wrapped(steps, period))
     noise = float(np.median(sizes)) / (_HALF * math.sqrt(2)) if len(sizes) else 0.0
     if noise == 0:
         raise ValueError(f"{name} cannot be told from outcomes that hardly differ from trial to trial; set {name}")
     return noise
+
+
+def _reward_noise(trials: Trials) -> float:
+    """The standard deviation of rewards about the mean that an option pays a participant."""
+    rewards, squares, count = trials.scalar_outcomes, 0.0, 0
+    for row, option in np.ndindex(len(trials), len(trials.options or ())):
+        own = rewards[row][trials.observed[row] & (trials.choices[row] == option)]
+        squares, count = squares + float(np.square(own - own.mean()).sum()) if len(own) else squares, count + len(own)
+    if not squares:
+        raise ValueError("noise cannot be told from options that always pay the same; set noise")
+    return math.sqrt(squares / count)
 
 
 def known_facts(values: Mapping[str, float]) -> Callable[[str, Settings], Fact | None]:
@@ -179,7 +207,8 @@ def assemble(
     kind = LEARNERS.find_for(name, outcomes.kind)
     home = family_class(kind, outcomes.kind, family)
     learned = _contexts(kind, home, outcomes, contexts)
-    given, allowed = by_new_names(kind.old_names, settings or {}, kind.__name__), settable(kind, home)
+    allowed = allowed_settings(kind, home, outcomes)
+    given = by_name(in_new_terms(settings or {}, kind, home), allowed)
     for word in given:
         if word not in allowed:
             raise unknown("parameter", word, allowed, of=title(name))
@@ -193,17 +222,35 @@ def assemble(
     else:
         learner, code = _on_family(kind, home, own, values, outcomes, learned == "together")
         classes = [kind, home]
+    caution = learner.caution()
     if learned == "together":
         classes.append(Rows)
     elif learned == "apart":
         learner, code = PerContext(learner, outcomes.contexts), f"PerContext({code}, {outcomes.contexts})"
         classes.append(PerContext)
+    if outcomes.options:
+        learner, code = _per_option(learner, code, outcomes, values)
+        classes.append(PerOption)
     check_parameters(learner)
     sentences = [f"{word} = {fact.value:.4g}, {fact.source}" for word, fact in assumed.items()]
     if learned is not None and contexts is None:
         sentences.append(_CONTEXTS[learned])
+    sentences += [caution] if caution else []
     set_to = {word: values.get(word, known.default) for word, known in allowed.items()}
     return Assembly(learner, tuple(sentences), code, tuple(classes), set_to)
+
+
+def allowed_settings(kind: Any, home: Any, outcomes: Outcomes) -> dict[str, Parameter]:
+    """What can be set of a class of learners on a family, for such outcomes."""
+    return settable(kind, home) | ({"decay": declared(PerOption)["decay"]} if outcomes.options else {})
+
+
+def _per_option(learner: Any, code: str, outcomes: Outcomes, values: Settings) -> tuple[Any, str]:
+    """A copy of a learner for each option, and the code for it."""
+    more: dict[str, Any] = {"decay": values["decay"]} if "decay" in values else {}
+    more |= {"counterfactual": True} if outcomes.counterfactual else {}
+    words = ", ".join(filter(None, [code, str(outcomes.options), arguments(more)]))
+    return PerOption(learner, outcomes.options, **more), f"PerOption({words})"
 
 
 def _contexts(kind: Any, home: Any, outcomes: Outcomes, asked: Contexts | None) -> Contexts | None:
@@ -217,6 +264,19 @@ def _contexts(kind: Any, home: Any, outcomes: Outcomes, asked: Contexts | None) 
     if asked == "together" and home is None:
         raise ValueError(f"{kind.__name__} runs on no family of beliefs, so contexts are apart; leave out together")
     return asked or kind.usual_contexts
+
+
+def in_new_terms(settings: Settings, learner: Any, family: Any, called: str = "") -> dict[str, float]:
+    """Settings by the names that parameters of a class of learners, and of its family, have now.
+
+    called: what takes them, if it is not the learner.
+    """
+    given = by_new_names(learner.old_names, settings, called or learner.__name__)
+    for old, (new, more) in ({} if family is None else family.old_prior_parameters).items():
+        if old in given and new not in given:
+            warn(f"{called or f'{family.__name__}.prior'}({old}=...)", f"{new}=..., which is {more:g} more", frames=4)
+            given[new] = given.pop(old) + more
+    return given
 
 
 def family_class(learner: Any, kind: str, family: str | None = None) -> Any:
@@ -237,7 +297,7 @@ def usual_settings(name: str, kind: str) -> dict[str, float | None]:
     """All that can be set of a learner, and its default; None where a fact about the outcomes decides, or itself.
 
     >>> usual_settings("leaky", "binary")
-    {'keep': 0.9, 'ones': 0.0, 'zeros': 0.0}
+    {'keep': 0.9, 'ones': 1.0, 'zeros': 1.0}
     >>> usual_settings("delta", "continuous")
     {'learning_rate': 0.1, 'start': None}
     """
@@ -259,9 +319,11 @@ def _on_family(
         family, code = Rows(family, outcomes.contexts), f"Rows({code}, {outcomes.contexts})"
     parts = {"prior": family.prior(**first)}
     codes = [code, arguments(own), f"prior={code}.prior({arguments(first)})"]
-    if not family.proper_likelihood and "reference" in {f.name for f in fields(kind)}:
-        parts["reference"] = parts["prior"]
-        codes.append(f"reference={code}.prior({arguments(first)})")
+    other = {word: values[REFERENCE + word] for word in home.prior_parameters if REFERENCE + word in values}
+    if "reference" in {f.name for f in fields(kind)} and (other or not family.proper_likelihood):
+        other = first | other  # where nothing else is set, as the first belief
+        parts["reference"] = family.prior(**other)
+        codes.append(f"reference={code}.prior({arguments(other)})")
     return kind(family, **own, **parts), f"{kind.__name__}({', '.join(filter(None, codes))})"
 
 

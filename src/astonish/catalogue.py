@@ -8,7 +8,7 @@ import importlib.util
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -80,6 +80,7 @@ class Catalogue(NamedTuple):
             raise ValueError(f"{name} is no {self.what}; {advice} and marked with astonish.config.config")
 
 
+REFERENCE = "reference."  # before the name of a parameter of the reference belief
 LEARNERS = Catalogue("learner", Learner, learners, "astonish.learners")
 FAMILIES = Catalogue("family", Family, beliefs, "astonish.families")
 RESPONSES = Catalogue("response model", Response, responses, "astonish.responses")
@@ -97,9 +98,18 @@ def title(name: str) -> str:
 
 
 def settable(learner: Any, family: Any = None) -> dict[str, Parameter]:
-    """The parameters of a class of learners, of its family and of its first belief, by name."""
+    """The parameters of a class of learners, of its family, of its first belief and of its reference, by name.
+
+    >>> list(settable(learners.Smile, beliefs.Beta))
+    ['m', 'ones', 'zeros', 'reference.ones', 'reference.zeros']
+    """
     around = {} if family is None else known_parameters(family)
-    return {**declared(learner), **{name: known for name, known in around.items() if name != "size"}}
+    own = {**declared(learner), **{name: known for name, known in around.items() if name != "size"}}
+    if family is None or "reference" not in {field.name for field in fields(learner)}:
+        return own
+    for name, known in family.prior_parameters.items():
+        own[REFERENCE + name] = known._replace(default=None, fact="", about=f"{name} of the reference belief")
+    return own
 
 
 def find_any(name: str) -> Any:
@@ -135,7 +145,8 @@ def described(kinds: Iterable[Any] = ()) -> Iterator[tuple[str, list[str]]]:
         for word, known in known_parameters(kind).items():
             words = in_words(known)
             usual = f"; usually {words['usual']}" if words["usual"] else ""
-            lines.append(f"{word} = {words['default']}: {known.about} ({words['values']}{usual})")
+            called = f"{word} ({known.symbol})" if known.symbol else word
+            lines.append(f"{called} = {words['default']}: {known.about} ({words['values']}{usual})")
         yield names, lines
 
 

@@ -2,7 +2,7 @@
 
 import errno
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,13 +14,6 @@ from astonish.refusal import NotInstalledError, naming_extra
 def say(sentence: str) -> None:
     """A line about what is going on; results are printed to the standard output instead."""
     print(sentence, file=sys.stderr)
-
-
-def say_assembly(name: str, learner: object, assumed: Sequence[str]) -> None:
-    """Say which learner a name stands for, and what was assumed for it."""
-    say(f"{name}: {learner}" + (", where nothing else was set:" if assumed else ""))
-    for sentence in assumed:
-        say(f"  {sentence}")
 
 
 def refuse(sentence: str, code: int) -> Exit:
@@ -90,3 +83,14 @@ def progress(on: str, counted: bool = True) -> Iterator[Callable[[float], None]]
         task = bar.add_task(on, total=1.0 if counted else None)
         yield lambda share: bar.update(task, completed=share)
         bar.update(task, completed=1.0)
+
+
+class Terminal:
+    """Where an analysis that somebody asked for at a terminal says what it does (see `analysis.console.Console`)."""
+
+    say, progress = staticmethod(say), staticmethod(progress)
+
+    @staticmethod
+    def show(text: str) -> None:
+        """A result, on the standard output."""
+        print(text, flush=True)

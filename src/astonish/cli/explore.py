@@ -9,8 +9,8 @@ from typing import Annotated
 
 from typer import Option
 
+from astonish.analysis.options import OWN
 from astonish.cli.console import guarded, refuse, say
-from astonish.cli.options import OWN
 
 PORT = 8765
 LOCAL = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}  # for all addresses of this machine, one of its own

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from typer import Argument, Exit, Option
 
+from astonish.analysis.outputs import write_table
 from astonish.cli.console import guarded, progress, refuse, say
-from astonish.cli.outputs import write_table
 
 _SHOWN = 10  # failures that are listed one by one
 

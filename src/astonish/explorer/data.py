@@ -23,8 +23,9 @@ from astonish.trials.source import open_rows
 MOST_LABELS, SHOWN_ROWS, SHOWN_TRIALS = 50, 5, 5000
 GUESSED = "guessed"
 KINDS = (GUESSED, *OutcomeKind)
-COLUMNS = ("outcome", "to", "subject", "block")  # of the table, by their meaning
-DEFAULTS = {"name": "trials.csv", **dict.fromkeys(COLUMNS, ""), "kind": GUESSED, "learner": "smile", "who": ""}
+COLUMNS = ("outcome", "to", "subject", "block", "trial", "choice")  # of the table, by their meaning
+CELLS = {"missing": "", "decimal": ""}  # how they are written
+DEFAULTS = {"name": "trials.csv", **dict.fromkeys(COLUMNS, ""), **CELLS, "kind": GUESSED, "learner": "smile", "who": ""}
 SET = "set."  # before the name of a parameter
 FORMULAS = tuple("=+-@\t\r\n")  # how text starts that a spreadsheet runs, unless it is a number
 LARGE = Domain(-1e12, 1e12)
@@ -58,7 +59,9 @@ class DataTab:
         who = one_of("who", asked["who"] or trials.subjects[0], trials.subjects)
         found = regressors(chosen.learner, trials)  # of all, so that another one is not compiled anew
         rows = trials.rows[trials.subjects.index(who)]
-        series = found.iloc[rows[rows >= 0][:SHOWN_TRIALS]]
+        shown = rows[rows >= 0][:SHOWN_TRIALS]
+        series = found.iloc[shown]
+        outcomes = trials.to_rows(trials.scalar_outcomes, trials.observed)[shown] if trials.kind in MEASURED else None
         columns = ("surprise", "learning_rate", "prediction")
         return {
             "understood": trials.preview(),
@@ -67,7 +70,7 @@ class DataTab:
             "assumed": chosen.assumed,
             "participants": trials.subjects,
             "who": who,
-            "outcome": packed(series[trials.columns.outcomes[-1]]) if trials.kind in MEASURED else None,
+            "outcome": None if outcomes is None else packed(outcomes),
             **{name: packed(series[name]) if name in series else None for name in columns},
             "python": self.script(asked, settings, trials),
         }
@@ -80,14 +83,15 @@ class DataTab:
 
     def script(self, asked: Mapping[str, str], settings: Values, trials: Trials) -> str:
         """The same in Python."""
-        names = {word: getattr(trials.columns, word) for word in ("outcome", "subject", "block")}
+        names = {word: getattr(trials.columns, word) for word in COLUMNS if word != "to"}
+        how = {"kind": str(trials.kind), **_written(asked)}
         lines = [
             "from astonish.assemble import learner_for",
             "from astonish.trials import Columns, read_trials",
             "from astonish.trials.regressors import regressors",
             "",
             f"columns = Columns({arguments({word: name for word, name in names.items() if name is not None})})",
-            f"trials = read_trials({asked['name']!r}, columns, kind={str(trials.kind)!r})",
+            f"trials = read_trials({asked['name']!r}, columns, {arguments(how)})",
             f"learner = learner_for({asked['learner']!r}, trials, {settings!r})",
             "table = regressors(learner, trials)",
             'print(table[["surprise", "learning_rate"]].describe())',
@@ -95,14 +99,14 @@ class DataTab:
         return "\n".join([*lines, ""])
 
     def _read(self, asked: Mapping[str, str], settings: Values, content: bytes) -> tuple[Trials, Assembly]:
-        outcome, to, subject, block = (asked[word] or None for word in COLUMNS)
+        outcome, to, subject, block, trial, choice = (asked[word] or None for word in COLUMNS)
         if outcome is None:
             raise ValueError("no column was named; give outcome, the column of what happened")
-        columns = Columns((outcome, to) if to else outcome, subject, block)
+        columns = Columns((outcome, to) if to else outcome, subject, block, trial=trial, choice=choice)
         kind = one_of("kind", asked["kind"], KINDS)
         name = one_of("learner", asked["learner"], self.learners)
         with as_file(asked["name"], content) as path:
-            trials = read_trials(path, columns, kind=None if kind == GUESSED else kind)
+            trials = read_trials(path, columns, kind=None if kind == GUESSED else kind, **_written(asked))
         _check_size(trials)
         return trials, choose(name, trials, settings)
 
@@ -112,6 +116,12 @@ def _apart(request: Mapping[str, str]) -> tuple[Mapping[str, str], Values]:
     words = {word: text for word, text in request.items() if not word.startswith(SET)}
     settings = {word.removeprefix(SET): text for word, text in request.items() if word.startswith(SET)}
     return {**DEFAULTS, **check_keys(words, DEFAULTS)}, {word: _number(word, text) for word, text in settings.items()}
+
+
+def _written(asked: Mapping[str, str]) -> Json:
+    """What was said about how cells are written."""
+    found: Json = {"missing": [asked["missing"]]} if asked["missing"] else {}
+    return found | ({"decimal": asked["decimal"]} if asked["decimal"] else {})
 
 
 def _number(word: str, text: str) -> float:
@@ -142,7 +152,10 @@ def _check_size(trials: Trials) -> None:
     labels = 0 if trials.kind in (*NUMBERS, *MEASURED) else len(trials.labels or ())
     if labels > MOST_LABELS:
         raise ValueError(f"there are {labels} different outcomes; the page takes up to {MOST_LABELS}, the command more")
-    cells = trials.observed.size * max(labels, 1)
+    options = len(trials.options or ())
+    if options > MOST_LABELS:
+        raise ValueError(f"there are {options} different choices; the page takes up to {MOST_LABELS}, the command more")
+    cells = trials.observed.size * max(labels, options, 1)
     if cells > MOST_CELLS:
         limit = f"the page takes up to {MOST_CELLS}, the command astonish surprise more"
         raise ValueError(f"participants x trials x outcomes make {cells} numbers; {limit}")

@@ -13,7 +13,7 @@ from astonish.expfam import Family
 from astonish.explorer.controls import Json, Slider, Values, described, limited, slider_for
 
 _MOST_OUTCOMES, _LARGEST_SAMPLE = 50, 1e6
-_SEEN = {"first": 9.0, "second": 3.0, "third": 1.0, "fourth": 0.0}  # how often, by a Dirichlet belief to begin with
+_ALPHA = {"first": 10.0, "second": 4.0, "third": 2.0, "fourth": 1.0}  # of a Dirichlet belief to begin with
 _GRID = "Grid(jnp.array({models}), lambda x, models: jnp.log(models[:, x]), jnp.array({width}), {domain})"
 
 
@@ -92,16 +92,17 @@ def _on_a_line(kind: Any) -> LabFamily:
 
 
 def _dirichlet() -> LabFamily:
-    names, kind = tuple(_SEEN), FAMILIES.find("dirichlet")
+    names, kind = tuple(_ALPHA), FAMILIES.find("dirichlet")
+    about, domain = "1, and one more for each observation that comes first", Domain(0, _LARGEST_SAMPLE, open=True)
     sliders = {
-        f"seen{k}": Slider(f"how often the {name} outcome was seen", Domain(0, _LARGEST_SAMPLE), seen, (0, 100))
-        for k, (name, seen) in enumerate(_SEEN.items(), 1)
+        f"alpha{k}": Slider(f"alpha of the {name} outcome", domain, alpha, (1, 101), about=about)
+        for k, (name, alpha) in enumerate(_ALPHA.items(), 1)
     }
     return LabFamily(
         "Dirichlet: which of four outcomes comes next?",
         {**sliders, "x": Slider("observation", Domain(0, 3, whole=True), 3)},
         lambda _: (kind(4), "Dirichlet(4)"),
-        lambda at: {"seen": list(at.values())},
+        lambda at: {"alpha": list(at.values())},
         imports([kind], "rule"),
         names,
         names,

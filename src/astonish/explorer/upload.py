@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from astonish.explorer.controls import too_much
-from astonish.trials.source import separator
+from astonish.trials.text import width
 
 LARGEST = 20 * 2**20  # bytes, as sent and as unpacked
 MOST_ROWS, MOST_CELLS, LONGEST_LINE = 100_000, 2_000_000, 100_000
@@ -58,20 +58,12 @@ def _check_text(path: Path, content: bytes) -> None:
     """By how many lines there are, and how many cells in a row: a line of two bytes may fill a row of thousands."""
     if content.find(b"\n", 0, LONGEST_LINE) < 0 and len(content) > LONGEST_LINE:
         raise ValueError("the first line is very long; give a table whose first line names its columns")
-    _check_cells(content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n"), _columns(path))
-
-
-def _columns(path: Path) -> int:
-    """The number of columns, which is that of names in the first row; all other rows are filled up to it."""
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        try:
-            rows = csv.reader(file, delimiter=separator(path), skipinitialspace=True)
-            names, cells = len(next(rows, ())), len(next(rows, ()))
-        except csv.Error as problem:
-            raise ValueError(f"the first two rows could not be read ({problem}); give shorter cells") from None
-    if cells > names:
-        raise ValueError(f"the second row has {cells} cells, but the first has {names} names; give each column a name")
-    return names
+    lines = content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n")
+    try:
+        cells = width(content, "\t" if path.suffix == ".tsv" else None)
+    except csv.Error as problem:
+        raise ValueError(f"the first line could not be read ({problem}); give shorter cells") from None
+    _check_cells(lines, cells)
 
 
 def _check_cells(rows: int, columns: int) -> None:

@@ -48,7 +48,7 @@ def _samples(run: RunSettings) -> DataFrame:
     for m, start in product(READINESS, STARTS):
         found = {
             "Gaussian": _precision(Smile(gaussian, m, gaussian.prior(std=start**-0.5)), numbers),
-            "Dirichlet": _seen(Smile(dirichlet, m, dirichlet.prior(seen=start / (ROOMS - 1))), outcomes),
+            "Dirichlet": _seen(Smile(dirichlet, m, dirichlet.prior(alpha=1 + start / (ROOMS - 1))), outcomes),
         }
         for family, samples in found.items():
             values = np.concatenate([[start], samples])

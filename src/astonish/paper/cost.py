@@ -157,7 +157,8 @@ def _count(run: RunSettings) -> DataFrame:
     rows += [("maze", "naive Bayes", 1, naive(), choices)]
     family = Gaussian(NOISE)
     wide = family.prior(START, SPREAD)
-    rows += [("Gaussian", "exact", n, MessagePassing(family, HAZARD, wide, hypotheses=n), numbers) for n in HYPOTHESES]
+    exact = {n: MessagePassing(family, HAZARD, wide, n, merge=False) for n in HYPOTHESES}
+    rows += [("Gaussian", "exact", n, learner, numbers) for n, learner in exact.items()]
     rows += [("Gaussian", "Nassar 2010", 1, Nassar2010(NOISE, HAZARD, LOW, HIGH), numbers)]
     rows += [("Gaussian", "SMiLe", 1, figure3.smile(), numbers)]
     found = [(task, name, size, per_step(each, xs), numbers_kept(each)) for task, name, size, each, xs in rows]

@@ -157,7 +157,8 @@ def _hazards(run: RunSettings, chosen: GaussianTask = GaussianTask()) -> Tables:
         curves.append(DataFrame(columns))
         best.append(_by_episode(hazard, **{name: RATES[fixed[name].argmin(axis=0)] for name in ERRORS}))
         learners = {SMILE: smile(), WIDE: smile(3 * NOISE), NASSAR: chosen.nassar(NOISE, hazard, LOW, HIGH)}
-        learners |= {EXACT: MessagePassing(Gaussian(NOISE), hazard, Gaussian(NOISE).prior(START, SPREAD), HYPOTHESES)}
+        prior = Gaussian(NOISE).prior(START, SPREAD)
+        learners |= {EXACT: MessagePassing(Gaussian(NOISE), hazard, prior, HYPOTHESES, merge=False)}
         scores = {name: scores_of(follow(learner, task).estimate, task) for name, learner in learners.items()}
         winners = {name: fixed[name].mean(axis=1).argmin() for name in ERRORS}  # of each kind of error its own
         scores[BEST] = {column: each[winners[column.removesuffix("_std")]] for column, each in fixed.items()}

@@ -68,7 +68,7 @@ def dirichlet(rng: Generator) -> Case:
     widths = np.exp(log_theta.sum(axis=0)) * (side[1] - side[0]) ** 2
     return Case(
         Dirichlet(3),
-        Dirichlet(3).prior(seen),
+        Dirichlet(3).prior(alpha=1 + seen),
         int(rng.integers(3)),
         widths,
         lambda belief: (np.asarray(belief.alpha) - 1) @ log_theta,

@@ -7,6 +7,8 @@ from importlib.metadata import version
 from importlib.resources import files
 from string import Template
 
+_PER_REM = 25  # pixels of a figure, of which there are 200 to the inch
+
 
 def page(title: str, lead: str, about: str, command: str, sections: Sequence[str], warning: str = "") -> str:
     """The whole page. lead: its message, in a sentence. command: what to type to get the same page."""
@@ -49,10 +51,21 @@ def row(first: str, cells: Sequence[str], looks: str = "") -> str:
 
 
 def picture(png: bytes, heading: str, name: str, caption: str) -> str:
-    """A figure with its heading, and what it shows in words."""
-    words = escape(caption)
+    """A figure with its heading, and what it shows in words. It is as wide as it was drawn: 8 rem for an inch."""
+    words, pixels = escape(caption), int.from_bytes(png[16:20])  # where the format has the width
     return (
         f'<h3 id="{escape(name)}">{escape(heading)}</h3>\n'
-        f'<figure><img src="data:image/png;base64,{b64encode(png).decode()}" alt="{words}">\n'
+        f'<figure><img style="width: {pixels / _PER_REM:.4g}rem" src="data:image/png;base64,{b64encode(png).decode()}" '
+        f'alt="{words}">\n'
         f"<figcaption>{words}</figcaption></figure>"
     )
+
+
+def details(summary: str, *parts: str) -> str:
+    """What is shown once somebody asks for it."""
+    return "\n".join([f"<details><summary>{escape(summary)}</summary>", *parts, "</details>"])
+
+
+def preformatted(text: str) -> str:
+    """Text as it is, such as a command."""
+    return f"<pre>{escape(text)}</pre>"

@@ -26,8 +26,12 @@ export function start(host, views, spec, python) {
   const words = {
     outcome: select(host, "data.outcome", "column of the outcome", [NONE], "", changed),
     to: select(host, "data.to", "column of what followed (for transitions)", [NONE], "", changed),
+    choice: select(host, "data.choice", "column of the choice (if the outcome is what it paid)", [NONE], "", changed),
     subject: select(host, "data.subject", "column of the participant", [NONE], "", () => { nobody(); changed(); }),
     block: select(host, "data.block", "column of the block", [NONE], "", changed),
+    trial: select(host, "data.trial", "column by which trials are ordered", [NONE], "", changed),
+    missing: box(host, "data.missing", "number that means missing", "none", changed),
+    decimal: select(host, "data.decimal", "decimal mark", [["", "recognised"], [",", "comma"], [".", "point"]], "", changed),
     kind: select(host, "data.kind", "kind of outcome", spec.kinds, spec.kinds[0], (chosen) => {
       if (chosen in spec.parameters) understand(chosen);
       changed();
@@ -59,7 +63,7 @@ export function start(host, views, spec, python) {
     file = chosen;
     const found = await json(`/api/preview?${new URLSearchParams({ name: file.name })}`, { method: "POST", body: file });
     first(found.columns, found.rows);
-    for (const name of ["outcome", "to", "subject", "block"]) {
+    for (const name of ["outcome", "to", "choice", "subject", "block", "trial"]) {
       const usual = name === "outcome" ? name : ""; // a column of this very name
       words[name].offer([NONE, ...found.columns], state.get(`data.${name}`, usual));
     }

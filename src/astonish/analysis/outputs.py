@@ -1,12 +1,11 @@
-"""How does a command write tables, figures and its report?"""
+"""How does an analysis write tables, figures and its report?"""
 
-import shlex
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from astonish.analysis.console import Console
 from astonish.io.files import atomic_write, write_text
 from astonish.refusal import not_installed
 from astonish.report.page import html_table, page, paragraph, picture, row
@@ -15,14 +14,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-UNFINISHED = "unfinished"  # the folder of what is kept until a command is done
+UNFINISHED = "unfinished"  # the folder of what is kept until an analysis is done
+_SHOWN = 10  # participants of whom it is said why they are left out
 
 
 def write_table(frame: "DataFrame", path: Path) -> None:
     """Write a table as .csv, .tsv or .parquet, completely or not at all."""
+    from astonish.io.text_table import write_separated
+
     with atomic_write(path) as file:
         if path.suffix.lower() != ".parquet":
-            frame.to_csv(file, sep="\t" if path.suffix.lower() == ".tsv" else ",", index=False, lineterminator="\n")
+            write_separated(frame, file, "\t" if path.suffix.lower() == ".tsv" else ",")
             return
         try:
             frame.to_parquet(file, engine="pyarrow", index=False)
@@ -31,26 +33,39 @@ def write_table(frame: "DataFrame", path: Path) -> None:
 
 
 def finish(
+    console: Console,
     out: Path,
     title: str,
     lead: str,
     sections: Sequence[str],
+    command: str,
     about: str = "",
     excluded: Mapping[str, str] | None = None,
 ) -> None:
-    """Write the report, remove what was kept of unfinished fits, and print who is left out and where the report is."""
-    write_text(out / "report.html", page(title, lead, about, shlex.join(["astonish", *sys.argv[1:]]), sections))
+    """Write the report, remove what was kept of unfinished fits, and show who is left out and where the report is.
+
+    lead: the message of the report, in a sentence, which was shown before.
+    """
+    write_text(out / "report.html", page(title, lead, about, command, sections))
     shutil.rmtree(out / UNFINISHED, ignore_errors=True)
-    for who, why in (excluded or {}).items():
-        print(f"left out: {who}, {why}")
-    print(f"Report: {out / 'report.html'}")
+    left = list((excluded or {}).items())
+    for who, why in left[:_SHOWN]:
+        console.show(f"left out: {who}, {why}")
+    if len(left) > _SHOWN:
+        console.show(f"left out: {len(left) - _SHOWN} more, see the report")
+    console.show(f"Report: {out / 'report.html'}")
 
 
 def shown(frame: "DataFrame", name: str) -> str:
     """A table for a report, with short numbers."""
     short = frame.map(lambda cell: f"{cell:.4g}" if isinstance(cell, float) else str(cell))
     rows = [row(first, cells) for first, *cells in short.itertuples(index=False)]
-    return html_table([str(column) for column in frame.columns], rows, "numbers", name)
+    return html_table([str(column).replace("_", " ") for column in frame.columns], rows, "numbers", name)
+
+
+def in_lines(frame: "DataFrame") -> str:
+    """A table for the terminal, with short numbers."""
+    return str(frame.to_string(index=False, float_format="{:.4g}".format, na_rep="-"))
 
 
 def drawn(figure: "Figure", stem: Path, heading: str, caption: str) -> str:

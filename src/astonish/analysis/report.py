@@ -1,0 +1,118 @@
+"""Which parts do reports of several analyses share: what was read, parameters, differences, behaviour and methods?"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from astonish.analysis.methods import Methods
+from astonish.analysis.outputs import drawn, in_lines, shown, write_table
+from astonish.report.page import details, paragraph, preformatted, section
+
+if TYPE_CHECKING:
+    from astonish.analysis.models import Candidate
+    from astonish.fit import Fit
+
+DESCRIBED = (
+    "Of all participants: how many there are, mean, standard deviation, median and quartiles of their values; how many "
+    "values are at a bound, and how many searches did not end. A mean that is far from the median may be that of a few "
+    "participants whose responses hardly tell the parameter."
+)
+CORRELATED = "Correlations of parameters over participants, by ranks (Spearman)."
+BY_GROUP = "The same for each group."
+BEHAVIOUR = (
+    "Means over people, with standard errors. Of numbers: the learning rate, which is the slope of the step of the "
+    "response on the prediction error, for errors of each size, and around changes where the table says when these "
+    "were. Of choices: how often the last one is repeated after outcomes that were worse, and better, than usual."
+)
+ONE = (
+    "One participant, who is explained as well as most. Of numbers: outcomes, responses, and what the model expects of "
+    "each response. Of choices: their probabilities under the model, and marks for those that were made."
+)
+TESTED = (
+    "On the unconstrained scale (logarithms of what has one bound, log-odds of what has two), the first minus the "
+    "second, with 95 % intervals (low, high). Groups: Welch's t-test, and Hedges' g as effect size; covariates: "
+    "Pearson's correlation, as difference and effect size; conditions: the t-test of differences within people, and "
+    "Cohen's d. people: in the test; left out: since a value is at a bound. p ranks: of the tests of Mann and Whitney, "
+    "Kruskal and Wallis, Spearman, or Wilcoxon, which leave nobody out; p holm: adjusted for all tests of this table."
+)
+TERMINAL = ["parameter", "comparison", "people", "difference", "low", "high", "p", "p_holm"]
+DIFFERENT = (
+    "Dots are participants, diamonds means with 95 % intervals on the unconstrained scale; axes show values. Values at"
+    " a bound are not shown."
+)
+
+
+def described_in_lines(found: "Fit") -> Iterator[str]:
+    """The same tables for the terminal, and the tests of differences."""
+    from astonish.fit.description import correlations, describe, describe_groups
+    from astonish.fit.differences import differences
+
+    yield in_lines(describe(found))
+    related, groups, tests = correlations(found), describe_groups(found), differences(found)
+    if len(related) > 1:
+        yield f"\nCorrelations over participants, by ranks\n{in_lines(related.reset_index(names='parameter'))}"
+    if not groups.empty:
+        yield f"\nBy group\n{in_lines(groups)}"
+    if not tests.empty:
+        yield f"\nDifferences on the unconstrained scale, and correlations with covariates\n{in_lines(tests[TERMINAL])}"
+
+
+def understood(models: "Sequence[Candidate]") -> str:
+    """How the table was understood, and what was assumed for each model."""
+    lines = models[0].trials.preview().splitlines()
+    lines += [f"{each.name}: {sentence}" for each in models for sentence in each.assumed]
+    before = details(
+        "Models before the search", preformatted("\n".join(f"{each.name}: {each.model}" for each in models))
+    )
+    return section("What was read", *map(paragraph, lines), before)
+
+
+def described(found: "Fit", heading: str) -> list[str]:
+    """A table that describes the parameters, by group where groups are known, and their correlations."""
+    from astonish.fit.description import correlations, describe, describe_groups
+
+    parts, related, groups = [shown(describe(found), heading)], correlations(found), describe_groups(found)
+    if not groups.empty:
+        parts += [paragraph(BY_GROUP), shown(groups, f"{heading}, by group")]
+    if len(related) > 1:
+        parts += [paragraph(CORRELATED), shown(related.reset_index(names="parameter"), "Correlations")]
+    return parts
+
+
+def differences_section(found: "Fit", out: Path) -> list[str]:
+    """Tests and a figure of parameters by group, condition and covariate; nothing if none are known."""
+    from astonish.fit.differences import differences
+    from astonish.fit.differences_plot import plot_differences
+
+    table = differences(found)
+    if table.empty:
+        return []
+    write_table(table, out / "differences.csv")
+    figure = drawn(
+        plot_differences(found), out / "differences", "Parameters by group, condition and covariate", DIFFERENT
+    )
+    return [section("Groups, conditions and covariates", paragraph(TESTED), shown(table, "Differences"), figure)]
+
+
+def behaviour_section(fits: "Mapping[str, Fit]", out: Path, one: bool = True) -> list[str]:
+    """Figures of what people do, and of what models do. one: whether to show one participant, too."""
+    from astonish.fit.behaviour_plot import plot_behaviour, plot_participant
+
+    first = next(iter(fits.values()))
+    if first.model.response.kind == "readout" or first.trials.kind == "transitions":
+        return []
+    parts = [drawn(plot_behaviour(fits), out / "behaviour", "People and models", BEHAVIOUR)]
+    if one:
+        parts.insert(0, drawn(plot_participant(first), out / "participant", "One participant", ONE))
+    return [section("Behaviour", *parts)]
+
+
+def methods_section(methods: Methods, command: str) -> str:
+    """A paragraph for a paper, the command, versions, and BibTeX."""
+    return section(
+        "For a paper",
+        paragraph(methods.paragraph),
+        preformatted(command),
+        paragraph(methods.versions),
+        details("BibTeX", preformatted(methods.bibtex)),
+    )
