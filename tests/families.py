@@ -34,11 +34,13 @@ from astonish import (
     NassarCircular,
     NassarGaussian2010,
     NassarGaussian2012,
+    NoLearning,
     NormalGamma,
     OnlineEM,
     ParticleFilter,
     PearceHall,
     PerContext,
+    PerOption,
     Poisson,
     Regression,
     ReversalHMM,
@@ -94,6 +96,7 @@ def half_way(surprise: Array) -> Array:
 
 
 POINTS = np.linspace(-5.0, 5.0, 81)
+INTERVAL = BetaInterval(0.1, 0.6)
 WEIGHTS = np.exp(-0.5 * (POINTS - 0.4) ** 2)
 COVARIANCE = np.array([[1.0, 0.3], [0.3, 0.5]])
 PRECISION = np.array([[3.0, -0.7], [-0.7, 2.0]])
@@ -141,7 +144,7 @@ with jax.enable_x64(True):
             RowsBelief(BetaBelief(np.array([2.5, 4.0]), np.array([7.0, 1.5])), np.float64(0)),
             Rows(Beta(), 2).prior(),
         ),
-        FamilyCase("beta_interval", BetaInterval(0.1, 0.6), [0, 1, 1], BetaInterval(0.1, 0.6).prior(2.5, 7.0)),
+        FamilyCase("beta_interval", INTERVAL, [0, 1, 1], INTERVAL.prior(ones=3.5, zeros=8.0)),
     ]
 
 NUMBERS = [0.3, -0.5, 0.1, 0.8, -0.2, 0.4, 12.0, 11.0, 12.5, 0.2, -0.1, 0.6]
@@ -155,6 +158,8 @@ ANGLES = [0.3, -0.5, 0.1, 6.8, -0.2, 0.4, 3.1, -3.1, 3.0, 0.2, -0.1, 100.0]
 DEGREES = [57.3 * x for x in ANGLES]
 STEPS = [(k // 2 % 2, x) for k, x in enumerate(COINS)]
 CONTEXTS = [((2 * k + k // 4) % 3, (k + k // 5) % 4) for k in range(12)]
+CHOICES = [(k * k % 3, x) for k, x in enumerate(NUMBERS)]
+SHOWN = [(k, np.array([x, 0.5 - x, 2.0]), np.array([1, 0, i % 2])) for i, (k, x) in enumerate(CHOICES)]
 SERIES = {
     "gaussian": NUMBERS,
     "gaussian_vector": VECTORS,
@@ -198,6 +203,7 @@ LEARNERS = [
     LearnerCase("varsmile_von_mises", VarSmile(VonMises(period=360.0), 0.3), DEGREES),
     LearnerCase("message_passing_von_mises", MessagePassing(VonMises(20.0), 0.2, hypotheses=5), ANGLES),
     LearnerCase("delta", Delta(0.3, start=1.0), NUMBERS),
+    LearnerCase("no_learning", NoLearning(1.5), NUMBERS),
     LearnerCase("nassar_2010", Nassar2010(1.5, hazard=0.2, likelihood_weight=0.7), NUMBERS),
     LearnerCase("nassar_2012", Nassar2012(1.5, 0.2, start=1.0, surprise_sensitivity=0.7), NUMBERS),
     LearnerCase("nassar_2012_from_the_middle", Nassar2012(1.5, uncertainty_underestimation=0.5), NUMBERS),
@@ -227,6 +233,9 @@ LEARNERS = [
     LearnerCase("behrens_2007", Behrens2007(probabilities=6, volatilities=4, changes=3), COINS),
     LearnerCase("online_em", OnlineEM(4, 3, learning_rate=0.05, frozen=5, seed=7), CONTEXTS),
     LearnerCase("per_context", PerContext(Smile(Dirichlet(4)), 3), CONTEXTS),
+    LearnerCase("per_option", PerOption(Smile(Gaussian(1.5)), 3), CHOICES),
+    LearnerCase("per_option_with_decay", PerOption(TwoRate(0.3, 0.6, start=1.0), 3, decay=0.2), CHOICES),
+    LearnerCase("per_option_shown", PerOption(Delta(0.3), 3, decay=0.2, counterfactual=True), SHOWN),
 ]
 LEARNER = {case.name: case for case in LEARNERS}
 

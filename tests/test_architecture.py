@@ -116,7 +116,7 @@ def test_the_catalogue_is_what_is_exported() -> None:
 
 
 def test_the_command_lists_the_names_of_the_catalogue() -> None:
-    from astonish.cli.options import names_in
+    from astonish.analysis.options import names_in
 
     for folder, catalogue in (("learners", LEARNERS), ("beliefs", FAMILIES), ("responses", RESPONSES)):
         assert set(names_in(folder).split(", ")) == set(catalogue.by_name())

@@ -1,5 +1,7 @@
 """Checks what every family of beliefs promises, against SciPy's distributions, quadrature and finite differences."""
 
+import ast
+import re
 from typing import Any
 
 import jax
@@ -8,7 +10,21 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from astonish import Dirichlet, Gaussian, Regression, expfam, rule, surprise
+from astonish import (
+    Beta,
+    BetaInterval,
+    Dirichlet,
+    Exponential,
+    Gaussian,
+    NormalGamma,
+    Poisson,
+    Regression,
+    VonMises,
+    catalogue,
+    expfam,
+    rule,
+    surprise,
+)
 from astonish.beliefs import DirichletBelief, GaussianBelief
 from astonish.config import config
 from astonish.domain import Domain, parameter
@@ -69,7 +85,7 @@ class _BetaInterval:
     """SciPy's beta distribution, cut to an interval."""
 
     def __init__(self, b: Any) -> None:
-        self.whole, self.ends = stats.beta(1 + b.ones, 1 + b.zeros), (float(b.low), float(b.high))
+        self.whole, self.ends = stats.beta(b.ones, b.zeros), (float(b.low), float(b.high))
         self.below, above = self.whole.cdf(self.ends)
         self.mass = above - self.below
 
@@ -376,3 +392,45 @@ def test_a_family_that_breaks_its_promises_is_told_which() -> None:
     for name, sentence in broken.items():
         with pytest.raises(AssertionError, match=sentence):
             checks[name](Broken(1.5), [0.3, -1.2, 4.0], FAMILIES[0].belief)
+
+
+PRIORS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "beta": (Beta(), {"ones": 3.5, "zeros": 0.25}),
+    "beta_interval": (BetaInterval(0.1, 0.9), {"ones": 3.5, "zeros": 1.25}),
+    "dirichlet": (Dirichlet(3), {"alpha": [1.0, 0.5, 7.0]}),
+    "gaussian": (Gaussian(3.0), {"mean": 1.5, "std": 0.7}),
+    "poisson": (Poisson(), {"rate": 2.5, "time": 0.3}),
+    "exponential": (Exponential(), {"rate": 2.5, "time": 0.3}),
+    "normal_gamma": (NormalGamma(), {"mean": -1.5, "noise": 0.7, "weight": 2.0, "shape": 1.5}),
+    "von_mises": (VonMises(period=360.0), {"mean": -30.0, "certainty": 2.5}),
+}
+
+
+@pytest.mark.parametrize("name", PRIORS)
+def test_a_belief_prints_what_its_prior_was_given(name: str) -> None:
+    family, given = PRIORS[name]
+    assert set(given) == set(family.prior_parameters)
+    printed = repr(family.prior(**given))
+    words = dict(re.findall(r"(\w+)=(\[[^]]*\]|[^,)]*)", printed.partition("(")[2]))
+    for word, value in given.items():
+        assert np.asarray(ast.literal_eval(words[word])) == pytest.approx(np.asarray(value), rel=1e-14)
+    known = {known.name for known in catalogue.FAMILIES.classes().values() if known.prior_parameters}
+    assert known == {type(family).name for family, _ in PRIORS.values()}
+
+
+def test_a_belief_that_is_traced_or_empty_prints_itself() -> None:
+    said = []
+    jax.jit(lambda belief: said.append(repr(belief)))(Beta().prior())
+    assert said[0].startswith("BetaBelief(ones=")
+    assert repr(jax.tree.map(lambda _: None, Beta().prior())) == "BetaBelief(ones=None, zeros=None)"
+    assert repr(Dirichlet(100).prior()) == "DirichletBelief(alpha=(numbers of shape (100,)))"
+
+
+def test_a_flat_beta_belief_is_that_of_scipy_and_old_names_say_what_they_are_now() -> None:
+    assert Beta().prior() == Beta().flat() == (1.0, 1.0)
+    with pytest.warns(DeprecationWarning, match=r"Dirichlet.prior\(seen=...\) is now alpha=..., which is 1 more"):
+        old = Dirichlet(3).prior(seen=[0.0, 1.0, 2.0])
+    np.testing.assert_array_equal(old.alpha, Dirichlet(3).prior(alpha=[1.0, 2.0, 3.0]).alpha)
+    for family in (Beta(), BetaInterval(0.1, 0.9), Dirichlet(2)):
+        with pytest.raises(TypeError):
+            family.prior(8.0)  # which meant something else before

@@ -42,7 +42,7 @@ def _moments(ones: float, zeros: float, low: float, high: float) -> tuple[float,
 def test_integral_mean_and_spread_are_those_of_quadrature(seen: tuple[float, float], ends: tuple[float, float]) -> None:
     family = BetaInterval(*ends)
     with double(), mpmath.workdps(30):
-        belief = family.prior(*seen)
+        belief = family.prior(ones=1 + seen[0], zeros=1 + seen[1])
         log_mass, mean, std = _moments(*seen, *ends)
         np.testing.assert_allclose(family.log_partition(belief), log_mass, rtol=1e-12, atol=1e-11)
         np.testing.assert_allclose(belief.mean, mean, rtol=1e-12)
@@ -53,22 +53,24 @@ def test_integral_mean_and_spread_are_those_of_quadrature(seen: tuple[float, flo
 def test_on_the_whole_interval_it_is_a_beta_belief(ones: float, zeros: float) -> None:
     whole, beta = BetaInterval(), Beta()
     with double():
-        a, b = whole.prior(ones, zeros), beta.prior(ones, zeros)
+        a, b = (each.prior(ones=1 + ones, zeros=1 + zeros) for each in (whole, beta))
         for name in ("mean", "std"):
             np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=1e-7)
         np.testing.assert_allclose(whole.log_partition(a), beta.log_partition(b), rtol=1e-9, atol=1e-8)
         np.testing.assert_allclose(entropy(whole, a), entropy(beta, b), atol=1e-5)
         for x in (0, 1):
             np.testing.assert_allclose(log_evidence(whole, a, x), log_evidence(beta, b, x), rtol=1e-7)
-            near = divergence(whole, a, whole.prior(ones + x, zeros + 1))
-            np.testing.assert_allclose(near, divergence(beta, b, beta.prior(ones + x, zeros + 1)), atol=3e-5)
+            near = divergence(whole, a, whole.prior(ones=1 + ones + x, zeros=2 + zeros))
+            np.testing.assert_allclose(
+                near, divergence(beta, b, beta.prior(ones=1 + ones + x, zeros=2 + zeros)), atol=3e-5
+            )
 
 
 def test_the_density_is_that_of_scipy_cut_and_scaled() -> None:
     family = BetaInterval(0.2, 0.7)
     grid, of_beta = np.array([0.1, 0.2, 0.35, 0.7, 0.71]), stats.beta(4.0, 2.5)
     with double():
-        density = family.density(family.prior(3.0, 1.5), grid)
+        density = family.density(family.prior(ones=4.0, zeros=2.5), grid)
     inside = (grid >= 0.2) & (grid <= 0.7)
     expected = np.where(inside, of_beta.pdf(grid) / (of_beta.cdf(0.7) - of_beta.cdf(0.2)), 0.0)
     np.testing.assert_allclose(density, expected, rtol=1e-10)
@@ -79,7 +81,7 @@ def test_derivatives_by_counts_and_ends() -> None:
 
     def log_partition(ones: float, zeros: float, low: float, high: float) -> jax.Array:
         family = BetaInterval(low, high)
-        return family.log_partition(family.prior(ones, zeros))
+        return family.log_partition(family.prior(ones=1 + ones, zeros=1 + zeros))
 
     at = 3.0, 5.5, 0.1, 0.6
     with double():

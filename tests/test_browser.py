@@ -288,7 +288,7 @@ def test_the_agent_walks_and_the_environment_switches(visit: Any) -> None:
     _drawn(other, "maze")
     assert _walked(other, at, [30], smile) == here
     _chosen(page, "maze.learner", "bayes", "maze")
-    assert "seen 0" in page.locator("#maze .controls").inner_text()
+    assert "alpha 1" in page.locator("#maze .controls").inner_text()
     _walked(page, at, [30], Bayes(Dirichlet(15)))
     before = _answers(page, "maze")
     page.get_by_role("button", name="Start over").click()
@@ -426,6 +426,11 @@ def test_kinds_of_outcomes_and_the_example(visit: Any, tmp_path: Path) -> None:
     _chosen(page, "data.to", "there", "data")
     _chosen(page, "data.kind", "transitions", "data")
     _measured(page, path, "", Columns(("here", "there")), "bayes", "transitions")
+    paid = visit("#tab=data&data.learner=delta&data.outcome=x")
+    paid.set_input_files('input[type="file"]', str(path))
+    _drawn(paid, "data")
+    _chosen(paid, "data.choice", "here", "data")
+    _measured(paid, path, "", Columns("x", choice="here"), "delta", "continuous")
     fresh = visit("#tab=data&data.learner=delta")
     fresh.get_by_role("button", name="Try an example").click()
     _drawn(fresh, "data")
@@ -437,7 +442,7 @@ def test_kinds_of_outcomes_and_the_example(visit: Any, tmp_path: Path) -> None:
     ("name", "content", "word"),
     [
         ("odd.csv", b"", "empty"),
-        ("odd.csv", b"\xff\xfe\x00x\n\x00\xd8", "UTF-8"),
+        ("odd.csv", b"\xff\xfe\x00x\n\x00\xd8", "UTF-16"),
         ("odd.csv.gz", gzip.compress(bytes(30 * 2**20), mtime=0), "unpacks to more than 20 MB"),
         ("odd.parquet", b"PAR1 and nothing else PAR1", "Parquet"),
         ("large.csv", 200 * 2**20, "more than 20 MB"),

@@ -102,7 +102,7 @@ def test_beliefs_are_about_the_kind_of_outcome(kind: str, family: Any) -> None:
 
 
 def test_transitions_have_a_belief_for_every_context() -> None:
-    learner: Any = learner_for("varsmile", KINDS["transitions"], {"m": 0.3, "seen": 1.0}, contexts="apart")
+    learner: Any = learner_for("varsmile", KINDS["transitions"], {"m": 0.3, "alpha": 2.0}, contexts="apart")
     assert isinstance(learner, PerContext)
     assert learner.contexts == 3
     assert (learner.learner.family, learner.learner.m) == (Dirichlet(3), 0.3)
@@ -110,7 +110,7 @@ def test_transitions_have_a_belief_for_every_context() -> None:
 
 
 def test_transitions_are_learned_together_by_learners_that_forget() -> None:
-    learner: Any = learner_for("varsmile", KINDS["transitions"], {"m": 0.3, "seen": 1.0})
+    learner: Any = learner_for("varsmile", KINDS["transitions"], {"m": 0.3, "alpha": 2.0})
     assert type(learner) is VarSmile
     assert (learner.family, learner.m) == (Rows(Dirichlet(3), 3), 0.3)
     assert learner.prior.rows.alpha.tolist() == [[2.0, 2.0, 2.0]] * 3
@@ -178,7 +178,7 @@ def test_what_is_set_is_heeded() -> None:
         1.0, low=0.0, high=20.0, start=3.0
     )
     assert learner_for("message-passing", KINDS["binary"], {"hypotheses": 7.0}).hypotheses == 7  # type: ignore[attr-defined]
-    assert learner_for("leaky", KINDS["binary"], {"ones": 3, "keep": 0.5}).prior.ones == 4  # type: ignore[attr-defined]
+    assert learner_for("leaky", KINDS["binary"], {"ones": 3, "keep": 0.5}).prior.ones == 3  # type: ignore[attr-defined]
 
 
 def test_noise_that_a_column_gives_is_not_estimated() -> None:

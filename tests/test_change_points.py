@@ -33,6 +33,7 @@ from astonish import (
     save_state,
     scan,
 )
+from astonish.precision import double
 from families import COVARIANCE, FAMILIES, MODELS, NUMBERS, POINTS, SERIES, FamilyCase, columns
 
 HAZARD = 0.15
@@ -147,7 +148,7 @@ def _ratio(belief: Any) -> Any:
 
 def _mean_between(belief: Any) -> Any:
     """Of a beta distribution that is cut at two ends."""
-    (a, b), ends = (belief[0] + 1, belief[1] + 1), np.array(belief[2:])
+    (a, b), ends = belief[:2], np.array(belief[2:])
     return a / (a + b) * np.diff(betainc(a + 1, b, ends))[0] / np.diff(betainc(a, b, ends))[0]
 
 
@@ -328,17 +329,91 @@ def _most_probable_hypotheses(oracle: Oracle, prior: Any, xs: Any, hazard: float
 @pytest.mark.parametrize("some", [1, 2, 3, 7])
 def test_the_most_probable_hypotheses_are_kept(some: int) -> None:
     family, xs = Gaussian(1.5), _jumps(60, 2)
-    learner = MessagePassing(family, HAZARD, hypotheses=some)
+    learner = MessagePassing(family, HAZARD, hypotheses=some, merge=False)
     expected = _most_probable_hypotheses(ORACLES["gaussian"], tuple(family.prior()), xs, HAZARD, some)
     history = run(learner, xs)
     _near([history.estimate, history.surprise, history.change_probability, history.learning_rate], expected)
 
 
-def _jumps(length: int, seed: int) -> Any:
+def _merged_neighbours(oracle: Oracle, prior: Any, xs: Any, hazard: float, most: int) -> Any:
+    """Estimate, surprise, change and rate if neighbours are merged, in a plain loop; the newest hypothesis first."""
+    kept, rows = [(1.0, prior, 0.0, 0)], []  # weight, belief (mean, precision), mean age, longest age
+    for x in xs:
+        every = [(hazard, prior, 0.0, 0)] + [((1 - hazard) * weight, *rest) for weight, *rest in kept]
+        joint = [weight * np.exp(oracle.log_predictive(belief, x)) for weight, belief, _, _ in every]
+        kept = [
+            (chance / sum(joint), oracle.update(belief, x), age + 1, oldest + 1)
+            for chance, (_, belief, age, oldest) in zip(joint, every, strict=True)
+        ]
+        change = kept[0][0]
+        if len(kept) > most:
+            since = [0, *(oldest for *_, oldest in kept)]
+            far = [k for k in range(most) if since[k] >= 50 * most]
+            spans = [(kept[k + 1][3] - since[k]) / (since[k] + 1) for k in range(most)]
+            at = far[0] if far else int(np.argmin(spans))
+            (v, (a, p), young, _), (w, (b, q), old, oldest) = kept[at : at + 2]
+            precision = (v * p + w * q) / (v + w)
+            mean = (v * p * a + w * q * b) / (v * p + w * q)
+            kept[at : at + 2] = [(v + w, (mean, precision), (v * young + w * old) / (v + w), oldest)]
+        estimate = sum(weight * oracle.mean(belief) for weight, belief, _, _ in kept)
+        rows.append((estimate, -np.log(sum(joint)), change, sum(weight / age for weight, _, age, _ in kept)))
+    return np.array(rows).T, [(weight, age) for weight, _, age, _ in kept]
+
+
+@pytest.mark.parametrize("some", [1, 2, 3, 7])
+def test_neighbours_are_merged_on_a_schedule_of_times(some: int) -> None:
+    family, xs = Gaussian(1.5), _jumps(240, 2)
+    expected, kept = _merged_neighbours(ORACLES["gaussian"], tuple(family.prior()), xs, HAZARD, some)
+    learner = MessagePassing(family, HAZARD, hypotheses=some)
+    history = run(learner, xs)
+    _near([history.estimate, history.surprise, history.change_probability, history.learning_rate], expected)
+    _near(np.stack([history.state.weights, history.state.ages], 1), kept)
+    assert learner.last_change(history.state).ages.tolist() == [round(age) for _, age in kept]
+
+
+@pytest.mark.parametrize("hazard", [0.005, 0.05])
+def test_merged_hypotheses_miss_less_than_dropped_ones_do(hazard: float) -> None:
+    family, many = Gaussian(1.0), [_jumps(200, seed, hazard) for seed in range(10)]
+    exact = run_many(MessagePassing(family, hazard, family.prior(std=4.0), hypotheses=201), many)
+    missed = []
+    for merge in (True, False):
+        found = run_many(MessagePassing(family, hazard, family.prior(std=4.0), merge=merge), many)
+        missed.append([
+            np.mean([(a.estimate - e.estimate) ** 2 for a, e in zip(found, exact, strict=True)]),
+            np.mean([(a.change_probability - e.change_probability) ** 2 for a, e in zip(found, exact, strict=True)]),
+        ])  # fmt: skip
+    assert missed[0][0] < 0.5 * missed[1][0]
+    assert missed[0][1] < missed[1][1]
+
+
+def test_the_likelihood_of_merged_hypotheses_has_no_jumps() -> None:
+    """As the hazard goes up in small steps, it goes up and down in small steps; where hypotheses drop out, it jumps."""
+    xs = np.stack([_jumps(300, seed) for seed in range(3)])
+    hazards = np.linspace(0.02, 0.03, 401)
+    roughness = []
+    for merge in (True, False):
+        learner = MessagePassing(Gaussian(1.0), prior=Gaussian(1.0).prior(std=4.0), hypotheses=8, merge=merge)
+        at = jax.jit(jax.vmap(lambda h, x: scan(replace(learner, hazard=h), x).surprise.sum(), (0, None)))  # noqa: B023
+        with double():
+            bends = np.abs(np.diff(jax.vmap(at, (None, 0))(hazards, xs), 2))
+        roughness.append((bends.max(1) / np.median(bends, 1)).max())
+    assert roughness[0] < 3
+    assert roughness[1] > 100
+
+
+def test_change_points_are_dated_by_hypotheses_that_are_not_merged() -> None:
+    learner, xs = MessagePassing(Gaussian(1.0), 0.05, hypotheses=5), _jumps(150, 4)
+    apart = replace(learner, merge=False)
+    assert learner.dating() == apart
+    assert change_points(learner, xs).tolist() == change_points(apart, xs).tolist()
+    np.testing.assert_array_equal(run_lengths(learner, xs, 150), run_lengths(apart, xs, 150))
+
+
+def _jumps(length: int, seed: int, hazard: float = 0.1) -> Any:
     """Numbers with noise 1 around a mean that jumps now and then."""
     rng = np.random.default_rng(seed)
     means = rng.normal(scale=4.0, size=length)
-    last = np.maximum.accumulate(np.where(rng.random(length) < 0.1, np.arange(length), 0))
+    last = np.maximum.accumulate(np.where(rng.random(length) < hazard, np.arange(length), 0))
     return means[last] + rng.normal(size=length)
 
 

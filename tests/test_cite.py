@@ -9,7 +9,7 @@ import pytest
 
 import astonish
 from astonish.catalogue import FAMILIES, LEARNERS
-from astonish.cli.cite import KINDS, Entry, cited, entries, names
+from astonish.citations import KINDS, Entry, cited, entries, names
 from astonish.measures import COLUMNS
 
 REQUIRED = {
@@ -58,7 +58,7 @@ def test_no_key_is_given_twice() -> None:
 
 
 def test_everything_has_something_to_cite() -> None:
-    assert set(names("learners")) == {*LEARNERS.by_name(), "modulated", "online-em"}
+    assert set(names("learners")) == {*LEARNERS.by_name(), "modulated", "online-em"} - {"no-learning"}
     assert set(names("families")) <= set(FAMILIES.by_name())
     assert set(names("measures")) == {*COLUMNS, "commitment"}
 
@@ -72,6 +72,8 @@ def test_methods_exist(name: str) -> None:
         "fit.posterior",
         "novelty",
         "trials.bids",
+        "learners",
+        "tasks.bandit",
         "tasks.gaussian_jumps",
         "tasks.maze",
     )

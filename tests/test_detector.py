@@ -314,8 +314,12 @@ PREDICTED = [  # a family, a prior, and the distribution of its first sample
     (NormalGamma(), NormalGamma().prior(1.0, 2.0, 3.0, 4.0), stats.t(8.0, 1.0, 2.0 * (1 + 1 / 3) ** 0.5)),
     (Exponential(), Exponential().prior(2.0, 3.0), None),
     (Poisson(), Poisson().prior(3.0, 2.0), stats.nbinom(6.0, 2 / 3)),
-    (Beta(), Beta().prior(2.0, 5.0), stats.bernoulli(3 / 9)),
-    (Dirichlet(3), Dirichlet(3).prior([0.0, 1.0, 5.0]), stats.rv_discrete(values=([0, 1, 2], [1 / 9, 2 / 9, 6 / 9]))),
+    (Beta(), Beta().prior(ones=3.0, zeros=6.0), stats.bernoulli(3 / 9)),
+    (
+        Dirichlet(3),
+        Dirichlet(3).prior(alpha=[1.0, 2.0, 6.0]),
+        stats.rv_discrete(values=([0, 1, 2], [1 / 9, 2 / 9, 6 / 9])),
+    ),
 ]
 
 

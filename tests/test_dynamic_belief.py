@@ -34,7 +34,9 @@ def by_grid(xs: np.ndarray, alpha: float, ones: float, zeros: float) -> np.ndarr
 @pytest.mark.parametrize(("ones", "zeros"), [(0, 0), (2, 1)])
 def test_it_is_exact_with_enough_hypotheses(alpha: float, ones: int, zeros: int) -> None:
     oracle = by_grid(COINS, alpha, 1 + ones, 1 + zeros)
-    history = run(DynamicBelief(Beta(), alpha, Beta().prior(ones, zeros), hypotheses=len(COINS) + 1), COINS)
+    history = run(
+        DynamicBelief(Beta(), alpha, Beta().prior(ones=1 + ones, zeros=1 + zeros), hypotheses=len(COINS) + 1), COINS
+    )
     np.testing.assert_allclose(history.estimate, oracle[:, 0], rtol=1e-9)
     chance = np.where(COINS == 1, oracle[:, 1], 1 - oracle[:, 1])
     np.testing.assert_allclose(history.surprise, -np.log(chance), rtol=1e-8, atol=1e-12)
@@ -45,7 +47,7 @@ def test_it_is_exact_with_enough_hypotheses(alpha: float, ones: int, zeros: int)
 
 def test_the_usual_number_of_hypotheses_is_nearly_enough() -> None:
     coins = np.random.default_rng(9).binomial(1, np.repeat([0.2, 0.8, 0.5, 0.2, 0.8], 35))
-    for alpha, off in ((0.8, 1e-6), (0.95, 1e-3), (0.99, 0.01)):
+    for alpha, off in ((0.8, 1e-3), (0.95, 3e-3), (0.99, 3e-3)):
         found = run(DynamicBelief(Beta(), alpha), coins).estimate
         np.testing.assert_allclose(found, by_grid(coins, alpha, 1, 1)[:, 0], rtol=0, atol=off)
 
@@ -72,5 +74,5 @@ def test_ten_thousand_equal_outcomes(alpha: float) -> None:
 
 def test_it_has_its_name_and_its_prior() -> None:
     trials = read_trials(pd.DataFrame({"coin": [0, 0, 0, 1, 0]}), Columns("coin"))
-    learner = choose("dbm", trials, {"alpha": 0.7, "ones": 2.0, "zeros": 1.0}).learner
-    assert learner == DynamicBelief(Beta(), 0.7, Beta().prior(2.0, 1.0))
+    learner = choose("dbm", trials, {"alpha": 0.7, "ones": 3.0, "zeros": 2.0}).learner
+    assert learner == DynamicBelief(Beta(), 0.7, Beta().prior(ones=3.0, zeros=2.0))

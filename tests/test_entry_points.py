@@ -87,7 +87,7 @@ def compared(xs: Any) -> Any:
 
 def in_trials(xs: Any) -> Any:
     frame = pd.DataFrame({"x": pd.array(xs, dtype="Float64"), "r": pd.array(xs, dtype="Float64")})
-    trials = read_trials(frame, Columns("x", response="r"), responds_before=False)
+    trials = read_trials(frame, Columns("x", response="r"), responds_before=False, response_kind="continuous")
     data = participant_data(Model(DELTA, Estimate()), trials)
     return data, regressors(DELTA, trials)[["estimate", "surprise"]].to_numpy(float)
 

@@ -225,7 +225,7 @@ def test_a_normal_belief_moves_as_the_paper_says(page: TestClient) -> None:
 @pytest.mark.parametrize(
     ("family", "belief", "oracle"),
     [
-        (Beta(), Beta().prior(ones=8, zeros=2), stats.beta(9, 3)),
+        (Beta(), Beta().prior(ones=9, zeros=3), stats.beta(9, 3)),
         (Poisson(), Poisson().prior(rate=3, time=2), stats.gamma(6, scale=1 / 2)),
         (Exponential(), Exponential().likelihood(0.5), stats.gamma(2, scale=2)),
     ],
@@ -290,7 +290,7 @@ def test_lines_of_the_lab_build_its_beliefs(name: str) -> None:
 def test_bars_are_chances() -> None:
     shape = LAB.families["dirichlet"]
     family, _ = shape.family({})
-    belief = family.prior(**shape.prior({"seen1": 3.0, "seen2": 0.0, "seen3": 0.0, "seen4": 0.0}))
+    belief = family.prior(**shape.prior({"alpha1": 4.0, "alpha2": 1.0, "alpha3": 1.0, "alpha4": 1.0}))
     drawn = lab._bars(shape, {"belief": belief, "scaled": family.likelihood(1)})
     assert _numbers(drawn["belief"]) == pytest.approx([4 / 7, 1 / 7, 1 / 7, 1 / 7])
     assert _numbers(drawn["scaled"]) == pytest.approx([0.2, 0.4, 0.2, 0.2])
@@ -389,6 +389,40 @@ def test_all_parameters_can_be_set_as_by_the_library(page: TestClient, tmp_path:
     assert repr(settings) in answer["python"]
 
 
+@pytest.mark.parametrize("learner", ["smile", "delta"])
+def test_choices_and_what_they_paid_are_measured_as_by_the_library(
+    page: TestClient, tmp_path: Path, learner: str
+) -> None:
+    path = tmp_path / "trials.csv"
+    path.write_text("c,r\n" + "".join(f"{'AB'[k % 3 == 0]},{k * k % 7 - 1.5}\n" for k in range(12)))
+    said = {"name": "trials.csv", "outcome": "r", "choice": "c", "learner": learner}
+    trials = read_trials(path, Columns("r", choice="c"))
+    expected = regressors(choose(learner, trials).learner, trials, ["all"] if learner == "smile" else None)
+    found = pd.read_csv(io.StringIO(_sent(page, "table", path.read_text(), **said).text))
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False, rtol=1e-12)
+    assert {"value_A", "value_B", "surprise"} <= set(found)
+    answer = _sent(page, "data", path.read_text(), **said).json()
+    assert _numbers(answer["outcome"]) == pytest.approx(expected.r)
+    assert _numbers(answer["prediction"]) == pytest.approx(expected.prediction, rel=1e-12)
+    assert "choice c: one of 'A', 'B'" in answer["understood"]
+    if learner == "delta":
+        with contextlib.chdir(tmp_path):
+            assert f"{expected.surprise.mean():.6f}" in _printed(answer["python"])
+
+
+def test_questions_about_a_table_can_be_answered_on_the_page(page: TestClient) -> None:
+    table = "trial;x\n3;2,5\n1;1,5\n4;-999\n2;1,234\n"
+    said = {"outcome": "x", "learner": "delta", "name": "t.csv"}
+    assert "--missing -999" in _refused(_sent(page, "data", table, **said))
+    assert "--trial trial" in _refused(_sent(page, "data", table, **said, missing="-999"))
+    answer = _sent(page, "data", table, **said, missing="-999", trial="trial", decimal=",").json()
+    assert _numbers(answer["outcome"])[:3] == pytest.approx([1.5, 1.234, 2.5])
+    assert np.isnan(_numbers(answer["outcome"])[3])
+    assert "ordered by trial" in answer["understood"]
+    assert "columns = Columns(outcome='x', trial='trial')" in answer["python"]
+    assert "kind='continuous', missing=['-999'], decimal=',')" in answer["python"]
+
+
 @pytest.mark.parametrize("kind", data.KINDS[1:])
 def test_what_can_be_set_is_what_the_library_takes(kind: str) -> None:
     numbers = [1.0, 5.5, 2.0]
@@ -431,11 +465,13 @@ def test_columns_and_first_rows_are_shown(page: TestClient) -> None:
         ({"outcome": "x", "learner": "particle-filter", "set.seed": "1e300"}, TABLE, "seed"),
         ({"outcome": "x", "extra": "1"}, TABLE, "extra"),
         ({"outcome": "x"}, "", "empty"),
-        ({"outcome": "x"}, b"\xff\xfe\x00x\n\x00\xd8", "UTF-8"),
+        ({"outcome": "x"}, b"\xff\xfe\x00x\n\x00\xd8", "UTF-16"),
         ({"outcome": "x"}, "x" * 200_000, "first line"),
         ({"outcome": "x"}, "x\n" * 100_005, "rows"),
         ({"outcome": "x", "kind": "categorical"}, "x\n" + "".join(f"l{k}\n" for k in range(99)), "99 different"),
-        ({"outcome": "x"}, "x\n1\n2,3,4\n", "could not be read"),
+        ({"outcome": "x"}, "x\n1\n2,3,4\n2,3,4\n", "most rows have 3 cells"),
+        ({"outcome": "x", "choice": "c"}, "c,x\n" + "".join(f"{k},1\n" for k in range(99)), "99 different choices"),
+        ({"outcome": "x", "choice": "x"}, "x,y\n1,2\n2,1\n", "x cannot be two things"),
     ],
 )
 def test_tables_that_cannot_be_used_are_refused(page: TestClient, said: Any, table: Any, word: str) -> None:
@@ -760,7 +796,7 @@ def test_learners_of_ones_own_are_on_the_page(tmp_path: Path) -> None:
         assert page.get("/api/maze").json()["learners"][-1] == doubtful
         walks = [_asked(page, "maze", learner=name, doubt=0.4) for name in (doubtful, "bayes")]
         assert _numbers(walks[0]["estimate"]) == pytest.approx(_numbers(walks[1]["estimate"]), rel=1e-12)
-        assert walks[0]["settings"] == "doubt 0.4, seen 0"
+        assert walks[0]["settings"] == "doubt 0.4, alpha 1"
         assert "mean learning rate 0.4" in _printed(walks[0]["python"])
         said = {"name": "trials.csv", "outcome": "x", "learner": rounded, "set.speed": 0.25, "set.size": 2}
         assert _numbers(_sent(page, "data", **said).json()["learning_rate"])[0] == 0.25

@@ -30,13 +30,18 @@ NATIVE = [
     if path.stem not in ("__init__", "layout")
 ]
 NEEDED = {  # which modules need which extras; those in a folder, whatever the folder needs
+    **{f"analysis.{name}": {"frames"} for name in ("compare", "headline", "models", "recover", "surprise", "table")},
+    "analysis.fit": {"frames", "plots"},
     "assemble": {"frames"},
     "bank.tables": {"frames"},
     "explorer": {"frames", "page"},
     "fit": {"frames"},
+    "fit.behaviour_plot": {"plots"},
     "fit.comparison.plot": {"plots"},
+    "fit.differences_plot": {"plots"},
     "fit.plot": {"plots"},
     "fit.posterior": {"posteriors"},
+    "fit.posterior.plot": {"plots"},
     "fit.recovery.plot": {"plots"},
     "interop.river": {"river"},
     "interop.sklearn": {"sklearn"},

@@ -206,7 +206,7 @@ def test_gradients_agree_with_differences_and_the_value_with_the_loop(model: Mod
 
 @pytest.mark.parametrize("free", ["hazard", "family.noise", "response.noise"])
 def test_only_what_a_parameter_changes_has_derivatives(free: str) -> None:
-    model = Model(MessagePassing(Gaussian(2.0), 0.1), Estimate(1.5, anchored=False))
+    model = Model(MessagePassing(Gaussian(2.0), 0.1, merge=False), Estimate(1.5, anchored=False))
     space = Space.of(model, [free])
     own = jax.tree.map(lambda part: part[0], participant_data(model, _trials(False)))
     moves = _moving(
@@ -589,7 +589,7 @@ def test_a_value_at_its_bound_is_said() -> None:
 
 def test_learners_go_on_from_an_answer_and_stay_as_sure() -> None:
     coin = Smile(Beta())
-    belief = coin.with_estimate(Beta().prior(ones=3.0, zeros=1.0), 0.25)
+    belief = coin.with_estimate(Beta().prior(ones=4.0, zeros=2.0), 0.25)
     assert (float(belief.mean), float(belief.ones + belief.zeros)) == pytest.approx((0.25, 6.0))
     assert float(coin.with_estimate(Beta().prior(), 0.0).ones) > 0
     assert SMILE.with_estimate(SMILE.init(), 4.0).mean == 4.0
@@ -602,6 +602,7 @@ def test_a_fit_can_be_read_and_used() -> None:
     assert table.shape == (6, 7)
     assert table.parameter.tolist() == ["m", "noise"] * 3
     assert found.model_of("p1").learner.m == pytest.approx(found.values[1, 0])  # type: ignore[attr-defined]
-    assert "p2" in repr(found)
+    assert "a fit to 3 participants" in repr(found)
+    assert "p2" in found.people().to_string()
     rates: NDArray[np.float64] = found.outputs.learning_rate
     assert rates.shape == found.trials.observed.shape

@@ -17,7 +17,7 @@ from astonish import Delta
 from astonish.config import config
 from astonish.domain import Domain, parameter
 from astonish.fit import Estimate, Model, Readout, Softmax
-from astonish.fit.posterior import Posterior, hierarchical
+from astonish.fit.posterior import Posterior, hierarchical, nuts
 from astonish.responses.response import Normal, Response, ResponseInput
 from astonish.trials import Columns, Trials, read_trials
 
@@ -88,6 +88,43 @@ def test_a_group_of_normal_means_is_what_a_grid_says(group: Posterior) -> None:
     shrunk = (averages[3] * RESPONSES + mean / std**2) / (RESPONSES + 1 / std**2)
     within = (weight * (shrunk - (weight * shrunk).sum()) ** 2).sum() + (weight / (RESPONSES + 1 / std**2)).sum()
     agrees(rows.loc[("participant", "p3")], (weight * shrunk).sum(), std=np.sqrt(within))
+
+
+def test_groups_and_covariates_are_what_a_grid_says() -> None:
+    """Two groups of normal means, which also depend on age: coefficients by a grid of the standard deviation within."""
+    rng = np.random.default_rng(3)
+    people, age = 16, rng.normal(30, 5, 16)
+    old = np.arange(people) % 2
+    responses = levels(people) + 1.2 * old[:, None] + 0.1 * (age - 30)[:, None]
+    trials = leveled(responses)
+    trials = replace(trials, group=np.array(["young", "old"], object)[old], covariates={"age": age})
+    found = hierarchical(LEVELS, trials, ["offset"], **AROUND, draws=500, chains=4)
+    sign = np.where(old == 1, 1.0, -1.0) / np.sqrt(2)  # the label old comes first
+    design = np.stack([np.ones(people), sign, (age - age.mean()) / age.std()], 1)
+    averages, stds = responses.mean(1), np.linspace(1e-3, 4, 800)
+    log, means, covariances = [], [], []
+    for std in stds:  # given it, coefficients are normal
+        covariance = np.linalg.inv(design.T @ design / (std**2 + 1 / RESPONSES) + np.diag([1 / 4, 1, 1]))
+        means.append(covariance @ design.T @ averages / (std**2 + 1 / RESPONSES))
+        covariances.append(covariance)
+        spread = design @ np.diag([4, 1, 1]) @ design.T + (std**2 + 1 / RESPONSES) * np.eye(people)
+        log.append(stats.multivariate_normal(np.zeros(people), spread).logpdf(averages) + stats.halfnorm.logpdf(std))
+    weight = np.exp(np.array(log) - max(log))
+    weight /= weight.sum()
+    contrasts = found.contrasts().set_index("contrast")
+    for name, along in {"old - young": [0, np.sqrt(2), 0], "per unit of age": [0, 0, 1 / age.std()]}.items():
+        middle = weight @ (np.array(means) @ along)
+        within = weight @ np.einsum("i,gij,j->g", along, np.array(covariances), along)
+        std = np.sqrt(within + weight @ (np.array(means) @ along - middle) ** 2)
+        assert abs(contrasts["mean"][name] - middle) < 4 * std / np.sqrt(1000)
+        assert contrasts["sd"][name] == pytest.approx(std, rel=0.1)
+        above = weight @ stats.norm.sf(0, np.array(means) @ along, np.sqrt([along @ c @ along for c in covariances]))
+        assert contrasts["probability_of_direction"][name] == pytest.approx(max(above, 1 - above), abs=0.02)
+    assert {who for kind, who, _ in found.draws if kind == "group mean"} == {"old", "young"}
+    assert "old - young" in repr(found)
+    same = replace(trials, covariates={"age": age, "months": 12 * age})
+    with pytest.raises(ValueError, match="groups and covariates cannot be told apart"):
+        hierarchical(LEVELS, same, ["offset"], **AROUND, draws=10)
 
 
 def agrees(row: Any, mean: float, weight: Any = None, grid: Any = None, std: Any = None) -> None:
@@ -269,12 +306,53 @@ def test_progress_is_told_and_impatience_stops_all_chains() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        hierarchical(LEVELS, leveled(levels(10)), ["offset"], draws=1_000_000, progress=impatient)
+        hierarchical(LEVELS, leveled(levels(10)), ["offset"], warmup=1_000_000, progress=impatient)
     with (
         pytest.warns(DeprecationWarning, match=r"hierarchical\(told=...\) is now progress="),
         pytest.raises(KeyboardInterrupt),
     ):
-        hierarchical(LEVELS, leveled(levels(10)), ["offset"], told=impatient)  # type: ignore[call-arg]
+        hierarchical(LEVELS, leveled(levels(10)), ["offset"], warmup=1_000_000, told=impatient)  # type: ignore[call-arg]
+
+
+def test_draws_made_before_an_interruption_are_kept() -> None:
+    people, heard = leveled(levels(10)), [0]
+
+    def impatient(share: float) -> None:
+        heard[0] += share > 0.5
+        if heard[0] == 1:
+            raise KeyboardInterrupt
+
+    whole = hierarchical(LEVELS, people, ["offset"], draws=300, warmup=50, chains=2)
+    found = hierarchical(LEVELS, people, ["offset"], draws=300, warmup=50, chains=2, progress=impatient)
+    chains, draws = found.drawn.diverging.shape
+    assert chains == 2
+    assert 20 <= draws <= 300
+    np.testing.assert_array_equal(found.unconstrained, whole.unconstrained[:, :draws])  # the same as without it
+    np.testing.assert_array_equal(found.drawn.warmup_steps, whole.drawn.warmup_steps)
+    stopped = f"the sampler was stopped: {draws} draws of 2 chains are kept, where 300 draws of 2 chains were wanted"
+    assert (stopped in found.warnings) == (draws < 300)
+    assert not any("stopped" in warning for warning in whole.warnings)
+    assert len(found.table()) == 12
+
+
+@pytest.mark.parametrize(
+    ("lengths", "kept"),
+    [
+        ([150, 150, 150, 150], ([0, 1, 2, 3], 150)),
+        ([80, 150, 150, 80], ([1, 2], 150)),  # two whole ones rather than four short ones
+        ([120, 150, 150, 120], ([0, 1, 2, 3], 120)),
+        ([70, 70, 0, 0], ([0, 1], 70)),  # of two that had not begun yet
+        ([60, 60, 60, 60], None),
+        ([150, 50, 0, 0], None),
+        ([0, 0, 0, 0], None),
+    ],
+)
+def test_as_many_draws_are_kept_as_can_be(lengths: list[int], kept: Any) -> None:
+    if kept is None:
+        with pytest.raises(KeyboardInterrupt):
+            nuts._most(lengths, 50, 150)
+    else:
+        assert nuts._most(lengths, 50, 150) == kept
 
 
 @pytest.mark.parametrize(

@@ -288,7 +288,7 @@ def test_per_context_is_algorithm_2() -> None:
     family, table = Dirichlet(15), np.ones((16, 15))
     update = jax.jit(rule.smile)
     for room, to in zip(rooms, nexts, strict=True):
-        gamma = float(update(family, family.prior(table[room] - 1), to, 0.1).gamma)
+        gamma = float(update(family, family.prior(alpha=table[room]), to, 0.1).gamma)
         table[room] = (1 - gamma) * table[room] + gamma * (1 + np.eye(15)[to])
     history = run(PerContext(Smile(family, 0.1), 16), (rooms, nexts))
     _agree(history.state.table.alpha, table)

@@ -105,11 +105,11 @@ def test_gamma_meets_the_bound_of_the_link(link: str) -> None:
     bound = FORMULAS[link](0.4, divergence(old, scaled)) * divergence(scaled, old)
     gamma = optimize.brentq(lambda g: divergence((1 - g) * old + g * scaled, old) - bound, 0, 1, xtol=1e-14)
     family = Dirichlet(3)
-    belief, info = jax.jit(Linked.step)(Linked(family, linked(link, 0.4)), family.prior(old - 1), 2)
+    belief, info = jax.jit(Linked.step)(Linked(family, linked(link, 0.4)), family.prior(alpha=old), 2)
     assert float(info.learning_rate) == pytest.approx(gamma, rel=1e-9)
     assert np.asarray(belief.alpha) == pytest.approx((1 - gamma) * old + gamma * scaled)
     if link == PAPER:
-        assert float(Smile(family, 0.4).step(family.prior(old - 1), 2)[1].learning_rate) == pytest.approx(gamma)
+        assert float(Smile(family, 0.4).step(family.prior(alpha=old), 2)[1].learning_rate) == pytest.approx(gamma)
 
 
 # Verdicts, from tables written by hand

@@ -110,7 +110,7 @@ def _predicts(case: Case, b: Any, x: Any) -> Any:
 
 def _mean_between(b: Any) -> Any:
     """Of a beta distribution that is cut at two ends."""
-    (low, high), whole = (float(b.low), float(b.high)), stats.beta(1 + b.ones, 1 + b.zeros)
+    (low, high), whole = (float(b.low), float(b.high)), stats.beta(b.ones, b.zeros)
     moment = integrate.quad(lambda p: p * whole.pdf(p), low, high, epsabs=1e-14, epsrel=1e-13)[0]
     return moment / np.diff(whole.cdf([low, high]))[0]
 

@@ -321,8 +321,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "weight 0": (lambda: NormalGamma().prior(weight=0), f"weight = 0 is not allowed; {POSITIVE}"),
     "rate 0": (lambda: Poisson().prior(rate=0), f"rate = 0 is not allowed; {POSITIVE}"),
     "time of JAX": (lambda: Exponential().prior(time=jnp.zeros(())), f"time = 0 is not allowed; {POSITIVE}"),
-    "ones below none": (lambda: Beta().prior(ones=-2), "ones = -2 is not allowed; give a finite number above -1"),
-    "seen for others": (lambda: Dirichlet(3).prior([1, 2]), "seen has shape (2,); give one number, or 3 of them"),
+    "no ones": (lambda: Beta().prior(ones=0), f"ones = 0 is not allowed; {POSITIVE}"),
+    "alpha for others": (
+        lambda: Dirichlet(3).prior(alpha=[1, 2]),
+        "alpha has shape (2,); give one number, or 3 of them",
+    ),
     "weights for others": (
         lambda: Regression(2).prior([1, 2, 3]),
         "mean has shape (3,); give one number, or 2 of them",

@@ -104,7 +104,7 @@ def beta_case() -> Case:
     theta = special.expit(t)
     return Case(
         Beta,
-        {"ones": 2.5, "zeros": 1.0},
+        {"ones": 3.5, "zeros": 2.0},
         (0, 1, 1, 0, 0),
         step * theta * special.expit(-t),
         stats.beta(3.5, 2.0).logpdf(theta),
@@ -120,7 +120,7 @@ def dirichlet_case() -> Case:
     theta = np.stack([special.expit(t), special.expit(-t) * special.expit(u), special.expit(-t) * special.expit(-u)])
     return Case(
         lambda: Dirichlet(3),
-        {"seen": [3.0, 0.5, 0.0]},
+        {"alpha": [4.0, 1.5, 1.0]},
         (2, 0, 0, 1, 2),
         step**2 * theta[0] * special.expit(-t) ** 2 * special.expit(u) * special.expit(-u),
         stats.dirichlet([4.0, 1.5, 1.0]).logpdf(theta),
@@ -923,7 +923,7 @@ def test_section_4_11_estimate_of_transitions() -> None:
     """The estimated transition probability is the mode of the belief, and uniform before the first transition."""
     seen = np.random.default_rng(7).uniform(0, 2, 15)
     family = Dirichlet(15)
-    assert np.asarray(family.prior(seen).mode) == near(seen / seen.sum())
+    assert np.asarray(family.prior(alpha=1 + seen).mode) == near(seen / seen.sum())
     assert np.asarray(family.prior().mode) == near(np.full(15, 1 / 15))
 
 

@@ -29,8 +29,8 @@ def table() -> pd.DataFrame:
             for _ in range(30):
                 x = rng.normal(0, 5)
                 belief += rate * (x - belief) + 0.5 * rng.standard_normal()
-                rows.append((who, run, x, belief, int(x > 0), int(belief > 0)))
-    return pd.DataFrame(rows, columns=["id", "run", "x", "b", "up", "choice"])
+                rows.append((who, run, x, belief, int(x > 0), int(belief > 0), 1 / (1 + np.exp(-belief))))
+    return pd.DataFrame(rows, columns=["id", "run", "x", "b", "up", "choice", "p"])
 
 
 @pytest.fixture
@@ -84,6 +84,7 @@ def test_fit_finds_the_rates_and_leaves_tables_pictures_and_a_page(file: Path, t
     assert trials.log_likelihood.sum() == pytest.approx(people.log_likelihood.sum())
     assert {path.name for path in out.iterdir()} == {
         ".lock", "participants.csv", "parameters.csv", "trials.csv", "fit.png", "fit.pdf", "report.html",
+        "behaviour.png", "behaviour.pdf", "participant.png", "participant.pdf",
     }  # fmt: skip
     text = _page(out)
     assert "delta fitted to 3 participants" in text
@@ -102,6 +103,25 @@ def test_fit_with_a_posterior(file: Path, tmp_path: Path) -> None:
     assert set(pd.read_csv(tmp_path / "predictive.csv").columns) >= {"observed", "predicted", "p"}
     assert (tmp_path / "posterior.nc").stat().st_size > 1000
     assert "Would such people behave so?" in _page(tmp_path)
+
+
+def test_a_posterior_that_is_stopped_at_once_says_that_nothing_is_kept(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numpyro")
+    from astonish.fit.posterior import nuts
+
+    words = ("fit", file, *PEOPLE, "--learner", "delta", "--set", "start=0", "--starts", "1", "--posterior", "60")
+    monkeypatch.setattr(nuts, "wait", _interrupted)
+    result = _run(*words, "--out", tmp_path / "none")
+    assert result.exit_code == 0, result.output
+    assert "stopped: there are no 20 draws of two chains yet, so none are kept, and the report has no" in result.stderr
+    assert len(pd.read_csv(tmp_path / "none" / "participants.csv")) == 3
+    assert not (tmp_path / "none" / "posterior.csv").exists()
+
+
+def _interrupted(*_: Any) -> None:
+    raise KeyboardInterrupt
 
 
 def test_fit_of_choices(file: Path, tmp_path: Path) -> None:
@@ -130,16 +150,22 @@ def test_compare_prefers_what_is_true(file: Path, tmp_path: Path) -> None:
     result = _run("compare", file, *PEOPLE, *models, "--starts", "2", "--held-out", "--out", out)
     assert result.exit_code == 0, result.output
     table = pd.read_csv(out / "comparison.csv", index_col="model")
-    assert table.best.to_dict() == {"smile": 0, "delta": 3}
+    assert table.best.to_dict() == {"smile": 0, "delta": 3, "no-learning": 0}
     assert table.difference["delta"] < -10
-    assert pd.read_csv(out / "held_out.csv", index_col="model").difference["delta"] > 10
+    assert table.r_squared["delta"] > table.r_squared["smile"] > table.r_squared["no-learning"]
+    assert table.mse["delta"] < table.mse["smile"]
+    assert pd.read_csv(out / "held_out.csv", index_col="model").difference["delta"] < -10  # less is better throughout
     text = _page(out)
-    assert "delta has the least BIC over 3 participants" in text
+    assert "delta has the least BIC over 3 participants, and most people use it" in text
+    assert "Of blocks that were left out, delta has the least log loss, the same model." in text
+    assert "Either way, most people use delta" in text
+    assert "Responses of 3 participants (180 responses) were modelled" in text
+    assert "@incollection{rescorla1972" in text
     assert not (out / "unfinished").exists()
 
 
 def test_a_family_is_for_the_learners_that_run_on_one(file: Path, tmp_path: Path) -> None:
-    words = ("--outcome", "up", "--response", "b", "--responded", "after", "--subject", "id", "--free-running")
+    words = ("--outcome", "up", "--response", "p", "--responded", "after", "--subject", "id", "--free-running")
     family = ("--family", "beta-interval", "--set", "low=0.1", "--set", "high=0.9", "--starts", "1", "--out", tmp_path)
     result = _run("compare", file, *words, *family, "--learner", "delta", "--learner", "leaky")
     assert result.exit_code == 0, result.output
@@ -158,8 +184,8 @@ def test_compare_scores_blocks_left_out_by_squared_error(file: Path, tmp_path: P
     assert table.columns.tolist() == ["mse", "difference", "difference_se", "best", "better"]
     assert table.difference["delta"] == pytest.approx(table.mse["delta"] - table.mse["smile"])
     assert table.difference["delta"] < 0
-    assert table.best.to_dict() == {"smile": 0, "delta": 3}
-    assert "a model with a negative one predicts better" in _page(out)
+    assert table.best.to_dict() == {"smile": 0, "delta": 3, "no-learning": 0}
+    assert "Of blocks that were left out, delta has the least squared error" in _page(out)
     assert "add --held-out" in _run("compare", file, *words).output
     choices = ("--outcome", "up", "--response", "choice", "--responded", "after", "--subject", "id", "--block", "run")
     result = _run("compare", file, *choices, "--held-out", "--score", "mse", "--out", out)
@@ -192,10 +218,10 @@ def _refused(*words: str | Path) -> str:
         (("--set", "speed=3"), "there is no parameter 'speed' of smile; known are m, noise, mean, std"),
         (
             ("--response-model", "shout"),
-            "there is no response model 'shout'; known are circular-estimate, estimate, readout, softmax, sticky, "
-            "unit-square",
+            "there is no response model 'shout'; known are estimate, sticky, circular-estimate, softmax, "
+            "unit-square, readout, log-rt, confidence",
         ),
-        (("--response-model", "softmax"), "a choice is among outcomes, but these are numbers"),
+        (("--response-model", "softmax"), "but the outcomes x are numbers: what was chosen? If b says which option"),
         (
             ("--free-response", "laps"),
             "there is no parameter 'laps'; did you mean 'lapse'? Known are noise, growth, lapse",
@@ -403,7 +429,7 @@ def test_models_of_ones_own_are_compared_and_recovered(own: Path, file: Path, tm
     result = _run("compare", file, *PEOPLE, *rivals, "--starts", "2", "--out", out)
     assert result.exit_code == 0, result.output
     table = pd.read_csv(out / "comparison.csv", index_col="model")
-    assert table.best.to_dict() == {"leaky": 0, f"{own.stem}:Follower:pace": 3}
+    assert table.best.to_dict() == {"leaky": 0, f"{own.stem}:Follower:pace": 3, "no-learning": 0}
     out = tmp_path / "r"
     result = _run("recover", file, *PEOPLE, *rivals[2:4], "--set", "begin=0", "--participants", "6", "--out", out)
     assert result.exit_code == 0, result.output
@@ -459,7 +485,11 @@ def test_models_that_cannot_be_are_refused_in_a_sentence(
 def test_responses_that_a_model_does_not_give_are_refused(own: Path, file: Path, tmp_path: Path) -> None:
     words = ("--outcome", "x", "--response", "choice", "--responded", "after", "--subject", "id")
     said = _refused("fit", file, *words, "--out", tmp_path / "o")
-    assert said == "astonish: a choice is among outcomes, but these are numbers; give binary or categorical ones"
+    assert said.startswith("astonish: the responses choice are few whole numbers (0, 1): numbers, or choices?")
+    assert "--choice choice --reward x" in said
+    said = _refused("fit", file, *words, "--response-kind", "choice", "--out", tmp_path / "o")
+    assert said.startswith("astonish: the responses choice are choices (0, 1), but the outcomes x are numbers: what")
+    assert "--choice choice --reward x" in said
 
 
 # The commands themselves
@@ -504,8 +534,9 @@ def test_learners_are_listed_with_their_parameters(own: Path) -> None:
     lines = _run("learners").stdout.splitlines()
     headings = [word for line in lines if line and not line.startswith(" ") for word in line.split(", ")]
     assert headings == [*LEARNERS.by_name(), *FAMILIES.by_name(), *RESPONSES.by_name()]
-    assert "  learning_rate = 0.1: share of the error by which the estimate moves (a finite number from 0 to 1; " in (
-        _run("learners", "delta").stdout
+    assert (
+        "  learning_rate (alpha) = 0.1: share of the error by which the estimate moves (a finite number from 0 to 1; "
+        in (_run("learners", "delta").stdout)
     )
     mine = _run("learners", f"{own}:Follower").stdout.splitlines()
     assert mine[:3] == ["Follower", "  Follow numbers by some steps.", "  takes: continuous, binary"]

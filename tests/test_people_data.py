@@ -44,7 +44,7 @@ LEARNERS = ("delta", "smile", "reduced-bayes:hazard", "reduced-bayes:hazard,surp
 def _compared(out: Path, words: tuple[Any, ...], learners: tuple[str, ...]) -> pd.DataFrame:
     """What `astonish compare` finds; two starts, for all come to the same end."""
     named = [word for learner in learners for word in ("--learner", learner)]
-    command = ["compare", *words, *named, "--starts", 2, "--out", out]
+    command = ["compare", *words, *named, "--no-baseline", "--starts", 2, "--out", out]
     result = CliRunner().invoke(app, [str(word) for word in command])
     assert result.exit_code == 0, result.output
     return pd.read_csv(out / "comparison.csv", index_col="model")
@@ -76,13 +76,17 @@ def test_probability(tmp_path: Path) -> None:
     assert len(pd.read_csv(tmp_path / "smile.csv").participant.unique()) == 12
 
 
-def _helicopter() -> Trials:
+def _helicopter(people: int) -> Trials:
+    """The first so many people."""
     columns = Columns("x_t", subject="subj_num", block="new_block", response="b_t", given={"noise": "sigma"})
-    return read_trials(DATA / "helicopter" / "exp1.csv.gz", columns, responds_before=True)
+    frame = pd.read_csv(DATA / "helicopter" / "exp1.csv.gz")
+    return read_trials(
+        frame[frame.subj_num.isin(sorted(frame.subj_num.unique())[:people])], columns, responds_before=True
+    )
 
 
 def test_published_parameters_of_the_reduced_bayesian_model() -> None:
-    """Their likelihood orders participants as the authors' does, and ours is at least as good in everyone.
+    """Their likelihood orders participants as the authors' does, and ours is at least as good in everyone of 24.
 
     The authors' model has two parts more: a bias by reward, and what is learned when the mean is visible. The lapse
     stands for the least probability that they allow.
@@ -95,10 +99,10 @@ def test_published_parameters_of_the_reduced_bayesian_model() -> None:
         "hazard", "surprise_sensitivity", "uncertainty_underestimation", "response.noise", "growth", "half", "slope",
     ]  # fmt: skip
     values = published[["h", "s", "u", "omikron_0", "omikron_1", "b_0", "b_1"]].to_numpy()
-    trials = _helicopter()
+    trials = _helicopter(len(values))
     space, data, none = prepared(model, trials, free, None)
     theirs = Losses(model, data, space, True, none)(space.unconstrained(values), np.arange(len(values)))[0]
     assert np.corrcoef(theirs, published.llh)[0, 1] > 0.99
     assert np.median(np.abs(theirs - published.llh)) < 6
-    ours = fit(model, trials, free, start_values=values, starts=1)
-    assert (-ours.log_likelihood <= theirs).all()
+    ours = fit(model, _helicopter(24), free, start_values=values[:24], starts=1)
+    assert (-ours.log_likelihood <= theirs[:24]).all()

@@ -45,7 +45,7 @@ def test_gamma_straight_from_surprise_in_either_unit(logarithm: str, unit: float
     history = run(readings._learner("direct", logarithm), outcomes)
     family, alpha = Dirichlet(15), np.ones(15)
     for k, (_, x) in enumerate(outcomes):
-        surprise = float(confidence_corrected(family, family.prior(alpha - 1), x)) / unit
+        surprise = float(confidence_corrected(family, family.prior(alpha=alpha), x)) / unit
         gamma = 0.1 * surprise / (1 + 0.1 * surprise)
         assert history.learning_rate[k] == pytest.approx(gamma, rel=1e-9)
         alpha = (1 - gamma) * alpha + gamma * (1 + np.eye(15)[x])

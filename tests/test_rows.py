@@ -60,7 +60,7 @@ def test_one_row_is_the_family_itself(family: Any) -> None:
 
 def test_leaky_rows_are_counts_that_fade_together() -> None:
     keep, seen, counts = 0.85, 0.5, np.zeros((3, 3))
-    history = run(Leaky(Rows(Dirichlet(3), 3), keep, Rows(Dirichlet(3), 3).prior(seen=seen)), STEPS)
+    history = run(Leaky(Rows(Dirichlet(3), 3), keep, Rows(Dirichlet(3), 3).prior(alpha=1 + seen)), STEPS)
     for k, (here, there) in enumerate(STEPS):
         before = (counts[here] + 1 + seen) / (counts[here] + 1 + seen).sum()
         counts *= keep

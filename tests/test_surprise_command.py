@@ -17,6 +17,8 @@ from typer.testing import CliRunner
 from astonish import Delta, run
 from astonish.cli.app import app
 from astonish.cli.console import progress
+from astonish.trials import Columns, read_trials
+from astonish.trials.bids import write_bids
 
 VALIDATOR = "bids-validator-deno"
 TABLE = """id,run,onset,length,x,r
@@ -189,20 +191,30 @@ def test_bids_has_a_file_of_events_for_each_participant_and_run(file: Path, tmp_
     assert again.exit_code == 0
 
 
-def test_bids_is_valid(file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("datatype", ["beh", "func", "eeg", "meg"])
+def test_bids_is_valid(datatype: str, file: Path, tmp_path: Path) -> None:
     beside = Path(sys.executable).parent
     program = shutil.which(VALIDATOR, path=os.pathsep.join((str(beside), os.environ.get("PATH", ""))))
     if program is None:
         pytest.skip(f"{VALIDATOR} is not installed; it is among the development dependencies")
-    _bids(file, tmp_path / "bids")
+    _bids(file, tmp_path / "bids", "--bids-datatype", datatype)
+    assert (tmp_path / "bids" / "sub-02" / datatype / "sub-02_task-hideseek_events.tsv").is_file()
+    about = json.loads((tmp_path / "bids" / "dataset_description.json").read_text())
+    assert (about["DatasetType"], about["GeneratedBy"][0]["Name"]) == ("derivative", "astonish")
     done = subprocess.run([program, tmp_path / "bids", "--json"], capture_output=True, text=True, check=False)
     issues = json.loads(done.stdout)["issues"]["issues"]
-    assert [issue for issue in issues if issue["severity"] == "error"] == []
+    assert {issue["code"] for issue in issues} <= {"TOO_FEW_AUTHORS", "README_FILE_SMALL"}  # which only they know
     assert done.returncode == 0
     for events in (tmp_path / "bids").rglob("*_events.tsv"):
         events.write_text(events.read_text().replace("onset", "begin"))
     done = subprocess.run([program, tmp_path / "bids"], capture_output=True, text=True, check=False)
     assert done.returncode != 0  # so that the test can fail
+
+
+def test_bids_does_not_know_other_datatypes(file: Path, tmp_path: Path) -> None:
+    trials = read_trials(file, Columns("x"))
+    with pytest.raises(ValueError, match="there is no datatype 'pet'; known are beh, func, eeg, meg"):
+        write_bids(tmp_path / "b", trials.frame, trials, {}, "task", datatype="pet")
 
 
 def test_bids_leaves_the_data_of_others_alone(file: Path, tmp_path: Path) -> None:
@@ -325,7 +337,7 @@ def test_nothing_is_half_written_when_it_is_stopped(
     def stop(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pd.DataFrame, "to_csv", stop)
+    monkeypatch.setattr("astonish.io.text_table.write_separated", stop)
     result = _run(file, "--outcome", "x", *DELTA, "--out", tmp_path / "out" / "o.csv")
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1] == "astonish: stopped; every file that was written is complete"

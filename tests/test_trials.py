@@ -133,7 +133,7 @@ def test_numbers_keep_all_their_digits(tmp_path: Path) -> None:
         ([1, 0, 0, 1, 0, 0], [1, 0, 0, 1, 0, 0]),  # first trials marked
         ([1, 1, 1, 0, 0, 0], [1, 0, 0, 1, 0, 0]),  # ids, though 0 and 1
         ([0, 0, 1, 1, 0, 0], [1, 0, 1, 0, 1, 0]),
-        ([0, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0]),  # the first row is not marked, so these are ids
+        ([0, 1, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0]),  # marked, though the first trial of all is not
         (["A", "A", "B", "B", "A", "A"], [1, 0, 1, 0, 1, 0]),
         ([True, False, False, False, True, False], [1, 0, 0, 0, 1, 0]),
         ([0.5, 0.5, 0.5, 0.5, 0.5, 0.5], [1, 0, 0, 0, 0, 0]),
@@ -178,10 +178,11 @@ def test_the_kind_of_outcome_is_guessed(values: list[Any], kind: str, labels: An
         (pd.array([1, None, 3, 7], "Int64"), "continuous", [1, 0, 3, 7]),
         (pd.array([True, None, False, True], "boolean"), "binary", [1, 0, 0, 1]),
         ([True, None, False, True], "binary", [1, 0, 0, 1]),
-        (pd.array(["b", None, "a", "b"], "string"), "categorical", [1, 0, 0, 1]),
-        (pd.Categorical(["b", None, "a", "b"]), "categorical", [1, 0, 0, 1]),
-        (pd.to_datetime(["2020-01-02", None, "2020-01-01", "2020-01-02"]), "categorical", [1, 0, 0, 1]),
-        ([[2], None, [1], [2]], "categorical", [1, 0, 0, 1]),
+        (pd.array(["b", None, "a", "b"], "string"), "binary", [1, 0, 0, 1]),
+        (pd.array(["b", None, "a", "c"], "string"), "categorical", [1, 0, 0, 2]),
+        (pd.Categorical(["b", None, "a", "c"]), "categorical", [1, 0, 0, 2]),
+        (pd.to_datetime(["2020-01-02", None, "2020-01-01", "2020-01-03"]), "categorical", [1, 0, 0, 2]),
+        ([[2], None, [1], [3]], "categorical", [1, 0, 0, 2]),
         ([1.5, pd.NA, 2, 3], "continuous", [1.5, 0, 2, 3]),
     ],
 )
@@ -233,7 +234,7 @@ def test_choices_are_indices_of_the_same_labels() -> None:
     trials = read_trials(table, Columns("x", response="y"), responds_before=True)
     assert (trials.response_kind, trials.labels) == ("choice", ("a", "b", "c"))
     _same(trials.responses, [[1, NAN, 2, 0]])
-    trials = read_trials(table, Columns("n", response="go"), responds_before=True)
+    trials = read_trials(table, Columns("n", response="go"), responds_before=True, response_kind="choice")
     assert (trials.kind, trials.response_kind, trials.labels) == ("continuous", "choice", (0, 1))
     trials = read_trials(table, Columns("n", response="go"), responds_before=True, response_kind="continuous")
     assert (trials.response_kind, trials.labels) == ("continuous", None)
@@ -258,10 +259,9 @@ def test_given_values_come_trial_by_trial() -> None:
         ("a,1,3,oops,0.4,0", "x = 'oops' is not a number"),
         ("a,1,3,1e999,0.4,0", "x = inf is infinite"),
         ("a,1,3,-inf,0.4,0", "x = -inf is infinite"),
-        ("a,1,3,1.0,high,0", "y = 'high' is not a number"),
-        ("a,1,3,1.0,1.5,0", "y = 1.5 is outside the range from 0 to 1"),
         (",1,3,1.0,0.5,0", "who is empty"),
         ("a,,3,1.0,0.5,0", "session is empty"),
+        ("a,inf,3,1.0,0.5,0", "session = inf is infinite"),
         (",,,,,", "the line is empty"),
         ("", "the line is empty"),
         ("b,2,1,5.5,0.2,0", "the row is there twice, with trial the same"),
@@ -275,6 +275,28 @@ def test_a_bad_row_is_rejected_with_its_line(line: str, reason: str, tmp_path: P
     assert rejected.reason.replace("'1e999'", "inf").replace("'-inf'", "-inf") == reason
     _same(trials.outcomes, [[0.5, 1.5, 0.0, 2.5], [3.5, 4.5, 5.5, 6.5]])
     assert len(trials.frame) == 8
+
+
+@pytest.mark.parametrize(
+    ("cell", "reason"),
+    [
+        ("high", "y = 'high' is not a number"),
+        ("1e999", "y = inf is infinite"),
+        ("1.5", "y = 1.5 is outside the range from 0 to 1"),
+        ("-0.5", "y = -0.5 is outside the range from 0 to 1"),
+    ],
+)
+def test_a_bad_response_is_missing_but_its_outcome_was_seen(cell: str, reason: str, tmp_path: Path) -> None:
+    path = _file(tmp_path, SMALL + f"a,2,3,1.0,{cell},0\nb,2,2,6.5,0.9,0\n")
+    trials = read_trials(path, ALL, responds_before=False, response_range=(0, 1))
+    assert trials.rejected == ()
+    assert [(line, why.replace("'1e999'", "inf")) for line, why in trials.unread] == [(9, reason)]
+    _same(trials.outcomes, [[0.5, 1.5, 0.0, 2.5, 1.0], [3.5, 4.5, 5.5, 6.5, 0.0]])
+    assert np.isnan(trials.responses[0, 4])
+    assert not trials.scored[0, 4]
+    assert trials.observed[0, 4]
+    assert str(trials.frame["y"].iloc[7]) in (cell, "inf")  # as it was written
+    assert trials.preview().splitlines()[-2:] == ["responses not read: 1", f"  line 9: {trials.unread[0].reason}"]
 
 
 def test_lines_are_counted_as_an_editor_counts_them(tmp_path: Path) -> None:
@@ -377,12 +399,16 @@ def test_what_makes_no_sense_is_refused(columns: Columns, options: Any, sentence
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("trials.xlsx", b"", "trials.xlsx' is of an unknown kind; give a file that ends in .csv"),
-        ("trials.csv", b"", r"could not be read \(No columns"),
+        ("trials.ods", b"", "trials.ods' is of an unknown kind; give a file that ends in .csv"),
+        ("trials.xlsx", b"", "trials.xlsx' could not be read as a spreadsheet .*; give a file that ends in .csv"),
+        ("trials.xls", b"", "trials.xls' is a spreadsheet of before 2007; save it as .xlsx or .csv"),
+        ("trials.csv", b"", "could not be read: it is empty"),
+        ("trials.csv", b"\n \n", "could not be read: it is empty"),
         ("trials.csv", b"x\n", "the table has no rows"),
-        ("trials.csv", b"x,y\n1,2\n1,2,3\n", "could not be read .*line 3"),
-        ("trials.csv", b"x,y\n1,2,3\n1,2,3\n", "more cells than its first line has names"),
-        ("trials.csv", b"x\n\xff\xfe\n", "not text in UTF-8"),
+        ("trials.csv", b"x,y\n1,2,3\n1,2,3\n", "most rows have 3 cells, but the first line has 2 names; give each"),
+        ("trials.csv", b"x\n1\x00\n", "it holds NUL characters, as text in UTF-16 does if it is not marked"),
+        ("trials.csv", b"\xff\xfex\n1", "its first bytes say that it is text in UTF-16, which it is not"),
+        ("trials.csv", b'x,y\n1,2\n3,"4\n5,6\n', "the cell in quotes that begins in line 3 has no end"),
         ("trials.csv.gz", b"no gzip", "could not be read"),
         ("trials.csv", b"x\n1\n2\n", "no participant has 3 outcomes or more"),
         ("trials.csv", b"x\nNA\nNA\nNA\n", "no participant has 3 outcomes or more"),

@@ -1,0 +1,284 @@
+"""Options, choices with consequences, conditions, groups and second responses, from the command to the report."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from astonish import Delta, PerOption
+from astonish.analysis.headline import headline
+from astonish.analysis.methods import estimated
+from astonish.analysis.options import CompareOptions, FitOptions, TrialOptions, command_line
+from astonish.cli.app import app
+from astonish.fit import Model, Selection, Softmax, plan_trials, select, simulate_responses
+from astonish.tasks import bandit
+
+
+def _run(*words: Any) -> Any:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def _done(*words: Any) -> Any:
+    result = _run(*words)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def _refused(*words: Any) -> str:
+    result = _run(*words)
+    assert result.exit_code == 2, result.output
+    return str(result.stderr.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def choices(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve people who choose between two options that now and then change places."""
+    model = Model(PerOption(Delta(0.4, start=0.5), 2), Softmax(6.0))
+    plan = plan_trials(bandit.many(bandit.reversal, 80, range(12)))
+    made = simulate_responses(model, plan, {"learning_rate": np.linspace(0.2, 0.8, 12)}).frame
+    made["other"] = np.where(made.choice == 1, made.payoff_2, made.payoff_1)
+    path = tmp_path_factory.mktemp("data") / "choices.csv"
+    made.rename(columns={"participant": "id"}).to_csv(path, index=False)
+    return path
+
+
+BANDIT = ("--choice", "choice", "--reward", "reward", "--subject", "id")
+
+
+def test_a_fit_of_choices_that_are_paid(choices: Path, tmp_path: Path) -> None:
+    words = ("--learner", "rw:alpha", "--free-response", "perseveration", "--starts", 2, "--map", "--out", tmp_path)
+    result = _done("fit", choices, *BANDIT, *words)
+    people = pd.read_csv(tmp_path / "participants.csv")
+    assert np.corrcoef(people.learning_rate, np.linspace(0.2, 0.8, 12))[0, 1] > 0.5
+    assert {"beta", "perseveration"} <= set(people)
+    assert "choice choice: one of 1, 2; none missing" in result.stderr
+    assert "start = 0.5, the middle of the range of outcomes" in result.stderr
+    assert "parameter  n" in result.stdout  # not a row for each participant
+    assert len(result.stdout.splitlines()) < 10
+    report = (tmp_path / "report.html").read_text()
+    assert "the learner rw (Rescorla &amp; Wagner 1972), response model Softmax" in report
+    assert "maximum a posteriori (with weak normal priors" in report
+    assert shlex.join(["astonish", "fit", str(choices), *BANDIT]) in report.replace("&#x27;", "'")
+
+
+def test_learners_of_options_are_compared_with_one_that_never_learns(choices: Path, tmp_path: Path) -> None:
+    words = ("--learner", "rw", "--learner", "two-rate", "--starts", 2, "--out", tmp_path)
+    result = _done("compare", choices, *BANDIT, "--counterfactual", "other", *words)
+    table = pd.read_csv(tmp_path / "comparison.csv", index_col="model")
+    assert table.index.tolist() == ["rw", "two-rate", "no-learning"]
+    assert table.parameters.to_dict() == {"rw": 2, "two-rate": 3, "no-learning": 1}
+    assert table.bic["no-learning"] > table.bic["rw"] + 50
+    assert "rw has the least BIC over 12 participants" in result.stdout
+    assert "outcomes of options not chosen are shown (other)" in result.stderr
+    _done("compare", choices, *BANDIT, *words, "--no-baseline")
+    assert pd.read_csv(tmp_path / "comparison.csv").model.tolist() == ["rw", "two-rate"]
+
+
+def test_what_simulations_assume_about_payoffs_is_said(choices: Path, tmp_path: Path) -> None:
+    words = ("--learner", "rw", "--participants", 12, "--out", tmp_path)
+    result = _done("recover", choices, *BANDIT, *words)
+    assert "assumed: what an option would have paid when it was not chosen is not in the table" in result.stderr
+    assert "Assumed: what an option would have paid" in (tmp_path / "report.html").read_text()
+    result = _done("recover", choices, *BANDIT, *words, "--payoff", "payoff_1", "--payoff", "payoff_2")
+    assert "assumed" not in result.stderr
+
+
+def test_surprise_of_rewards(choices: Path, tmp_path: Path) -> None:
+    out = tmp_path / "regressors.csv"
+    _done("surprise", choices, *BANDIT, "--learner", "hgf", "--options", "1,2,3", "--measure", "epsilon2", "--out", out)
+    table = pd.read_csv(out)
+    assert {"value_1", "value_2", "value_3", "epsilon2", "prediction_error"} <= set(table)
+    assert table.prediction_error.to_numpy() == pytest.approx(table.reward - table.prediction)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--choice", "choice"), "--choice goes with --reward, the column of what it paid"),
+        (("--reward", "reward"), "--reward goes with --choice, the column of what was chosen"),
+        ((*BANDIT, "--outcome", "other"), "--reward reward is the outcome of a choice; leave out --outcome other"),
+        ((*BANDIT, "--response", "other"), "--choice choice is the response; leave out --response other"),
+        (
+            (*BANDIT, "--responded", "after"),
+            "a choice comes before its outcome; leave out responds_before (--responded)",
+        ),
+        ((*BANDIT, "--options", "1,2,2"), "options = 1, 2, 2 names one twice"),
+        ((*BANDIT, "--learner", "smile", "--set", "decay=2"), "decay = 2 is not allowed"),
+        (("--outcome", "reward"), "which column is to be explained? Give --response COLUMN"),
+        (("--response", "choice"), "which column is the outcome? Give --outcome COLUMN, or --choice COLUMN --reward"),
+        ((*BANDIT, "--by-condition", "alpha"), "--by-condition alpha needs the column of conditions; give --condition"),
+        ((*BANDIT, "--second-response", "other"), "--second-response and --second-response-model go together"),
+        (
+            (*BANDIT, "--condition", "id", "--by-condition", "start", "--learner", "rw"),
+            "--by-condition start is not free; free are",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused(words: tuple[str, ...], sentence: str, choices: Path) -> None:
+    assert sentence in _refused("fit", choices, *words, "--out", choices.parent / "never")
+    assert not (choices.parent / "never" / "report.html").exists()
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Delta rules with a higher rate in one condition, and in one group; with confidence and reaction times."""
+    rng, rows = np.random.default_rng(1), []
+    for who in range(10):
+        belief = 0.0
+        for t in range(60):
+            wild = t // 10 % 2
+            rate = 1 / (1 + np.exp(0.5 - 1.5 * wild - 1.0 * (who % 2)))
+            x = rng.normal(0, 5)
+            belief += rate * (x - belief) + 0.3 * rng.standard_normal()
+            rows.append(
+                (
+                    f"p{who}",
+                    "ab"[who % 2],
+                    20 + who,
+                    ["calm", "wild"][wild],
+                    t % 20 == 5,
+                    x,
+                    belief,
+                    np.exp(rng.normal()),
+                )
+            )
+    path = tmp_path_factory.mktemp("data") / "numbers.csv"
+    names = ["id", "group", "age", "world", "jump", "x", "b", "rt"]
+    pd.DataFrame(rows, columns=names).to_csv(path, index=False)
+    return path
+
+
+FOLLOWED = ("--outcome", "x", "--response", "b", "--responded", "after", "--subject", "id", "--set", "start=0")
+
+
+def test_conditions_groups_and_covariates(numbers: Path, tmp_path: Path) -> None:
+    who = ("--condition", "world", "--group", "group", "--covariate", "age", "--change", "jump")
+    result = _done("fit", numbers, *FOLLOWED, *who, "--learner", "delta", "--starts", 1, "--out", tmp_path)
+    assert "conditions by world: calm (300 trials), wild (300 trials)" in result.stderr
+    table = pd.read_csv(tmp_path / "differences.csv").set_index(["parameter", "comparison"])
+    row = table.loc[("learning_rate", "calm - wild")]
+    assert row.low < -1.5 < row.high
+    assert table.loc[("learning_rate[calm]", "a - b"), "p"] < 0.01
+    assert ("noise", "with age") in table.index
+    report = (tmp_path / "report.html").read_text()
+    assert "learning_rate differed between conditions." in report
+    assert "Parameters by group, condition and covariate" in report
+    assert (tmp_path / "differences.pdf").is_file()
+    _done(
+        "fit",
+        numbers,
+        *FOLLOWED,
+        *who,
+        "--by-condition",
+        "response.noise",
+        "--learner",
+        "delta",
+        "--starts",
+        1,
+        "--out",
+        tmp_path,
+    )
+    assert {"noise[calm]", "noise[wild]", "learning_rate"} <= set(pd.read_csv(tmp_path / "participants.csv"))
+
+
+def test_a_posterior_with_contrasts_and_what_it_says(numbers: Path, tmp_path: Path) -> None:
+    who = ("--condition", "world", "--group", "group", "--posterior", 100, "--starts", 1)
+    result = _done("fit", numbers, *FOLLOWED, *who, "--learner", "delta", "--out", tmp_path)
+    table = pd.read_csv(tmp_path / "contrasts.csv").set_index(["parameter", "contrast"])
+    assert table.loc[("learning_rate", "calm - wild"), "probability_of_direction"] > 0.99
+    assert table.loc[("learning_rate (mean of conditions)", "a - b"), "mean"] == pytest.approx(-1, abs=0.4)
+    assert "the model does as people do (observed" in result.stdout
+    assert (tmp_path / "predictive.png").is_file()
+    assert "A hierarchical model" in (tmp_path / "report.html").read_text()
+
+
+def test_a_second_response(numbers: Path, tmp_path: Path) -> None:
+    words = ("--second-response", "rt", "--second-response-model", "log-rt", "--free-response", "second.by_uncertainty")
+    followed = FOLLOWED[:-2]
+    _done("fit", numbers, *followed, *words, "--learner", "kalman", "--starts", 1, "--out", tmp_path)
+    people = pd.read_csv(tmp_path / "participants.csv")
+    assert {"offset", "by_surprise", "by_uncertainty", "second.noise", "response.noise"} <= set(people)
+    assert people["second.noise"].median() == pytest.approx(1.0, abs=0.2)
+    assert (people.responses == 120).all()
+    refused = _refused("fit", numbers, *followed, *words, "--learner", "delta", "--out", tmp_path)
+    assert "LogReactionTime follows the uncertainty of what is predicted, which Delta does not know" in refused
+
+
+def test_a_baseline_that_cannot_explain_responses_is_left_out(choices: Path, tmp_path: Path) -> None:
+    table = pd.read_csv(choices).assign(sure=np.linspace(0.2, 0.9, 960))
+    table[table.id < 3].to_csv(tmp_path / "sure.csv", index=False)
+    words = ("--outcome", "reward", "--response", "sure", "--responded", "after", "--response-model", "confidence")
+    both = ("--learner", "hgf2", "--learner", "leaky", "--starts", 1)
+    done = _done("compare", tmp_path / "sure.csv", "--subject", "id", *words, *both, "--out", tmp_path / "out")
+    assert "there is no baseline that never learns: Confidence follows the uncertainty" in done.stderr
+    assert pd.read_csv(tmp_path / "out" / "comparison.csv").model.tolist() == ["hgf2", "leaky"]
+    refused = _refused("compare", tmp_path / "sure.csv", *words, "--learner", "delta", "--learner", "hgf2")
+    assert "which Delta does not know" in refused
+
+
+def test_what_choices_do_not_tell_is_said(choices: Path, tmp_path: Path) -> None:
+    """Nothing decays if what every option paid is shown."""
+    shown = ("--counterfactual", "other", "--learner", "rw:alpha,decay", "--starts", 1)
+    done = _done("fit", choices, *BANDIT, *shown, "--out", tmp_path)
+    assert "12 of 12 participants come with a note" in done.stderr
+    assert "the responses do not tell all parameters" in done.stderr
+
+
+def test_a_command_line_says_what_the_options_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is understood in the same way."""
+    trials = TrialOptions(
+        tmp_path / "my data.csv", ["x"], response="b", responded="before", response_range=(0.0, 300.0),
+        ignore=["v", "w"], free_running=True, settings=["noise=2", "start=0"], group="diagnosis",
+        covariate=["age", "iq"], missing=["-999"],
+    )  # fmt: skip
+    for name, options in (
+        ("fit", FitOptions(map=True, starts=3, shared=["noise"], out=tmp_path / "o")),
+        ("compare", CompareOptions(["delta", "smile:m,noise"], baseline=False, held_out=True, score="mse")),
+    ):
+        line = command_line(name, trials, options)
+        seen: list[Any] = []
+        monkeypatch.setattr(f"astonish.analysis.{name}.run_{name}", lambda *given, seen=seen: seen.extend(given))
+        _done(*shlex.split(line)[1:])
+        assert seen[0] == trials
+        assert seen[1] == options
+
+
+def _selection(evidence: Any, names: tuple[str, ...] = ("one", "two")) -> Selection:
+    shares = select(evidence)
+    bic = -2 * np.asarray(evidence)
+    table = pd.DataFrame({
+        "bic": bic.sum(0), "best": np.bincount(bic.argmin(1), minlength=len(names)), "share": shares.mean,
+        "protected": shares.protected, "at_bound": 0, "unfinished": [0, 2],
+    }, index=list(names))  # fmt: skip
+    people = pd.DataFrame({"participant": np.repeat(np.arange(len(bic)), len(names))})
+    return Selection(table, people, names[0], shares, {})
+
+
+def test_the_headline_names_what_most_people_use_and_what_fits_best() -> None:
+    few = np.array([[0.0, -3.0]] * 9 + [[-500.0, 0.0]])  # one participant outweighs nine
+    sentences = headline(_selection(few), None, "log-probability", None)
+    assert sentences[0].startswith("most people use one (protected probability that no other is used by more people: ")
+    assert "but two has the least BIC over all participants" in sentences[0]
+    assert "So a few participants are explained so much better by two that they outweigh the others." in sentences
+    assert "two: for 2 participants the search did not end." in sentences
+    predicted = pd.DataFrame({"log_loss": [5.0, 3.0]}, index=["one", "two"])
+    clear = headline(_selection(np.array([[0.0, -9.0]] * 10)), predicted, "log-probability", _selection(few[:, ::-1]))
+    assert clear[0].startswith("one has the least BIC over 10 participants, and most people use it")
+    assert "Of blocks that were left out, two has the least log loss, not one." in clear
+    assert clear[2].endswith("It decides the winner here: the other way round, most people use two.")
+    unsure = headline(_selection(np.array([[0.0, -0.1]] * 3)), None, "mse", None)
+    assert "That is not sure: the probability of one is less than 0.95." in unsure
+    base = headline(_selection(few, ("no-learning", "two")), None, "mse", None)
+    assert "No learner explains these responses better than a baseline that never learns." in base
+
+
+def test_how_parameters_were_found_in_words() -> None:
+    assert estimated(5, False, ["noise"], ["m"])[1:] == [
+        "noise had one value for all participants.",
+        "m differed between conditions.",
+    ]
+    assert "by maximum likelihood, with exact gradients and 5 searches" in estimated(5, False, (), ())[0]
