@@ -21,6 +21,7 @@ import growth
 import hgf
 import imports
 import keyed
+import large_table
 import maze
 import online_em
 import page
@@ -44,6 +45,7 @@ QUESTIONS = (
     detection,
     fits,
     posteriors,
+    large_table,
     growth,
     imports,
     page,

@@ -56,7 +56,7 @@ class Fit(NamedTuple):
 
 def first_belief(family: Any, keep: Any) -> Any:
     """A flat belief, in counts of which the newest has the weight `keep`, as the authors have it, instead of 1."""
-    return family.prior(1 / keep - 1, 1 / keep - 1)
+    return family.prior(ones=1 / keep, zeros=1 / keep)
 
 
 def leaky(family: Any, keep: Any) -> Leaky:

@@ -40,7 +40,7 @@ class Case(NamedTuple):
 
 Make = Callable[[Case], Learner]
 LEARNERS: Mapping[str, Make] = {
-    "MP10": lambda at: MessagePassing(at.family, at.hazard, at.prior, hypotheses=10),
+    "MP10": lambda at: MessagePassing(at.family, at.hazard, at.prior, hypotheses=10, merge=False),
     "pf20": lambda at: ParticleFilter(at.family, at.hazard, at.prior, particles=20, seed=at.seed),
     "Nas12*": lambda at: NassarGaussian2012(at.sigma, at.parameter, mean=0.0, std=1.0),
     "Nas10*": lambda at: NassarGaussian2010(at.sigma, at.parameter, mean=0.0, std=1.0),
@@ -69,4 +69,4 @@ def enough(sigma: float) -> int:
 @cache
 def exact(hypotheses: int) -> Make:
     """Exact Bayes, were it not for the number of its hypotheses."""
-    return lambda at: MessagePassing(at.family, at.hazard, at.prior, hypotheses=hypotheses)
+    return lambda at: MessagePassing(at.family, at.hazard, at.prior, hypotheses=hypotheses, merge=False)
