@@ -492,7 +492,8 @@ def test_the_unconstrained_scale_covers_what_is_allowed() -> None:
     np.testing.assert_allclose(space.derivatives(jnp.asarray(xs)), slopes, rtol=1e-6)
     assert space.unconstrained([0.0, 2.0, 3.0, 4.0]).tolist() == [0.0, -LIMIT, LIMIT, -LIMIT]
     assert space.at_bound(np.array([[99.0, -15.0, 15.0, -15.0]])).tolist() == [[0.0, -1.0, 1.0, 1.0]]
-    assert space.at_bound(np.array([[-99.0, 15.0, -15.0, 15.0]])).tolist() == [[0.0, 0.0, -1.0, 0.0]]
+    assert space.at_bound(np.array([[-99.0, 13.0, -15.0, 13.0]])).tolist() == [[0.0, 0.0, -1.0, 0.0]]
+    assert space.at_bound(np.array([[-99.0, 15.0, -15.0, 15.0]])).tolist() == [[0.0, 1.0, -1.0, -1.0]]  # infinite
     assert space.limit.tolist() == [math.inf, LIMIT, LIMIT, LIMIT]
 
 

@@ -15,7 +15,7 @@ from scipy import optimize, stats
 from scipy.stats import qmc
 from typer.testing import CliRunner
 
-from astonish import Delta
+from astonish import Delta, Gaussian, Smile
 from astonish.cli.app import app
 from astonish.domain import Domain, Parameter
 from astonish.fit import (
@@ -26,6 +26,7 @@ from astonish.fit import (
     recover_parameters,
 )
 from astonish.fit.bfgs import minimise, second_derivatives
+from astonish.fit.description import describe
 from astonish.fit.estimate import prepared
 from astonish.fit.objective import Losses
 from astonish.fit.search import look_around, search
@@ -507,3 +508,40 @@ def test_the_commands_take_weak_priors(tmp_path: Path) -> None:
     )
     assert "--map (priors='usual') is recommended" in plain.output
     assert "is recommended" in (tmp_path / "ml" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_data_in_very_large_or_small_units_are_fitted_the_same(unit: float) -> None:
+    frame = _slider()
+    trials, other = (
+        read_trials(frame * scale, Columns("x", response="b"), responds_before=False) for scale in (1.0, unit)
+    )
+    free = ["learning_rate", "response.noise"]
+    found = fit(Model(Delta(0.3), Estimate(noise=1.0)), trials, free)
+    scaled = fit(Model(Delta(0.3), Estimate(noise=unit)), other, free)
+    np.testing.assert_allclose(scaled.values / [1.0, unit], found.values, rtol=1e-4)
+    assert scaled.notes == found.notes == ("",)
+    assert describe(scaled)["at_bound"].tolist() == [0, 0]
+
+
+def test_a_value_that_grows_without_end_is_said_and_left_out_of_means() -> None:
+    frame = _slider().assign(b=lambda table: table["x"])  # every response is the last outcome, which is m = infinity
+    frame["b"] += np.random.default_rng(3).normal(0, 0.01, len(frame))
+    trials = read_trials(frame, Columns("x", response="b"), responds_before=False)
+    found = fit(Model(Smile(Gaussian(noise=4.0)), Estimate(noise=1.0)), trials, ["m", "response.noise"])
+    assert found.notes == ("m grows without end",)
+    row = describe(found).iloc[0]
+    assert (row["n"], row["at_bound"]) == (1, 1)
+    assert np.isnan(row["mean"])
+    assert row["median"] > 1e6
+
+
+def _slider() -> DataFrame:
+    """Two hundred outcomes whose mean jumps now and then, and responses of a delta rule with noise."""
+    rng = np.random.default_rng(0)
+    outcomes = np.repeat(rng.normal(0, 10, 10), 20) + rng.normal(0, 4, 200)
+    responses, estimate = [], 0.0
+    for outcome in outcomes:
+        estimate += 0.4 * (outcome - estimate) + rng.normal(0, 2)
+        responses.append(estimate)
+    return DataFrame({"x": outcomes, "b": responses})

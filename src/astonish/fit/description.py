@@ -13,15 +13,15 @@ from astonish.trials.cells import in_order
 def describe(fit: Fit) -> DataFrame:
     """A row for each parameter, of participants who have one of their own.
 
-    n: participants. mean, sd, median, q25, q75: of their values. at_bound: how many are at a bound; unfinished: how
-    many searches did not end.
+    n: participants. mean, sd, median, q25, q75: of their values; mean and sd without those that grow without end.
+    at_bound: how many are at a bound; unfinished: how many searches did not end.
     """
-    edges, rows = fit.space.at_bound(fit.unconstrained), []
+    edges, endless, rows = *_edges(fit), []
     for k, name in enumerate(fit.names):
         shared = fit.space.names[k] in fit.shared
         those = slice(1) if shared else slice(None)
         about = {"parameter": f"{name} (shared)" if shared else name}
-        rows.append(about | _summary(fit.values[those, k], edges[those, k], fit.converged))
+        rows.append(about | _summary(fit.values[those, k], edges[those, k], endless[those, k], fit.converged))
     return DataFrame(rows)
 
 
@@ -29,21 +29,26 @@ def describe_groups(fit: Fit) -> DataFrame:
     """The same for each group of participants; empty if no groups are known."""
     if fit.trials.group is None:
         return DataFrame()
-    edges, rows = fit.space.at_bound(fit.unconstrained), []
+    edges, endless, rows = *_edges(fit), []
     for k, name in enumerate(fit.names):
         for label in in_order(set(fit.trials.group)) if fit.space.names[k] not in fit.shared else ():
             here = np.array([own == label for own in fit.trials.group])
             about = {"parameter": name, "group": str(label)}
-            rows.append(about | _summary(fit.values[here, k], edges[here, k], fit.converged[here]))
+            rows.append(about | _summary(fit.values[here, k], edges[here, k], endless[here, k], fit.converged[here]))
     return DataFrame(rows)
 
 
-def _summary(values: Numbers, edges: Numbers, converged: Mask) -> dict[str, Any]:
+def _edges(fit: Fit) -> tuple[Numbers, Mask]:
+    return fit.space.at_bound(fit.unconstrained), fit.space.endless(fit.unconstrained)
+
+
+def _summary(values: Numbers, edges: Numbers, endless: Mask, converged: Mask) -> dict[str, Any]:
     q25, median, q75 = np.quantile(values, [0.25, 0.5, 0.75])
+    finite = values[~endless]
     return {
         "n": len(values),
-        "mean": values.mean(),
-        "sd": values.std(ddof=1) if len(values) > 1 else np.nan,
+        "mean": finite.mean() if len(finite) else np.nan,
+        "sd": finite.std(ddof=1) if len(finite) > 1 else np.nan,
         "median": median,
         "q25": q25,
         "q75": q75,

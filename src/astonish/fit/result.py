@@ -235,8 +235,13 @@ def _standard_errors(hessian: Numbers) -> Numbers:
 
 def _note(space: Space, x: Numbers, error: Numbers, converged: bool, rival: Numbers) -> str:
     names = short_names(space.names)
-    edges = {name: edge for name, edge in zip(names, space.at_bound(x), strict=True) if edge}
-    found = [f"{name} is at its {'lower' if edge < 0 else 'upper'} bound" for name, edge in edges.items()]
+    found = [
+        f"{name} {'grows' if edge > 0 else 'falls'} without end"
+        if endless
+        else f"{name} is at its {'lower' if edge < 0 else 'upper'} bound"
+        for name, edge, endless in zip(names, space.at_bound(x), space.endless(x), strict=True)
+        if edge
+    ]
     if not converged:
         found.append("the search did not end")
     elif not found and np.isnan(error).any():

@@ -9,13 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.domain import Domain, NamedParameter, Numbers, Parameter, parameters, resolve, with_parameters
+from astonish.domain import Domain, Mask, NamedParameter, Numbers, Parameter, parameters, resolve, with_parameters
 from astonish.fit.contrasts import effects
 from astonish.precision import double
 from astonish.refusal import unknown
 from astonish.trials import Trials
 
 LIMIT = 15.0  # on the unconstrained scale, beyond which data cannot distinguish a bounded value from its bound
+_ORDINARY = 6.0  # logarithms of ranges of data up to which that holds for parameters in units of the data, too
 
 
 @dataclass(frozen=True)
@@ -26,13 +27,15 @@ class Space:
     multiples of a unit where there is none. A parameter that differs between conditions is there once for each of them,
     as in "learner.m[easy]".
     basis: if given, what is searched for are other numbers, of which the unconstrained values are linear combinations:
-    a row for each of these.
+    a row for each of these. further: by how much the limit of a parameter in units of the data is further away, because
+    these are very large or very small.
     """
 
     names: tuple[str, ...]
     known: tuple[Parameter, ...]
     units: tuple[float, ...]
     basis: tuple[tuple[float, ...], ...] | None = None
+    further: float = 0.0
 
     @classmethod
     def of(cls, model: Any, names: Iterable[str], trials: Trials | None = None) -> "Space":
@@ -48,7 +51,7 @@ class Space:
             raise ValueError(f"{whole} is a whole number and cannot be found by gradients; give it a value instead")
         values = [each.value for each in found.values()]
         units = tuple(float(abs(value) if isinstance(value, float | int) else 0) or 1.0 for value in values)
-        return cls(tuple(found), tuple(each.known for each in found.values()), units)
+        return cls(tuple(found), tuple(each.known for each in found.values()), units, further=_further(trials))
 
     @property
     def by_condition(self) -> dict[str, tuple[str, ...]]:
@@ -95,7 +98,7 @@ class Space:
 
     def only(self, k: int) -> "Space":
         """The space of one of its parameters."""
-        return Space(self.names[k : k + 1], self.known[k : k + 1], self.units[k : k + 1])
+        return Space(self.names[k : k + 1], self.known[k : k + 1], self.units[k : k + 1], further=self.further)
 
     @property
     def domains(self) -> list[Domain]:
@@ -106,13 +109,13 @@ class Space:
     def limit(self) -> Numbers:
         """How far from zero each unconstrained value may be."""
         bounded = [domain.has_low or domain.has_high for domain in self.domains]
-        return np.where(bounded, np.inf if self.basis is not None else LIMIT, np.inf)
+        return np.where(bounded, np.inf if self.basis is not None else self._limits, np.inf)
 
     def constrain(self, unconstrained: Array) -> Array:
         """The values of the parameters themselves; the last axis counts parameters."""
         if self.basis is not None:
             unconstrained = unconstrained @ jnp.asarray(self.basis, unconstrained.dtype).T
-        return jnp.stack([_constrain(*own, unconstrained[..., k]) for k, own in enumerate(self._each)], -1)
+        return jnp.stack([_constrain(*own[:2], unconstrained[..., k]) for k, own in enumerate(self._each)], -1)
 
     def constrained(self, unconstrained: Numbers) -> Numbers:
         """The same in NumPy, cut where a value would be no number."""
@@ -147,16 +150,29 @@ class Space:
         return jax.jvp(self.constrain, (unconstrained,), (jnp.ones_like(unconstrained),))[1]
 
     def at_bound(self, unconstrained: Numbers) -> Numbers:
-        """-1 where data cannot distinguish a value from its lower bound, 1 from its upper bound, else 0."""
+        """-1 where data cannot distinguish a value from its lower bound, 1 from its upper bound, else 0.
+
+        What has one bound and has gone as far away from it as a search may, is at the other one, which is infinite.
+        """
         has_low = np.array([domain.has_low for domain in self.domains])
         has_high = np.array([domain.has_high for domain in self.domains])
-        below, above = unconstrained < 1 - LIMIT, unconstrained > LIMIT - 1
-        at_high = has_high & np.where(has_low, above, below)  # with an upper bound alone, small means near to it
-        return at_high.astype(np.float64) - (has_low & below)
+        far = np.where(has_low | has_high, self._limits - 1, np.inf)
+        upwards = np.where(has_low, unconstrained, -unconstrained)  # with an upper bound alone, small means near to it
+        return (upwards > far).astype(np.float64) - (upwards < -far)
+
+    def endless(self, unconstrained: Numbers) -> Mask:
+        """Where a value is at a bound that is infinite."""
+        edges = self.at_bound(unconstrained)
+        low, high = (np.array([getattr(domain, side) for domain in self.domains]) for side in ("low", "high"))
+        return np.isinf(np.where(edges < 0, low, high)) & (edges != 0)
 
     @property
-    def _each(self) -> list[tuple[Domain, float]]:
-        return list(zip(self.domains, self.units, strict=True))
+    def _limits(self) -> Numbers:
+        return np.array([LIMIT + self.further * known.has_units for known in self.known])
+
+    @property
+    def _each(self) -> list[tuple[Domain, float, float]]:
+        return list(zip(self.domains, self.units, self._limits.tolist(), strict=True))
 
 
 def _conditions(path: str, condition: str, model: Any, trials: Trials | None) -> tuple[Any, ...]:
@@ -171,6 +187,15 @@ def _conditions(path: str, condition: str, model: Any, trials: Trials | None) ->
     if not chosen:
         raise unknown("condition", condition.removesuffix("]"), trials.conditions)
     return chosen
+
+
+def _further(trials: Trials | None) -> float:
+    """How far the logarithm of the range of the data is beyond what is ordinary."""
+    if trials is None:
+        return 0.0
+    parts = (np.where(trials.observed, trials.scalar_outcomes, np.nan), trials.responses, trials.second)
+    ranges = [np.nanmax(part) - np.nanmin(part) for part in parts if part is not None and np.isfinite(part).any()]
+    return max([0.0, *(float(abs(np.log(width))) - _ORDINARY for width in ranges if width > 0)])
 
 
 def short_names(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -201,12 +226,12 @@ def _constrain(domain: Domain, unit: float, unconstrained: Array) -> Array:
     return unit * unconstrained
 
 
-def _unconstrain(domain: Domain, unit: float, value: Numbers) -> Any:
+def _unconstrain(domain: Domain, unit: float, limit: float, value: Numbers) -> Any:
     with np.errstate(divide="ignore"):
         if domain.has_low and domain.has_high:
-            return np.clip(np.log(value - domain.low) - np.log(domain.high - value), -LIMIT, LIMIT)
+            return np.clip(np.log(value - domain.low) - np.log(domain.high - value), -limit, limit)
         if domain.has_low:
-            return np.maximum(np.log(value - domain.low), -LIMIT)
+            return np.maximum(np.log(value - domain.low), -limit)
         if domain.has_high:
-            return np.maximum(np.log(domain.high - value), -LIMIT)
+            return np.maximum(np.log(domain.high - value), -limit)
     return value / unit
