@@ -1,5 +1,6 @@
 """Options, choices with consequences, conditions, groups and second responses, from the command to the report."""
 
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,8 @@ def test_conditions_groups_and_covariates(numbers: Path, tmp_path: Path) -> None
     who = ("--condition", "world", "--group", "group", "--covariate", "age", "--change", "jump")
     result = _done("fit", numbers, *FOLLOWED, *who, "--learner", "delta", "--starts", 1, "--out", tmp_path)
     assert "conditions by world: calm (300 trials), wild (300 trials)" in result.stderr
+    for line in (r"learning_rate\[calm\] +1 +", r"By group\n", r"learning_rate +calm - wild +10 +0 +-\d"):
+        assert re.search(line, result.stdout), line
     table = pd.read_csv(tmp_path / "differences.csv").set_index(["parameter", "comparison"])
     row = table.loc[("learning_rate", "calm - wild")]
     assert row.low < -1.5 < row.high

@@ -8,8 +8,15 @@ from astonish.analysis.console import Console
 from astonish.analysis.methods import Methods, estimated, methods
 from astonish.analysis.models import Candidate, candidates
 from astonish.analysis.options import FitOptions, TrialOptions, command_line
-from astonish.analysis.outputs import drawn, finish, in_lines, left_out, shown, write_table
-from astonish.analysis.report import behaviour_section, described, differences_section, methods_section, understood
+from astonish.analysis.outputs import drawn, finish, left_out, shown, write_table
+from astonish.analysis.report import (
+    behaviour_section,
+    described,
+    described_in_lines,
+    differences_section,
+    methods_section,
+    understood,
+)
 from astonish.analysis.table import read_responses
 from astonish.fit import Fit
 from astonish.fit.description import describe
@@ -64,7 +71,8 @@ def run_fit(trials: TrialOptions, options: FitOptions, console: Console) -> None
         if options.posterior:
             sections += _posterior(model, options, console)
         _write(found, options, console)
-        console.show(in_lines(describe(found)))
+        for lines in described_in_lines(found):
+            console.show(lines)
         for sentence in _noted(found):
             console.say(sentence)
         sections += [_participants(found), methods_section(_methods(model, options), command)]

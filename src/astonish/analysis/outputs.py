@@ -58,7 +58,7 @@ def finish(
 
 def shown(frame: "DataFrame", name: str) -> str:
     """A table for a report, with short numbers."""
-    short = frame.map(lambda cell: f"{cell:.4g}" if isinstance(cell, float) else str(cell))
+    short = frame.map(lambda cell: str(cell) if not isinstance(cell, float) else "-" if cell != cell else f"{cell:.4g}")
     rows = [row(first, cells) for first, *cells in short.itertuples(index=False)]
     return html_table([str(column).replace("_", " ") for column in frame.columns], rows, "numbers", name)
 

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from astonish.fit import Fit
 
 DESCRIBED = (
-    "Of all participants: how many there are, mean, standard deviation, median and quartiles of their values; how many "
-    "values are at a bound, and how many searches did not end. A mean that is far from the median may be that of a few "
-    "participants whose responses hardly tell the parameter."
+    "Of all participants: how many there are, mean, standard deviation, median and quartiles of their values (mean and "
+    "standard deviation without values that grow without end); how many values are at a bound, and how many searches "
+    "did not end. A mean that is far from the median may be that of a few participants whose responses hardly tell the "
+    "parameter."
 )
 CORRELATED = "Correlations of parameters over participants, by ranks (Spearman)."
 BY_GROUP = "The same for each group."
@@ -35,7 +36,8 @@ TESTED = (
     "Cohen's d. people: in the test; left out: since a value is at a bound. p ranks: of the tests of Mann and Whitney, "
     "Kruskal and Wallis, Spearman, or Wilcoxon, which leave nobody out; p holm: adjusted for all tests of this table."
 )
-TERMINAL = ["parameter", "comparison", "people", "difference", "low", "high", "p", "p_holm"]
+TERMINAL = ["parameter", "comparison", "people", "left_out", "difference", "low", "high", "p", "p_holm"]
+_TESTS = 40  # so many, the most significant, are in the terminal
 DIFFERENT = (
     "Dots are participants, diamonds means with 95 % intervals on the unconstrained scale; axes show values. Values at"
     " a bound are not shown."
@@ -54,7 +56,9 @@ def described_in_lines(found: "Fit") -> Iterator[str]:
     if not groups.empty:
         yield f"\nBy group\n{in_lines(groups)}"
     if not tests.empty:
-        yield f"\nDifferences on the unconstrained scale, and correlations with covariates\n{in_lines(tests[TERMINAL])}"
+        most = tests.sort_values("p_holm", kind="stable").head(_TESTS).sort_index()
+        more = f"; {len(tests) - _TESTS} more in differences.csv" if len(tests) > _TESTS else ""
+        yield f"\nDifferences and correlations, on the unconstrained scale{more}\n{in_lines(most[TERMINAL])}"
 
 
 def understood(models: "Sequence[Candidate]") -> str:
