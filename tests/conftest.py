@@ -27,7 +27,7 @@ os.environ.setdefault("ASTONISH_CACHE", str(Path(CACHE).with_name("native")))
 jax.config.update("jax_compilation_cache_dir", CACHE)
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-MANY = 40_000  # pieces of memory that compiled programs take up; Linux gives a process 65530
+MANY, MUCH = 40_000, 3 * 2**30  # pieces of memory, and bytes, that programs may take up; Linux gives a process 65530
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -36,10 +36,14 @@ def room(request: pytest.FixtureRequest) -> Iterator[None]:
     computes = request.node.get_closest_marker("computes") is not None
     jax.config.update("jax_disable_most_optimizations", HASTY and not computes)
     yield
-    pieces = Path("/proc/self/maps")
-    if not pieces.exists() or pieces.read_text().count("\n") > MANY:
+    pieces, pages = Path("/proc/self/maps"), Path("/proc/self/statm")
+    if not pieces.exists() or pieces.read_text().count("\n") > MANY or _resident(pages) > MUCH:
         jax.clear_caches()
         gc.collect()
+
+
+def _resident(pages: Path) -> int:
+    return int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,7 @@ def test_a_fit_of_choices_that_are_paid(choices: Path, tmp_path: Path) -> None:
     assert "choice choice: one of 1, 2; none missing" in result.stderr
     assert "start = 0.5, the middle of the range of outcomes" in result.stderr
     assert "parameter  n" in result.stdout  # not a row for each participant
-    assert len(result.stdout.splitlines()) < 10
+    assert len(result.stdout.splitlines()) < 14
     report = (tmp_path / "report.html").read_text()
     assert "the learner rw (Rescorla &amp; Wagner 1972), response model Softmax" in report
     assert "maximum a posteriori (with weak normal priors" in report
@@ -285,3 +285,36 @@ def test_how_parameters_were_found_in_words() -> None:
         "m differed between conditions.",
     ]
     assert "by maximum likelihood, with exact gradients and 5 searches" in estimated(5, False, (), ())[0]
+
+
+def test_what_is_set_is_not_fitted_unless_it_is_listed(choices: Path, tmp_path: Path) -> None:
+    def names(*words: Any) -> list[str]:
+        _done("fit", choices, *BANDIT, *words, "--starts", 1, "--out", tmp_path)
+        table = pd.read_csv(tmp_path / "participants.csv")
+        return list(table.columns[1 : list(table.columns).index("responses")])
+
+    assert names("--learner", "rw:alpha,beta") == ["learning_rate", "beta"]
+    assert names("--learner", "rw", "--set", "alpha=0.3") == ["beta"]
+    assert names("--learner", "rw", "--set", "beta=2") == ["learning_rate"]
+    assert "beta=2.0" in (tmp_path / "report.html").read_text()
+    assert names("--learner", "rw:alpha", "--set", "alpha=0.3") == ["learning_rate", "beta"]
+
+
+def test_stretches_of_trials_are_left_out(choices: Path, tmp_path: Path) -> None:
+    words = ("--learner", "rw", "--learner", "two-rate", "--starts", 1, "--map", "--out", tmp_path)
+    result = _done("compare", choices, *BANDIT, *words, "--held-out", "--folds", 3)
+    assert "log_loss" in result.stdout
+    report = (tmp_path / "report.html").read_text()
+    assert "3 stretches of trials left out" in report
+    assert "Each of 3 stretches of trials was left out in turn" in report
+    assert "--folds 3 is about trials that are left out" in _refused("compare", choices, *BANDIT, *words, "--folds", 3)
+
+
+def test_the_methods_count_the_responses_that_are_explained(numbers: Path, tmp_path: Path) -> None:
+    words = ("--outcome", "x", "--response", "b", "--responded", "before", "--subject", "id", "--group", "group")
+    _done("fit", numbers, *words, "--learner", "delta", "--covariate", "age", "--starts", 1, "--out", tmp_path)
+    people = pd.read_csv(tmp_path / "participants.csv")
+    assert people["responses"].sum() == 590  # without the first one of each
+    assert "10 participants (590 responses)" in (tmp_path / "report.html").read_text()
+    assert people["group"].tolist() == list("ab" * 5)
+    assert people["age"].tolist() == list(range(20, 30))

@@ -69,7 +69,7 @@ def run_compare(trials: TrialOptions, options: CompareOptions, console: Console)
         fits = {model.name: model.fit(out=out, **how) for model in models}
         found = compare_fits(fits, evidence=_evidence(fits))
         console.show(in_lines(_short(found)))
-        predicted = _predicted(models, how, options.score, console) if options.held_out else None
+        predicted = _predicted(models, how, options, console) if options.held_out else None
         other = _other_way(models, how, options)
         sentences = headline(found, predicted, options.score, other)
         sections = [understood(models), *_sections(found, fits, options, console)]
@@ -106,6 +106,8 @@ def _check(names: Sequence[str], options: CompareOptions) -> None:
         raise ValueError(f"--learner {listed} names {len(set(names))} models; name two or more, each once")
     if options.score == "mse" and not options.held_out:
         raise ValueError("--score mse is about blocks that are left out; add --held-out")
+    if options.folds is not None and not options.held_out:
+        raise ValueError(f"--folds {options.folds} is about trials that are left out; add --held-out")
 
 
 def _short(found: Selection) -> "DataFrame":
@@ -171,10 +173,13 @@ def _estimates(fits: Mapping[str, Fit], console: Console) -> str:
     return section("Estimates", *map(paragraph, (*sentences, evidence)))
 
 
-def _predicted(models: Sequence[Candidate], how: dict[str, Any], score: str, console: Console) -> "DataFrame":
-    """How well each model predicts blocks that are left out."""
-    found = {model.name: model.run("leaving out blocks,", held_out, **how) for model in models}
-    table = (compare_mse if score == "mse" else compare_elpd)(found)
+def _predicted(
+    models: Sequence[Candidate], how: dict[str, Any], options: CompareOptions, console: Console
+) -> "DataFrame":
+    """How well each model predicts blocks, or stretches of trials, that are left out."""
+    doing, folds = f"leaving out {_parts(options)},", options.folds
+    found = {model.name: model.run(doing, held_out, folds=folds, **how) for model in models}
+    table = (compare_mse if options.score == "mse" else compare_elpd)(found)
     console.show(in_lines(table.reset_index(names="model")))
     return table
 
@@ -182,8 +187,14 @@ def _predicted(models: Sequence[Candidate], how: dict[str, Any], score: str, con
 def _held_out(predicted: "DataFrame", options: CompareOptions) -> str:
     table = predicted.reset_index(names="model")
     write_table(table, options.out / "held_out.csv")
-    about = SQUARED_ERROR if options.score == "mse" else HELD_OUT
-    return section("Blocks left out", paragraph(about), shown(table, "Blocks left out"))
+    about = (SQUARED_ERROR if options.score == "mse" else HELD_OUT).replace("each block", f"each of {_parts(options)}")
+    heading = f"{_parts(options)} left out".capitalize()
+    return section(heading, paragraph(about), shown(table, heading))
+
+
+def _parts(options: CompareOptions) -> str:
+    """What is left out."""
+    return "blocks" if options.folds is None else f"{options.folds} stretches of trials"
 
 
 def _other_way(models: Sequence[Candidate], how: dict[str, Any], options: CompareOptions) -> Selection | None:
@@ -210,5 +221,6 @@ def _methods(models: Sequence[Candidate], options: CompareOptions) -> Methods:
         "(Stephan et al. 2009; Rigoux et al. 2014)."
     )
     if options.held_out:
-        sentences.append("Each block was left out in turn and predicted from the parameters of a participant's others.")
+        what = "Each block" if options.folds is None else f"Each of {_parts(options)}"
+        sentences.append(f"{what} was left out in turn and predicted from the parameters of a participant's others.")
     return methods(models, sentences, ["select"])

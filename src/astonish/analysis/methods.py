@@ -35,10 +35,13 @@ def methods(
 
     more: packages that were used besides the usual ones.
     """
+    from astonish.fit.likelihood import explained
+
     publications = {entry.key: entry for each in models for entry in _of(each.learner)}
     about = [_described(each) for each in models]
     trials = models[0].trials
-    people = f"{len(trials)} participant{'s' * (len(trials) != 1)} ({int(trials.scored.sum())} responses)"
+    responses = int(explained(models[0].model, trials).sum())
+    people = f"{len(trials)} participant{'s' * (len(trials) != 1)} ({responses} responses)"
     opening = f"Responses of {people} were modelled trial by trial with {_listed(about)}."
     for name in (*cite, "software"):
         publications |= {entry.key: entry for entry in _of(name)}

@@ -11,10 +11,10 @@ from astonish.analysis.options import TrialOptions, numbers
 from astonish.analysis.outputs import UNFINISHED
 from astonish.assemble import allowed_settings, choose, family_class, in_new_terms, outcomes_of, runs_on_family
 from astonish.catalogue import LEARNERS, RESPONSES
-from astonish.domain import Parameter, by_name, matches, resolve
+from astonish.domain import Parameter, by_name, matches, resolve, with_parameters
 from astonish.fit import Fit, Model, fit
 from astonish.fit.estimate import usable
-from astonish.fit.likelihood import responded_before
+from astonish.fit.likelihood import explained
 from astonish.fit.priors import Priors
 from astonish.refusal import unknown
 from astonish.responses import Response
@@ -64,11 +64,16 @@ def candidates(learners: Sequence[str], options: TrialOptions, trials: Trials, c
     for learner, kind in kinds.items():
         old = {word: settings.pop(word) for word in list(settings) if word not in every}
         settings |= by_name(in_new_terms(old, kind, homes[learner], "--set"), allowed[learner])
+    response = _response(options, trials)
+    of_response = {word: settings.pop(word) for word in list(settings) if word not in every and matches(response, word)}
     for word in settings:
         if word not in every:
             raise unknown("parameter", word, every, of=" or ".join(learners))
+    response, held = _set(response, of_response)
     models = [
-        _candidate(learner, settings, own, replace(options, family=families[learner]), trials, console)
+        _candidate(
+            learner, settings, own, (response, held), replace(options, family=families[learner]), trials, console
+        )
         for learner, own in allowed.items()
     ]
     _check_by_condition(options, models)
@@ -103,20 +108,26 @@ def _candidate(
     learner: str,
     settings: Mapping[str, float],
     allowed: Mapping[str, Parameter],
+    responding: tuple[Response, Sequence[str]],
     options: TrialOptions,
     trials: Trials,
     console: Console,
 ) -> Candidate:
+    """The model of one learner. responding: the response model, and its parameters that are not to be fitted."""
     name, listed = name_and_free(learner)
-    own = {word: value for word, value in settings.items() if word in allowed}
-    own |= {
-        word: _first(allowed[word]) for word in by_name(dict.fromkeys(listed), allowed) if _left_out(word, allowed, own)
+    given = {word: value for word, value in settings.items() if word in allowed}
+    own = given | {
+        word: _first(allowed[word])
+        for word in by_name(dict.fromkeys(listed), allowed)
+        if _left_out(word, allowed, given)
     }
     chosen = choose(name, trials, own, options.family, options.contexts)
-    response, second = _response(options, trials), _second(options, trials)
+    (response, held), second = responding, _second(options, trials)
     kind = LEARNERS.find(name)
-    from_response = [*response.free, *_further(options, second=False)]
-    from_learner = listed or list(kind.free)
+    theirs = [word for word in listed if not matches(chosen.learner, word) and matches(response, word)]
+    words = [*response.free, *_further(options, second=False), *theirs]
+    from_response = list(dict.fromkeys(path for path in _paths(response, words) if path not in held))
+    from_learner = [word for word in listed if word not in theirs] or [word for word in kind.free if word not in given]
     if not kind.learns:
         from_learner, from_response = _without_learning(response, from_learner, from_response, trials)
     free = [f"learner.{resolve(chosen.learner, word).path}" for word in from_learner]
@@ -125,9 +136,7 @@ def _candidate(
     free += [f"second.{resolve(second, word).path}" for word in from_second]
     differs = _differing(options, Model(chosen.learner, response, second), free)
     model = Model(chosen.learner, response, second, differs=differs)
-    return Candidate(
-        learner, model, tuple(free), trials, console, (*chosen.assumed, *_first_responses(response, trials))
-    )
+    return Candidate(learner, model, tuple(free), trials, console, (*chosen.assumed, *_first_responses(model, trials)))
 
 
 def _left_out(word: str, allowed: Mapping[str, Parameter], own: Mapping[str, float]) -> bool:
@@ -161,6 +170,17 @@ def _differing(options: TrialOptions, model: Model, free: Sequence[str]) -> tupl
     return tuple(path for word in options.by_condition for path in _path(model, word) if path in free)
 
 
+def _set(response: Response, values: Mapping[str, float]) -> tuple[Response, list[str]]:
+    """The response model with these values of parameters, and which these are."""
+    found = {word: resolve(response, word) for word in values}
+    checked = {each.path: float(each.known.domain.check(word, values[word])) for word, each in found.items()}
+    return with_parameters(response, checked), list(checked)
+
+
+def _paths(response: Response, words: Sequence[str]) -> list[str]:
+    return [resolve(response, word).path for word in words]
+
+
 def _path(model: Model, word: str) -> list[str]:
     """The path of a parameter by its name; nothing if the model has none of that name."""
     return [resolve(model, word).path] if matches(model, word) else []
@@ -176,11 +196,9 @@ def _check_by_condition(options: TrialOptions, models: Sequence[Candidate]) -> N
             raise ValueError(f"--by-condition {word} is not free; free are {free}")
 
 
-def _first_responses(response: Response, trials: Trials) -> list[str]:
+def _first_responses(model: Model, trials: Trials) -> list[str]:
     """What to say of responses before which there is none in their block, if the learner goes on from responses."""
-    if not (response.anchored and trials.responds_before):
-        return []
-    count = int((trials.scored & ~responded_before(trials)).sum())
+    count = int((trials.scored & ~explained(model, trials)).sum()) if trials.responds_before else 0
     begin = "the learner starts from the first response of each block, which is therefore not explained"
     return [f"{begin} ({count} in all); with --free-running it is"] if count else []
 

@@ -87,7 +87,12 @@ class TableOptions:
     given: list[str] | None = option(
         "A parameter that a column gives trial by trial, such as noise=sigma.", None, TABLE
     )
-    settings: list[str] | None = option("A parameter, such as m=0.1, noise=25 or mean=0.", None, MODEL, "--set")
+    settings: list[str] | None = option(
+        "A parameter that is given, such as m=0.1, noise=25 or mean=0; it is not fitted, unless it is listed.",
+        None,
+        MODEL,
+        "--set",
+    )
     family: str | None = option(
         f"Family of beliefs: {names_in('beliefs')}; else the usual one for the outcomes. {OWN}", None, MODEL
     )

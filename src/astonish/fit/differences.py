@@ -131,7 +131,8 @@ def _tested(people: int, difference: float, low: float, high: float, found: Any,
 
 def _p(test: Callable[..., Any], *samples: Numbers) -> float:
     """The p-value of a test; NaN where there are too few people, or they are all alike."""
-    if min(map(len, samples)) < _FEWEST or any(np.ptp(sample) == 0 for sample in samples[:1]):
+    alike = [np.ptp(sample) == 0 for sample in samples]
+    if min(map(len, samples)) < _FEWEST or (any(alike) if test is stats.spearmanr else alike[0]):
         return np.nan
     return float(test(*samples).pvalue)
 

@@ -103,9 +103,7 @@ def participant_data(model: Model, trials: Trials) -> ParticipantData:
     responses = explicable_responses(model.learner, model.response, trials)
     known = [name for name in trials.given if matches(model.learner, name)]
     given = {f"learner.{resolve(model.learner, name).path}": trials.given[name] for name in known}
-    scored = trials.scored if trials.responds_before else trials.scored & trials.observed
-    if model.response.anchored and trials.responds_before:  # the first response of a block is where one starts from
-        scored = scored & responded_before(trials)
+    scored = explained(model, trials)
     data = ParticipantData(trials.outcomes, trials.observed, trials.starts, responses, scored, given)
     if model.differs:
         data = data._replace(condition=trials.condition)
@@ -249,6 +247,13 @@ def _are_labels(outcomes: Any) -> bool:
 def _estimate(learner: Learner, state: State, at: ParticipantData) -> Array:
     """The estimate on which a response in this trial rests."""
     return jnp.asarray(learner.estimate_at(state, at.outcomes))
+
+
+def explained(model: Model, trials: Trials) -> Mask:
+    """Which responses the model is to explain; not the first of a block, if that is where the learner starts from."""
+    if not trials.responds_before:
+        return np.asarray(trials.scored & trials.observed)
+    return np.asarray(trials.scored & responded_before(trials) if model.response.anchored else trials.scored)
 
 
 def responded_before(trials: Trials) -> Mask:

@@ -199,9 +199,11 @@ class Fit:
         return self.trials.with_columns(dict(zip(TRIAL_COLUMNS, columns, strict=True)))
 
     def people(self) -> DataFrame:
-        """A row for each participant: how well the model explains the responses."""
+        """A row for each participant: who it is, the best parameters, and how well the model explains the responses."""
+        group, known = self.trials.group, {name: list(values) for name, values in self.trials.covariates.items()}
         return DataFrame({
             "participant": list(self.trials.subjects),
+            **({} if group is None else {"group": list(group)}), **known,
             **{name: self.values[:, k] for k, name in enumerate(self.names)},
             "responses": self.responses.astype(int),
             "log_likelihood": self.log_likelihood,
