@@ -52,6 +52,7 @@ validate: .venv/ready  ## compare with published numbers and data that are not s
 	$(BIN)/python -m validation.ada_prob --data $(DATA)/ada_learn
 	$(BIN)/python -m validation.squires1976 --data $(DATA)/squires1976
 	$(BIN)/python -m validation.cbm_rl --data $(DATA)/cbm_rl
+	$(BIN)/python -m validation.searches --data $(DATA)
 
 clean:  ## remove what these commands made
 	rm -rf .venv figures dist docs/_build
