@@ -19,6 +19,7 @@ from astonish.loops import loop
 from astonish.numbers import as_float
 from astonish.precision import Number, double
 from astonish.refusal import cannot_continue, cannot_simulate
+from astonish.special import difference
 
 __all__ = ["Info", "Trace", "scan"]
 
@@ -69,6 +70,7 @@ class Learner(Protocol):
     transitions, it forgets or suspects changes in all contexts together (see `beliefs.Rows`), or learns in each of them
     apart (see `PerContext`), if nobody says it. old_names: what parameters were called before (see
     `deprecated.renamed_arguments`).
+    reports: its measure of surprise, by its name in `measures.COLUMNS`; empty if it is none of these.
     reference: a proper belief in place of flatness (see `surprise.confidence_corrected`).
     meanings: what each of its `quantities` means, by name.
     period: after how much samples and estimates repeat, if they are angles; else None.
@@ -83,6 +85,7 @@ class Learner(Protocol):
     own_defaults: ClassVar[tuple[str, ...]] = ()
     usual_contexts: ClassVar[Contexts] = "apart"
     old_names: ClassVar[Mapping[str, str]] = {}
+    reports: ClassVar[str] = ""
     reference: Belief | None = None
     meanings: ClassVar[Mapping[str, str]] = {}
 
@@ -123,6 +126,19 @@ class Learner(Protocol):
         """The estimate on which a response in the trial of this sample rests: that of the sample's context."""
         inner, held, _ = self.local(state, x)
         return inner.estimate(held)
+
+    def context_of(self, x: Any) -> str:
+        """Where a sample belongs, such as "in context 3" or "for option 1"; empty where samples have no such part."""
+        return ""
+
+    def error(self, state: State, x: Any) -> Any:
+        """The sample minus the expected one; None where samples are labels, or no number is expected.
+
+        The default is for learners whose estimate is the sample to expect.
+        """
+        estimate, samples = self.estimate(state), self.samples
+        is_expected = isinstance(samples, Domain) and samples.shape == jnp.shape(estimate)
+        return difference(x, estimate, self.period) if is_expected else None
 
     def belief(self, state: State) -> Belief | None:
         """The belief that the learner holds; None if it does not hold exactly one."""
@@ -245,6 +261,13 @@ class FamilyLearner(Learner, Protocol):
             return self.family.in_context(part, x) if type(part) is kind else part
 
         return self, jax.tree.map(in_context, state, is_leaf=lambda part: type(part) is kind), x
+
+    def context_of(self, x: Any) -> str:
+        return self.family.context_of(x)
+
+    def error(self, state: State, x: Any) -> Any:
+        belief = self.belief(state)
+        return None if belief is None else self.family.error(belief, x)
 
     def belief(self, state: State) -> Belief | None:
         return state

@@ -30,6 +30,24 @@ def confidence_corrected(family: Family, belief: Belief, x: Any, reference: Beli
     return expfam.divergence(family, belief, expfam.target(family, x, reference))
 
 
+def confidence_corrected_terms(
+    family: Family, belief: Belief, x: Any, reference: Belief | None = None
+) -> dict[str, Array]:
+    """The terms that add up to `confidence_corrected` (eqs. 12 and 15), by name; some may be below zero.
+
+    `shannon` and `bayesian` are the raw surprise, `log_norm` is that of the likelihood, ln ||p_x||, and `commitment` is
+    minus the entropy of the belief. With a `reference` in place of flatness the last two are `reference_evidence`, ln
+    p(x) under the reference, and `reference_divergence`, D[belief || reference].
+    """
+    of_raw = {"shannon": shannon(family, belief, x), "bayesian": bayesian(family, belief, x)}
+    if reference is not None:
+        evidence = expfam.log_evidence(family, reference, x)
+        apart = expfam.divergence(family, belief, reference)
+        return {**of_raw, "reference_evidence": evidence, "reference_divergence": apart}
+    log_norm = family.log_base(x) + family.log_partition(expfam.target(family, x))
+    return {**of_raw, "log_norm": log_norm, "commitment": commitment(family, belief)}
+
+
 def raw(family: Family, belief: Belief, x: Any) -> Array:
     """S_raw = -<ln p(x | theta)> under the belief (eq. 13); equals `bayesian` + `shannon` (eq. 15)."""
     return -expfam.mean_log_likelihood(family, belief, x)

@@ -63,6 +63,9 @@ class PerContext(Learner):
     def local(self, state: PerContextState, x: Any) -> tuple[Learner, State, Any]:
         return self.learner.local(row_of(state.table, x[0]), x[1])
 
+    def context_of(self, x: Any) -> str:
+        return f"in context {x[0]}"
+
     def belief(self, state: PerContextState) -> Any:
         """Those of all contexts, stacked."""
         return self.learner.belief(state.table)

@@ -97,6 +97,9 @@ class PerOption(Learner):
         outcome = x[1][x[0]] if self.counterfactual else x[1]
         return self.learner.local(row_of(state, x[0]), outcome)
 
+    def context_of(self, x: Any) -> str:
+        return f"for option {x[0]}"
+
     def belief(self, state: State) -> Any:
         """Those of all options, stacked."""
         return self.learner.belief(state)

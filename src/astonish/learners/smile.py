@@ -37,6 +37,7 @@ class Smile(FamilyLearner):
     prior: Belief | None = None
     reference: Belief | None = None
     name: ClassVar[str] = "smile"
+    reports: ClassVar[str] = "confidence_corrected"
     free: ClassVar[tuple[str, ...]] = ("m",)
     own_defaults: ClassVar[tuple[str, ...]] = ("std",)  # as uncertain as one sample, as in the paper
 
@@ -85,6 +86,7 @@ class Modulated(FamilyLearner):
     gamma: Callable[[Array], Number]
     prior: Belief | None = None
     reference: Belief | None = None
+    reports: ClassVar[str] = "confidence_corrected"
 
     def __post_init__(self) -> None:
         super().__post_init__()
