@@ -12,7 +12,7 @@ import numpy as np
 
 from astonish import expfam, surprise
 from astonish.domain import Domain
-from astonish.drawing import Drawing, drawn
+from astonish.drawing import CURVES, Drawing, drawn
 from astonish.expfam import Belief, Family
 from astonish.learner import Learner, State, check
 from astonish.precision import as_double, double
@@ -25,6 +25,7 @@ __all__ = ["Explanation", "explain"]
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+MODULATING = ("confidence_corrected", "confidence_corrected_reference")  # measures of those who move to the target
 STAGES = 12  # beliefs on the way from the one before to the one after
 _FINE = 41  # points of a curve about each of them
 
@@ -75,7 +76,7 @@ class Explanation:
     error: Change | None = None
     probability: Change | None = None
     predicted_std: Any = None
-    uncertainty: Any = None
+    uncertainty: Change | None = None
     surprise: float | None = None
     learning_rate: float | None = None
     change_probability: float | None = None
@@ -93,6 +94,18 @@ class Explanation:
     def expected(self) -> Any:
         """The sample to expect, where it is a number."""
         return None if self.error is None else _finite(self.outcome - self.error.before)
+
+    @property
+    def place(self) -> float | None:
+        """Where the sample is on the axis of the parameter, or of the estimate; None if it is not on it."""
+        if self.outcome is None or self.error is None or np.ndim(self.outcome):
+            return None
+        if self.beliefs is not None and self.drawing is not None and self.drawing.kind == CURVES:
+            on_axis = self.drawing.has_samples or self.learner.period is not None
+        else:
+            on_axis = np.ndim(self.estimate.before) == 0
+        period = self.learner.period
+        return None if not on_axis else float(self.outcome if period is None else wrapped(self.outcome, period))
 
     @property
     def moved(self) -> float | None:
@@ -189,11 +202,12 @@ def _explained(learner: Learner, state: State, x: Any) -> dict[str, Any]:
     new, info = learner.step(state, x)
     (inner, held, sample), (_, left, _) = learner.local(state, x), learner.local(new, x)
     errors = inner.error(held, sample), inner.error(left, sample)
+    widths = inner.uncertainty(held), inner.uncertainty(left)
     found = {
         **info._asdict(),
         "estimate": Change(inner.estimate(held), inner.estimate(left)),
         "error": None if errors[0] is None else Change(*errors),
-        "uncertainty": inner.uncertainty(held),
+        "uncertainty": None if widths[0] is None else Change(*widths),
     }
     before, after = inner.belief(held), inner.belief(left)
     if before is None:
@@ -213,7 +227,7 @@ def _of_beliefs(learner: Any, before: Belief, after: Belief, x: Any, error: Chan
     family, reference = learner.family, learner.reference
     knows_target = family.proper_likelihood or reference is not None
     target = expfam.target(family, x, reference) if knows_target else None
-    heads_for_it = knows_target and learner.reports == "confidence_corrected"
+    heads_for_it = knows_target and learner.reports in MODULATING
 
     def probability(belief: Belief) -> Any:
         return jnp.exp(expfam.log_evidence(family, belief, x))

@@ -70,10 +70,10 @@ class Learner(Protocol):
     transitions, it forgets or suspects changes in all contexts together (see `beliefs.Rows`), or learns in each of them
     apart (see `PerContext`), if nobody says it. old_names: what parameters were called before (see
     `deprecated.renamed_arguments`).
-    reports: its measure of surprise, by its name in `measures.COLUMNS`; empty if it is none of these.
     reference: a proper belief in place of flatness (see `surprise.confidence_corrected`).
     meanings: what each of its `quantities` means, by name.
     period: after how much samples and estimates repeat, if they are angles; else None.
+    reports: the measure of surprise in its `Info`, by its name in `measures.COLUMNS`; empty if it is one of its own.
     A learner that holds a belief also has a `family`.
     """
 
@@ -85,7 +85,6 @@ class Learner(Protocol):
     own_defaults: ClassVar[tuple[str, ...]] = ()
     usual_contexts: ClassVar[Contexts] = "apart"
     old_names: ClassVar[Mapping[str, str]] = {}
-    reports: ClassVar[str] = ""
     reference: Belief | None = None
     meanings: ClassVar[Mapping[str, str]] = {}
 
@@ -96,6 +95,10 @@ class Learner(Protocol):
     @property
     def period(self) -> Number | None:
         return None
+
+    @property
+    def reports(self) -> str:
+        return ""
 
     def init(self) -> State:
         """The state before the first sample."""

@@ -33,6 +33,10 @@ class LabFamily(NamedTuple):
     outcomes: tuple[str, ...] = ()
     points: tuple[str, ...] = ()
 
+    def outcome(self, x: float) -> str:
+        """The name of what was observed; empty for a number."""
+        return self.outcomes[int(x - self.sliders["x"].domain.low)] if self.outcomes else ""
+
     def described(self) -> Json:
         """For the page."""
         named = {"outcomes": self.outcomes, "points": self.points}

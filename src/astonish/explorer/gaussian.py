@@ -6,7 +6,9 @@ import numpy as np
 
 from astonish.assemble import Assembly, Outcomes, imports, known_facts
 from astonish.domain import Domain
-from astonish.explorer.controls import Json, Slider, Values, listed, numbers, one_of, packed
+from astonish.explanation import explain
+from astonish.explorer.controls import Json, Slider, Values, listed, numbers, one, one_of, packed
+from astonish.explorer.explained import explained
 from astonish.explorer.world import WorldTab, shown
 from astonish.kinds import OutcomeKind
 from astonish.series import run
@@ -47,6 +49,14 @@ class GaussianTab(WorldTab):
             "learners": {name: _followed(assembly, task) for name, assembly in made.items()},
             "python": self.script(at, made),
         }
+
+    def explain(self, request: Any) -> Json:
+        """What one sample did to one learner. at: which sample, counted from 0."""
+        at, others = numbers(request, self.sliders, "learner", "at")
+        name = one_of("learner", others.get("learner", SHOWN[0]), self.learners)
+        index = one("at", others.get("at"), Domain(0, at["samples"] - 1, whole=True))
+        task = gaussian_jumps(int(at["samples"]), int(at["seed"]), at["hazard"], at["noise"], LOW, HIGH)
+        return explained(explain(self.assembled(name, at).learner, task.samples, int(index)))
 
     def script(self, at: Values, made: dict[str, Assembly]) -> str:
         """The same in Python."""

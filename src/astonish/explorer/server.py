@@ -51,15 +51,18 @@ def make_app(
     tables that people send, within its limits.
     """
     data, process = DataTab(learners), worker or Worker()
-    tabs: dict[str, Tab] = {"gaussian": GaussianTab(learners), "maze": MazeTab(learners), "lab": LabTab()}
+    gaussian, maze = GaussianTab(learners), MazeTab(learners)
+    tabs: dict[str, Tab] = {"gaussian": gaussian, "maze": maze, "lab": LabTab()}
+    explained = {"explain-gaussian": gaussian.explain, "explain-maze": maze.explain}
 
     @asynccontextmanager
     async def alive(app: Starlette) -> AsyncIterator[None]:
         app.state.limiter, app.state.uploads = CapacityLimiter(AT_ONCE), CapacityLimiter(UPLOADS)
         app.state.worker = process
         app.state.controls = {"data": data.controls, **{name: tab.controls for name, tab in tabs.items()}}
-        app.state.answers = {name: tab.answer for name, tab in tabs.items()}
+        app.state.answers = {name: tab.answer for name, tab in tabs.items()} | explained
         app.state.tables = {"preview": data.preview, "data": data.answer, "table": data.table}
+        app.state.tables["explain-data"] = data.explain
         stop = Event()
         if not warm:
             stop.set()

@@ -33,8 +33,9 @@ def plot_explanation(of: "Explanation") -> Figure:
             _estimates(left, of)
         else:
             _beliefs(left, of.drawing, of.beliefs is not None and of.beliefs.target is not None)
-            if of.drawing.has_samples:
-                left.axvline(float(of.outcome), color=BLACK, lw=0.8, ls="-.", label="sample")
+            if of.place is not None:
+                mark = left.axvline if of.drawing.kind == CURVES else left.axhline
+                mark(of.place, color=BLACK, lw=0.8, ls="-.", label="sample")
         left.legend(loc="best")
         if of.terms is None:
             right.remove()
@@ -67,8 +68,8 @@ def _estimates(axes: Any, of: "Explanation") -> None:
     for place, (name, estimate) in enumerate(zip(("before", "after"), of.estimate[:2], strict=True)):
         values = np.ravel(estimate)
         axes.plot(np.arange(len(values)) + 0.1 * place, values, "o", color=_LOOKS[name][0], label=f"estimate {name}")
-    if of.error is not None and np.ndim(of.outcome) == 0:
-        axes.axhline(float(of.outcome), color=BLACK, lw=0.8, ls="-.", label="sample")
+    if of.place is not None:
+        axes.axhline(of.place, color=BLACK, lw=0.8, ls="-.", label="sample")
     axes.set(ylabel="estimate", xticks=[])
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 MINUS = "\N{MINUS SIGN}"
 MEASURES = {
     "confidence_corrected": "confidence-corrected surprise",
+    "confidence_corrected_reference": "confidence-corrected surprise against its reference",
     "bayes_factor": "log Bayes factor",
     "shannon": "Shannon surprise",
     "absolute_error": "error",
@@ -23,7 +24,7 @@ TERMS = {
     "reference_evidence": "log probability under the reference",
     "reference_divergence": "divergence from the reference",
 }
-_MODULATED = ("confidence_corrected", "bayes_factor")  # measures from which gamma follows
+_MODULATING = ("confidence_corrected", "confidence_corrected_reference", "bayes_factor")  # from which gamma follows
 _NEARLY = 0.999  # probabilities above it are not told apart
 _SHOWN = 6  # numbers of a vector that are written out
 
@@ -82,7 +83,7 @@ def _expected_and_seen(of: "Explanation") -> str:
     places = _decimals(largest) if largest else None
     known = "" if spread is None else f" ± {_numbers(spread, places)}"
     if spread is None and of.uncertainty is not None:
-        known = f" (the estimate is uncertain by {_numbers(of.uncertainty)})"
+        known = f" (the estimate is uncertain by {_numbers(of.uncertainty.before)})"
     return f"expected {_numbers(of.expected, places)}{known}, saw {of.seen or _numbers(of.outcome, places)}"
 
 
@@ -98,10 +99,9 @@ def _consequences(of: "Explanation") -> list[str]:
     assert of.surprise is not None
     assert of.learning_rate is not None
     units = "" if measure == "absolute_error" else " nats" if measure else ""
-    against = " against its reference" if measure == "confidence_corrected" and of.learner.reference is not None else ""
-    surprise = f"{MEASURES.get(measure, 'surprise in its own measure')}{against} {number(of.surprise)}{units}"
+    surprise = f"{MEASURES.get(measure, 'surprise in its own measure')} {number(of.surprise)}{units}"
     rate, change = probability(of.learning_rate), of.change_probability
-    if measure in _MODULATED:
+    if measure in _MODULATING:
         also = " (its probability of a change)" if change is not None else ""
         return [surprise, f"so gamma = {rate}{also} and {_movement(of)}"]
     changes = [] if change is None else [f"probability of a change {probability(change)}"]
@@ -138,7 +138,7 @@ def _notes(of: "Explanation") -> list[str]:
     if of.improper:
         why = f"one sample alone leaves the scaled likelihood of {of.improper} improper"
         return [f"Without a reference S_cc, the paper's surprise, is undefined: {why}."]
-    if of.confidence_corrected is None or of.learner.reports == "confidence_corrected":
+    if of.confidence_corrected is None or of.learner.reports.startswith("confidence_corrected"):
         return []
     return [f"S_cc, the paper's surprise, is {number(of.confidence_corrected)} nats; {name} does not use it."]
 
