@@ -83,7 +83,8 @@ class DataTab:
         asked, settings = _apart({word: text for word, text in request.items() if word != "at"})
         trials, chosen = self._read(asked, settings, content)
         who = one_of("who", asked["who"] or trials.subjects[0], trials.subjects)
-        return explained(explain_trial(chosen.learner, trials, who, at), _bars(trials))
+        shown = min(int((trials.rows[trials.subjects.index(who)] >= 0).sum()), SHOWN_TRIALS)
+        return explained(explain_trial(chosen.learner, trials, who, at), shown, _bars(trials))
 
     def table(self, request: Mapping[str, str], content: bytes) -> str:
         """The whole table with what the learner computed for every trial, as CSV."""

@@ -12,8 +12,8 @@ from astonish.report.sentence import TERMS, number
 from astonish.special import difference
 
 
-def explained(of: Explanation, names: Sequence[str] = ()) -> Json:
-    """An explanation for the page. names: what the bars stand for; they are counted from 1 if left out.
+def explained(of: Explanation, length: int, names: Sequence[str] = ()) -> Json:
+    """An explanation for the page. length: how many samples there are. names: what bars stand for; else their numbers.
 
     path: how the belief, or else the estimate, goes from before to after. alone: what an observer believes who knows
     this sample alone. Points are pairs of a mean and a standard deviation, which is NaN where it is not known.
@@ -25,6 +25,7 @@ def explained(of: Explanation, names: Sequence[str] = ()) -> Json:
     path, alone = (drawn["heights"][:-1], drawn["heights"][-1]) if has_target else (drawn["heights"], None)
     return {
         "at": of.at,
+        "length": length,
         "sentence": of.sentence,
         "kind": drawn["kind"],
         "label": drawn["label"],

@@ -61,7 +61,7 @@ class MazeTab(WorldTab):
         here, there = way.rooms[step], way.rooms[step + 1]
         others = [f"room {room + 1}" for room in range(ROOMS) if room != here]
         seen, where = f"room {there + 1}", f"in room {here + 1}"
-        return explained(explain(assembly.learner, way.choices, step, seen, where), others)
+        return explained(explain(assembly.learner, way.choices, step, seen, where), STEPS, others)
 
     def _asked(self, request: Any, *more: str) -> tuple[Values, list[int], Assembly, Json]:
         """The values of sliders, the steps before which the button was pressed, the learner, and the other parts."""

@@ -1,7 +1,8 @@
 // Explain one sample: the belief before, the scaled likelihood, the belief after, the terms of S_cc, and a sentence.
-import { button, element, select } from "./controls.js";
+import { button, element, select, short } from "./controls.js";
 import { colour, figure, look, unpack } from "./plot.js";
 import { asker } from "./ask.js";
+import * as state from "./state.js";
 
 const LASTS = 600; // milliseconds in which the belief goes from before to after
 const NAMES = { before: "before", alone: "this sample alone (scaled likelihood)", after: "after" };
@@ -12,9 +13,8 @@ let made = 0;
 
 /* ask(index, about, learner): a promise of the server's answer about the sample, counted from 0.
    what: the word for a sample. moved(index): called when another sample is wanted; it is to call show(index, about).
-   closed(): called when it was closed. key, learners: where the chosen learner is kept in the address, and those to
-   choose from, if there are several. */
-export function explanation(host, ask, { what = "sample", moved = null, closed = () => {}, key = "", learners = [] } = {}) {
+   closed(): called when it was closed. key: where the chosen learner is kept in the address, if show is given several. */
+export function explanation(host, ask, { what = "sample", moved = null, closed = () => {}, key = "" } = {}) {
   const title = element("h2", { id: `explain-${made++}` }), tools = element("div", { className: "tools" });
   const sentence = element("p", { role: "status", className: "sentence" }), plots = element("div", { className: "explained" });
   const section = element("section", { className: "explain", hidden: true, "aria-labelledby": title.id },
@@ -24,7 +24,7 @@ export function explanation(host, ask, { what = "sample", moved = null, closed =
   const terms = figure(plots, "terms", "Terms of the confidence-corrected surprise", { height: 320 });
   const request = asker((asked) => ask(asked.index, asked.about, asked.learner), shown);
   let index = -1, about, length = Infinity, from = null, run = 0, drawn = "";
-  const chosen = learners.length > 1 ? select(tools, key, "learner", learners, learners[0], again) : null;
+  const chosen = key ? select(tools, key, "learner", [state.get(key, "")], "", again) : null;
   const [previous, next] = [["Previous", -1], ["Next", 1]].map(([text, step]) => button(tools, text, () => go(index + step)));
   button(tools, "Close", hide);
 
@@ -43,8 +43,9 @@ export function explanation(host, ask, { what = "sample", moved = null, closed =
     if (moved) moved(to); else show(to, about);
   }
 
-  function show(to, wanted) { // wanted: whatever ask needs to know besides
+  function show(to, wanted, learners = []) { // wanted: whatever ask needs to know besides; learners: to choose from
     const other = to !== index;
+    chosen?.offer(learners.map((name) => [name, short(name)]), chosen.value);
     [index, about] = [to, wanted];
     if (section.hidden) from = document.activeElement;
     title.textContent = `Explain ${what} ${to + 1}`;
