@@ -259,7 +259,8 @@ def _checked(found: dict[str, Any]) -> dict[str, Any]:
     plain = ("surprise", "learning_rate", "change_probability", "confidence_corrected")
     numbers = {name: None if found.get(name) is None else float(found[name]) for name in plain}
     terms = found.get("terms")
-    return {**found, **numbers, "terms": None if terms is None else {name: float(terms[name]) for name in terms}}
+    ordered = None if terms is None else {name: float(terms[name]) for name in surprise.TERMS if name in terms}
+    return {**found, **numbers, "terms": ordered}
 
 
 def _appended(path: Any, last: Any) -> Any:

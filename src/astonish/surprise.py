@@ -20,6 +20,8 @@ from astonish.expfam import Belief, Family, entropy
 from astonish.precision import Number
 from astonish.special import difference
 
+TERMS = ("shannon", "bayesian", "log_norm", "commitment", "reference_evidence", "reference_divergence")  # in this order
+
 
 def confidence_corrected(family: Family, belief: Belief, x: Any, reference: Belief | None = None) -> Array:
     """S_cc = D[belief || scaled likelihood] (eq. 2): large for a sample that contradicts a firm opinion.

@@ -32,6 +32,7 @@ def explained(of: Explanation, length: int, names: Sequence[str] = ()) -> Json:
         "x": drawn.get("x") or [str(name) for name in (names or range(1, bars + 1))],
         "path": packed(path),
         "alone": None if alone is None else packed(alone),
+        "alone_label": "reference after this sample alone" if of.learner.reference is not None else "",
         "observation": None if of.place is None else json_number(of.place),
         **stack(of),
     }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from astonish.explanation import Explanation
 
 _LOOKS = {"before": (BLUE, "-"), "after": (VERMILLION, "--"), "alone": (GREEN, ":")}
-_NAMES = {"before": "before", "after": "after", "alone": "this sample alone"}
+_NAMES = {"before": "before", "after": "after", "alone": "scaled likelihood"}
 _TERMS = dict(zip(TERMS, (SKY, BLUE, ORANGE, PURPLE, ORANGE, PURPLE), strict=True))
 
 

@@ -5,7 +5,7 @@ import { asker } from "./ask.js";
 import * as state from "./state.js";
 
 const LASTS = 600; // milliseconds in which the belief goes from before to after
-const NAMES = { before: "before", alone: "this sample alone (scaled likelihood)", after: "after" };
+const NAMES = { before: "before", alone: "scaled likelihood of the sample", after: "after" };
 const LOOKS = { before: [0, "solid"], alone: [3, "dot"], after: [1, "dash"] };
 const TERMS = [5, 0, 4, 3]; // their colours
 const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -20,10 +20,9 @@ export function explanation(host, ask, { what = "sample", moved = null, closed =
   const section = element("section", { className: "explain", hidden: true, "aria-labelledby": title.id },
     element("div", { className: "head" }, title, tools), sentence, plots);
   host.append(section);
-  const beliefs = figure(plots, "explained", "Belief before and after", { height: 320 });
-  const terms = figure(plots, "terms", "Terms of the confidence-corrected surprise", { height: 320 });
+  const beliefs = figure(plots, "explained", "Before and after", { height: 320 }), terms = stack(plots, 320);
   const request = asker((asked) => ask(asked.index, asked.about, asked.learner), shown);
-  let index = -1, about, length = Infinity, from = null, run = 0, drawn = "";
+  let index = -1, about, length = Infinity, from = null, run = 0, drawn = "", news = false;
   const chosen = key ? select(tools, key, "learner", [state.get(key, "")], "", again) : null;
   const [previous, next] = [["Previous", -1], ["Next", 1]].map(([text, step]) => button(tools, text, () => go(index + step)));
   button(tools, "Close", hide);
@@ -47,12 +46,13 @@ export function explanation(host, ask, { what = "sample", moved = null, closed =
     const other = to !== index;
     chosen?.offer(learners.map((name) => [name, short(name)]), chosen.value);
     [index, about] = [to, wanted];
-    if (section.hidden) from = document.activeElement;
-    title.textContent = `Explain ${what} ${to + 1}`;
-    again();
-    if (!other && !section.hidden) return;
+    if (section.hidden) {
+      from = document.activeElement;
+      [title.textContent, sentence.textContent] = [`Explain ${what} ${to + 1}`, "..."]; // until there is an answer
+    }
     section.hidden = false;
-    section.scrollIntoView({ block: "nearest" });
+    news ||= other;
+    again();
   }
 
   function again() {
@@ -72,39 +72,43 @@ export function explanation(host, ask, { what = "sample", moved = null, closed =
     if (index < 0) return;
     length = answer.length ?? Infinity;
     [previous.disabled, next.disabled] = [index === 0, index + 1 >= length];
-    sentence.textContent = answer.sentence;
-    drawTerms(answer);
+    [title.textContent, sentence.textContent] = [`Explain ${what} ${answer.at + 1}`, answer.sentence];
+    terms.draw(answer);
     animate(answer);
+    if (news) section.scrollIntoView({ block: "nearest" });
+    news = false;
   }
 
   function animate(answer) { // only what is new; a change of theme draws the end again
-    const frame = frames(answer), mine = run += 1, news = `${answer.at} ${answer.sentence}`, start = performance.now();
-    const words = answer.sentence;
-    const place = (now) => Math.min(1, (now - start) / LASTS);
+    const frame = frames(answer), mine = run += 1, words = answer.sentence, name = `${answer.at} ${words}`, start = performance.now();
+    const place = (now) => Math.min(1, Math.max(0, now - start) / LASTS);
     const step = (now) => {
       if (mine !== run) return;
       beliefs.draw(frame(place(now), words));
       section.dataset.at = place(now);
       if (place(now) < 1) requestAnimationFrame(step);
     };
-    if (still.matches || news === drawn) {
+    if (still.matches || name === drawn) {
       beliefs.draw(frame(1, words));
       section.dataset.at = 1;
     } else step(start);
-    drawn = news;
-  }
-
-  function drawTerms({ terms: parts, total, sentence: words }) {
-    terms.frame.hidden = !parts;
-    if (!parts) return;
-    const bars = parts.map(({ name, value }, k) => (
-      { kind: "bars", stacked: true, name, x: ["S_cc"], y: [value ?? NaN], color: look(TERMS[k]).color }));
-    const sum = { kind: "line", name: total.name, x: [-0.45, 0.45], y: [total.value ?? NaN, total.value ?? NaN], color: colour("text"), width: 2.5 };
-    const said = parts.map(({ name }) => name).join("; ");
-    terms.draw({ words: `${words} Terms: ${said}; together ${total.name}.`, panels: [{ label: "nats", zero: true, marks: [...bars, sum] }] });
+    drawn = name;
   }
 
   return { show, hide };
+}
+
+export function stack(host, height) { // terms of S_cc: those above zero stacked upwards from it, those below downwards
+  const { frame, draw } = figure(host, "terms", "Terms of S_cc", { height });
+  return { draw({ terms, total, sentence }) {
+    frame.hidden = !terms;
+    if (!terms) return;
+    const bars = terms.map(({ name, value }, k) => (
+      { kind: "bars", stacked: true, name, x: ["S_cc"], y: [value ?? NaN], color: look(TERMS[k]).color }));
+    const sum = { kind: "line", name: total.name, x: [-0.45, 0.45], y: [total.value ?? NaN, total.value ?? NaN], color: colour("text"), width: 2.5 };
+    draw({ words: `${sentence} Terms: ${terms.map(({ name }) => name).join("; ")}; together ${total.name}.`,
+      panels: [{ label: "nats", zero: true, marks: [...bars, sum] }] });
+  } };
 }
 
 function frames(answer) { // from a place between 0 and 1 to what is drawn there
@@ -118,9 +122,9 @@ function frames(answer) { // from a place between 0 and 1 to what is drawn there
   return (place, words) => drawing({ before: row(0), alone, after: between(place) }, words);
 }
 
-function styled(name) {
+function styled(name, answer) {
   const [at, dash] = LOOKS[name];
-  return { name: NAMES[name], color: look(at).color, dash, width: 2.2 };
+  return { name: (name === "alone" && answer.alone_label) || NAMES[name], color: look(at).color, dash, width: 2.2 };
 }
 
 const present = (rows) => Object.entries(rows).filter(([, values]) => values);
@@ -130,13 +134,13 @@ function curves(answer, path, alone) {
   const x = unpack(answer.x), range = [0, highest(path, alone)], seen = answer.observation;
   const sample = seen === null ? [] : [{ kind: "rules", x: [seen], name: "sample", color: colour("text"), dash: "dot", width: 1.5 }];
   return (rows, words) => ({ words, x: { label: "parameter" }, panels: [{ label: answer.label, range,
-    marks: [...present(rows).map(([name, y]) => ({ kind: "line", x, y, ...styled(name) })), ...sample] }] });
+    marks: [...present(rows).map(([name, y]) => ({ kind: "line", x, y, ...styled(name, answer) })), ...sample] }] });
 }
 
 function bars(answer, path, alone) {
   const most = highest(path, alone), least = -highest(path.map((each) => -each), alone?.map((each) => -each));
   return (rows, words) => ({ words, panels: [{ label: answer.label, range: [least, most || 1],
-    marks: present(rows).map(([name, y]) => ({ kind: "bars", x: answer.x, y, ...styled(name) })) }] });
+    marks: present(rows).map(([name, y]) => ({ kind: "bars", x: answer.x, y, ...styled(name, answer) })) }] });
 }
 
 function points(answer, path, alone) { // a mean, and its standard deviation where that is known
@@ -146,10 +150,10 @@ function points(answer, path, alone) { // a mean, and its standard deviation whe
   const [low, high] = [Math.min(...ends), Math.max(...ends)], room = 0.06 * (high - low || 1), seen = answer.observation;
   return (rows, words) => {
     const list = present(rows), marks = list.flatMap(([name, [mean, std]], k) => [
-      { kind: "line", x: [k, k], y: [mean - std, mean + std], color: styled(name).color, width: 2 },
-      { kind: "dots", x: [k], y: [mean], size: 11, ...styled(name) }]);
+      { kind: "line", x: [k, k], y: [mean - std, mean + std], color: styled(name, answer).color, width: 2 },
+      { kind: "dots", x: [k], y: [mean], size: 11, ...styled(name, answer) }]);
     if (seen !== null) marks.push({ kind: "line", x: [-0.5, list.length - 0.5], y: [seen, seen], name: "sample", color: colour("text"), dash: "dot", width: 1.5 });
-    return { words, x: { range: [-0.5, list.length - 0.5], ticks: list.map(([name], k) => [k, NAMES[name]]) },
+    return { words, x: { range: [-0.5, list.length - 0.5], ticks: list.map(([name], k) => [k, styled(name, answer).name]) },
       panels: [{ label: answer.label, range: [low - room, high + room], marks }] };
   };
 }

@@ -2,6 +2,7 @@
 import { element, select, slider, sliders, table, values } from "./controls.js";
 import { colour, figure, look, unpack, written } from "./plot.js";
 import { mention, question } from "./ask.js";
+import { stack } from "./explain.js";
 import * as state from "./state.js";
 
 const NAMES = { belief: "belief", scaled: "scaled likelihood of the observation", updated: "updated belief (SMiLe)" };
@@ -21,7 +22,9 @@ export function start(host, views, spec, python) {
   host.append(own);
   const beliefs = figure(views, "lab-belief", "Belief, scaled likelihood and updated belief", { height: 380, stays: true });
   const steps = figure(views, "lab-step", "Surprise left after a step of size gamma, and what the step costs (Figure 2B)", { height: 380 });
-  const measures = table(views, "Measures of surprise");
+  const sentence = element("p", { role: "status", className: "sentence" });
+  views.append(sentence);
+  const terms = stack(views, 340), measures = table(views, "Measures of surprise");
   const ask = question("/api/lab", show, views);
 
   function shape(name, anew) {
@@ -58,20 +61,22 @@ export function start(host, views, spec, python) {
   function show(answer, asked) {
     python(answer.python);
     const { outcomes, sliders: { x } } = spec.families[asked.family];
-    drawBeliefs(answer.drawn, asked.x, outcomes[asked.x - x.least] ?? asked.x);
+    drawBeliefs(answer, asked.x, outcomes[asked.x - x.least] ?? asked.x);
     drawSteps(answer);
+    sentence.textContent = answer.sentence;
+    terms.draw(answer);
     measures(["measure", "value", "what it says"], answer.measures.map(
       ({ name, value, meaning }) => [name, value ?? Infinity, meaning]));
   }
 
-  function drawBeliefs(drawn, seen, observation) {
+  function drawBeliefs({ drawn, sentence: words }, seen, observation) {
     const continuous = drawn.kind === "curves", x = continuous ? unpack(drawn.at) : drawn.at;
     const marks = Object.entries(NAMES).map(([name, label], k) => (
       { kind: continuous ? "line" : "bars", x, y: unpack(drawn[name]), name: label, ...look([0, 3, 1][k]), width: 2.2, dash: DASHES[k] }));
     if (drawn.same_axis) marks.push({ kind: "rules", x: [seen], name: "observation", color: colour("quiet"), dash: "dot", width: 1.5 });
     expected = continuous ? drawn.expected && unpack(drawn.expected) : drawn.at.map((_, k) => k);
     beliefs.draw({
-      words: `Observation: ${observation}.`, x: { label: continuous ? "parameter" : "" },
+      words: `Observation: ${observation}. ${words}`, x: { label: continuous ? "parameter" : "" },
       panels: [{ label: continuous ? "density" : "weight", zero: true, marks }],
       click: (at) => drop(continuous ? x.findIndex((each, k) => Math.abs(each - at) <= Math.abs((x[k + 1] ?? Infinity) - at))
         : Math.round(at)),
