@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LOOKS = {"before": (BLUE, "-"), "after": (VERMILLION, "--"), "alone": (GREEN, ":")}
 _NAMES = {"before": "before", "after": "after", "alone": "scaled likelihood"}
-_TERMS = dict(zip(TERMS, (SKY, BLUE, ORANGE, PURPLE, ORANGE, PURPLE), strict=True))
+_TERMS = dict(zip(TERMS, (SKY, ORANGE, "0.5", PURPLE, "0.5", PURPLE), strict=True))
 
 
 def plot_explanation(of: "Explanation") -> Figure:

@@ -7,7 +7,7 @@ import * as state from "./state.js";
 const LASTS = 600; // milliseconds in which the belief goes from before to after
 const NAMES = { before: "before", alone: "scaled likelihood of the sample", after: "after" };
 const LOOKS = { before: [0, "solid"], alone: [3, "dot"], after: [1, "dash"] };
-const TERMS = [5, 0, 4, 3]; // their colours
+const TERMS = [2, 4, 6, 5]; // their colours, other than those of the beliefs
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 let made = 0;
 
@@ -43,15 +43,13 @@ export function explanation(host, ask, { what = "sample", moved = null, closed =
   }
 
   function show(to, wanted, learners = []) { // wanted: whatever ask needs to know besides; learners: to choose from
-    const other = to !== index;
     chosen?.offer(learners.map((name) => [name, short(name)]), chosen.value);
     [index, about] = [to, wanted];
     if (section.hidden) {
-      from = document.activeElement;
+      [from, news] = [document.activeElement, true];
       [title.textContent, sentence.textContent] = [`Explain ${what} ${to + 1}`, "..."]; // until there is an answer
     }
     section.hidden = false;
-    news ||= other;
     again();
   }
 

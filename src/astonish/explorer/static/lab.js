@@ -21,9 +21,9 @@ export function start(host, views, spec, python) {
   const own = element("div");
   host.append(own);
   const beliefs = figure(views, "lab-belief", "Belief, scaled likelihood and updated belief", { height: 380, stays: true });
-  const steps = figure(views, "lab-step", "Surprise left after a step of size gamma, and what the step costs (Figure 2B)", { height: 380 });
   const sentence = element("p", { role: "status", className: "sentence" });
   views.append(sentence);
+  const steps = figure(views, "lab-step", "Surprise left after a step of size gamma, and what the step costs (Figure 2B)", { height: 380 });
   const terms = stack(views, 340), measures = table(views, "Measures of surprise");
   const ask = question("/api/lab", show, views);
 
