@@ -103,7 +103,8 @@ def _consequences(of: "Explanation") -> list[str]:
     rate, change = probability(of.learning_rate), of.change_probability
     if measure in _MODULATING:
         also = " (its probability of a change)" if change is not None else ""
-        return [surprise, f"so gamma = {rate}{also} and {_movement(of)}"]
+        gamma = f"gamma > {rate[1:]}" if rate.startswith(">") else f"gamma = {rate}"
+        return [surprise, f"so {gamma}{also} and {_movement(of)}"]
     changes = [] if change is None else [f"probability of a change {probability(change)}"]
     return [surprise, *changes, f"learning rate {rate}", f"and {_movement(of)}"]
 

@@ -23,8 +23,8 @@ def explain_trial(learner: Learner, trials: Trials, subject: str, at: float) -> 
     >>> from astonish.trials import Columns, read_trials
     >>> table = DataFrame({"saw": ["red", "red", "green", "blue"]})
     >>> trials = read_trials(table, Columns("saw"))
-    >>> explain_trial(Smile(Dirichlet(3), m=1.0), trials, "1", at=3).sentence[:44]
-    'Expected blue with probability .30 and saw i'
+    >>> explain_trial(Smile(Dirichlet(3), m=1.0), trials, "1", at=3).sentence[:42]
+    'Expected blue with probability .26 and saw'
     """
     if trials.given:
         given = ", ".join(trials.given)
