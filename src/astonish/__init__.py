@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from astonish.bank import *
     from astonish.beliefs import *
     from astonish.detect import *
+    from astonish.explanation import *
     from astonish.io.state import *
     from astonish.learner import *
     from astonish.learners import *
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 _MODULES = {module.name for module in iter_modules(__path__)}
 _EXPORTERS = (
-    "beliefs", "learner", "learners", "series", "stream", "measures", "bank", "detect", "scoring", "io.state"
+    "beliefs", "learner", "learners", "series", "stream", "measures", "explanation", "bank", "detect", "scoring",
+    "io.state",
 )  # fmt: skip
 
 

@@ -116,6 +116,13 @@ class Family(Protocol):
         """The sample minus the expected one; None where samples are labels, or no sample is expected."""
         return None
 
+    def predicted_std(self, belief: Belief, x: Any) -> Array | None:
+        """The standard deviation of the sample that is predicted; None where samples are labels, or it is not known.
+
+        Only what is known of a sample beforehand (the features of a regression) is taken from `x`.
+        """
+        return None
+
     def predictive_divergence(self, a: Belief, b: Belief, x: Any) -> Array | None:
         """D between the distributions of samples that two beliefs predict; None where it cannot be computed.
 
@@ -125,6 +132,10 @@ class Family(Protocol):
 
     def density(self, belief: Belief, grid: Any) -> Array | None:
         """The density of the belief at these values of the parameter; None if it is about several numbers at once."""
+        return None
+
+    def weights(self, belief: Belief) -> Array | None:
+        """The probability of each outcome or model that the belief is about; None if it is not about probabilities."""
         return None
 
     def expected(self, theta: Any) -> Any:
@@ -151,6 +162,14 @@ class Family(Protocol):
     def in_context(self, belief: Belief, x: Any) -> Belief:
         """The belief such that its mean is that in the context of this sample, where samples have contexts."""
         return belief
+
+    def one_context(self, belief: Belief, x: Any) -> "tuple[Family, Belief, Any]":
+        """The family, the belief and the sample within the context of this sample, where samples have contexts."""
+        return self, belief, x
+
+    def context_of(self, x: Any) -> str:
+        """Where a sample belongs, such as "in context 3"; empty where samples have no context."""
+        return ""
 
     def sample(self, belief: Belief, rng: Generator) -> Any:
         """A value of the parameter, drawn from the belief."""

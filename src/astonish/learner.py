@@ -19,6 +19,7 @@ from astonish.loops import loop
 from astonish.numbers import as_float
 from astonish.precision import Number, double
 from astonish.refusal import cannot_continue, cannot_simulate
+from astonish.special import difference
 
 __all__ = ["Info", "Trace", "scan"]
 
@@ -72,6 +73,7 @@ class Learner(Protocol):
     reference: a proper belief in place of flatness (see `surprise.confidence_corrected`).
     meanings: what each of its `quantities` means, by name.
     period: after how much samples and estimates repeat, if they are angles; else None.
+    reports: the measure of surprise in its `Info`, by its name in `measures.COLUMNS`; empty if it is one of its own.
     A learner that holds a belief also has a `family`.
     """
 
@@ -93,6 +95,10 @@ class Learner(Protocol):
     @property
     def period(self) -> Number | None:
         return None
+
+    @property
+    def reports(self) -> str:
+        return ""
 
     def init(self) -> State:
         """The state before the first sample."""
@@ -123,6 +129,19 @@ class Learner(Protocol):
         """The estimate on which a response in the trial of this sample rests: that of the sample's context."""
         inner, held, _ = self.local(state, x)
         return inner.estimate(held)
+
+    def context_of(self, x: Any) -> str:
+        """Where a sample belongs, such as "in context 3" or "for option 1"; empty where samples have no such part."""
+        return ""
+
+    def error(self, state: State, x: Any) -> Any:
+        """The sample minus the expected one; None where samples are labels, or no number is expected.
+
+        The default is for learners whose estimate is the sample to expect.
+        """
+        estimate, samples = self.estimate(state), self.samples
+        is_expected = isinstance(samples, Domain) and samples.shape == jnp.shape(estimate)
+        return difference(x, estimate, self.period) if is_expected else None
 
     def belief(self, state: State) -> Belief | None:
         """The belief that the learner holds; None if it does not hold exactly one."""
@@ -245,6 +264,13 @@ class FamilyLearner(Learner, Protocol):
             return self.family.in_context(part, x) if type(part) is kind else part
 
         return self, jax.tree.map(in_context, state, is_leaf=lambda part: type(part) is kind), x
+
+    def context_of(self, x: Any) -> str:
+        return self.family.context_of(x)
+
+    def error(self, state: State, x: Any) -> Any:
+        belief = self.belief(state)
+        return None if belief is None else self.family.error(belief, x)
 
     def belief(self, state: State) -> Belief | None:
         return state

@@ -98,15 +98,28 @@ def run(learner: Learner, xs: Any, state: State | None = None, engine: str | Non
     samples, observed = read_series(learner.samples, xs)
     with double():
         start = as_double(learner.init()) if state is None else read_state(learner, state)
-        packing = Packing.of(start)
-        program = program_for(learner, start, packing, engine)
-        if program is None:
-            trace = through(as_double(learner), samples, observed, start)
-        else:
-            from astonish.native.streams import run_series
-
-            trace = Trace(*run_series(program, learner, start, packing, samples, observed))
+        trace = _run(learner, samples, observed, start, engine)
     return _history(learner, samples, observed, trace)
+
+
+def state_before(learner: Learner, samples: Any, observed: Mask, at: int) -> State:
+    """The state just before a sample, counted from 0, of a series that was read. To be called in double precision."""
+    start = as_double(learner.init())
+    if at == 0:
+        return start
+    head = jax.tree.map(lambda part: part[:at], samples)
+    return _run(learner, head, observed[:at], start, None).state
+
+
+def _run(learner: Learner, samples: Any, observed: Mask, start: State, engine: str | None) -> Trace:
+    """What a learner makes of a series that was read, by the engine that is asked for or fits best."""
+    packing = Packing.of(start)
+    program = program_for(learner, start, packing, engine)
+    if program is None:
+        return through(as_double(learner), samples, observed, start)
+    from astonish.native.streams import run_series
+
+    return Trace(*run_series(program, learner, start, packing, samples, observed))
 
 
 def through(learner: Learner, samples: Any, observed: Mask, start: State) -> Trace:

@@ -20,6 +20,8 @@ from astonish.expfam import Belief, Family, entropy
 from astonish.precision import Number
 from astonish.special import difference
 
+TERMS = ("shannon", "bayesian", "log_norm", "commitment", "reference_evidence", "reference_divergence")  # in this order
+
 
 def confidence_corrected(family: Family, belief: Belief, x: Any, reference: Belief | None = None) -> Array:
     """S_cc = D[belief || scaled likelihood] (eq. 2): large for a sample that contradicts a firm opinion.
@@ -28,6 +30,24 @@ def confidence_corrected(family: Family, belief: Belief, x: Any, reference: Beli
     Modirshanechi, Brea & Gerstner 2022). Needed where the likelihood of one sample is improper.
     """
     return expfam.divergence(family, belief, expfam.target(family, x, reference))
+
+
+def confidence_corrected_terms(
+    family: Family, belief: Belief, x: Any, reference: Belief | None = None
+) -> dict[str, Array]:
+    """The terms that add up to `confidence_corrected` (eqs. 12 and 15), by name; some may be below zero.
+
+    `shannon` and `bayesian` are the raw surprise, `log_norm` is that of the likelihood, ln ||p_x||, and `commitment` is
+    minus the entropy of the belief. With a `reference` in place of flatness the last two are `reference_evidence`, ln
+    p(x) under the reference, and `reference_divergence`, D[belief || reference].
+    """
+    of_raw = {"shannon": shannon(family, belief, x), "bayesian": bayesian(family, belief, x)}
+    if reference is not None:
+        evidence = expfam.log_evidence(family, reference, x)
+        apart = expfam.divergence(family, belief, reference)
+        return {**of_raw, "reference_evidence": evidence, "reference_divergence": apart}
+    log_norm = family.log_base(x) + family.log_partition(expfam.target(family, x))
+    return {**of_raw, "log_norm": log_norm, "commitment": commitment(family, belief)}
 
 
 def raw(family: Family, belief: Belief, x: Any) -> Array:

@@ -93,6 +93,9 @@ class Dirichlet(Family):
     def predictive_divergence(self, a: DirichletBelief, b: DirichletBelief, x: Number) -> Array:
         return predictive.outcomes(log(a.mean), log(b.mean))
 
+    def weights(self, belief: DirichletBelief) -> Array:
+        return belief.mean
+
     def sample(self, belief: DirichletBelief, rng: Generator) -> Numbers:
         return rng.dirichlet(belief.alpha)
 

@@ -96,6 +96,9 @@ class Poisson(MeanFamily, RateFamily):
     def log_base(self, x: Number) -> Array:
         return -log_gamma(1 + number(x))
 
+    def predicted_std(self, belief: GammaBelief, x: Number) -> Array:
+        return jnp.sqrt(belief.mean * (1 + 1 / belief.time))
+
     def predictive_divergence(self, a: GammaBelief, b: GammaBelief, x: Number) -> Array:
         return predictive.negative_binomial(a, b)
 
@@ -125,6 +128,12 @@ class Exponential(RateFamily):
         """Minus infinity as long as no event has been seen, for the wait that is then expected is infinite."""
         seen = belief.shape - 1
         return x - jnp.where(seen > 0, belief.time / jnp.where(seen > 0, seen, 1.0), jnp.inf)
+
+    def predicted_std(self, belief: GammaBelief, x: Number) -> Array:
+        """Infinite as long as fewer than two events have been seen."""
+        seen = belief.shape - 1
+        some = jnp.where(seen > 1, seen, 2.0)
+        return jnp.where(seen > 1, belief.time / some * jnp.sqrt((some + 1) / (some - 1)), jnp.inf)
 
     def predictive_divergence(self, a: GammaBelief, b: GammaBelief, x: Number) -> Array:
         return predictive.lomax(a, b)

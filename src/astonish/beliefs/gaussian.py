@@ -85,6 +85,9 @@ class Gaussian(MeanFamily):
     def log_base(self, x: Number) -> Array:
         return -0.5 * _LOG_TWO_PI - log(self.noise)
 
+    def predicted_std(self, belief: GaussianBelief, x: Number) -> Array:
+        return jnp.hypot(belief.std, jnp.asarray(self.noise))
+
     def predictive_divergence(self, a: GaussianBelief, b: GaussianBelief, x: Number) -> Array:
         noise = jnp.square(self.noise)
         return predictive.normal(b.mean - a.mean, noise + 1 / a.precision, noise + 1 / b.precision)

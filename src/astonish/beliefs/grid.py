@@ -147,6 +147,9 @@ class Grid(Family):
         """At the points of the family, whatever the grid; for separate models, their weights."""
         return jnp.exp(belief.log_density - self.log_partition(belief))
 
+    def weights(self, belief: GridBelief) -> Array:
+        return belief.weights
+
     def sample(self, belief: GridBelief, rng: Generator) -> int:
         """The index of a point."""
         return int(rng.choice(len(self.points), p=np.asarray(belief.weights)))

@@ -115,6 +115,11 @@ class NormalGamma(Family):
     def error(self, belief: NormalGammaBelief, x: Number) -> Array:
         return x - belief.mean
 
+    def predicted_std(self, belief: NormalGammaBelief, x: Number) -> Array:
+        """Of a t distribution: infinite up to two degrees of freedom."""
+        freedom, scale = _predicted(belief)
+        return jnp.where(freedom > 2, scale * jnp.sqrt(freedom / jnp.where(freedom > 2, freedom - 2, 1.0)), jnp.inf)
+
     def predictive_divergence(self, a: NormalGammaBelief, b: NormalGammaBelief, x: Number) -> Array:
         return predictive.student(b.mean - a.mean, _predicted(a), _predicted(b))
 

@@ -145,6 +145,9 @@ class GaussianVector(VectorFamily):
     def error(self, belief: VectorBelief, x: Number) -> Array:
         return x - belief.mean
 
+    def predicted_std(self, belief: VectorBelief, x: Number) -> Array:
+        return jnp.sqrt(jnp.diagonal(number(self.noise) + inverse(belief.precision)))
+
     def predictive_divergence(self, a: VectorBelief, b: VectorBelief, x: Number) -> Array:
         before, after = (number(self.noise) + inverse(belief.precision) for belief in (a, b))
         return predictive.normal_vector(b.mean - a.mean, before, after)
@@ -201,13 +204,17 @@ class Regression(VectorFamily):
     def error(self, belief: VectorBelief, x: tuple[Number, Number]) -> Array:
         return x[1] - jnp.asarray(x[0]) @ belief.mean
 
+    def predicted_std(self, belief: VectorBelief, x: tuple[Number, Number]) -> Array:
+        return jnp.sqrt(self._variance(belief, x))
+
     def predictive_divergence(self, a: VectorBelief, b: VectorBelief, x: tuple[Number, Number]) -> Array:
+        gap = jnp.asarray(x[0]) @ (b.mean - a.mean)
+        return predictive.normal(gap, self._variance(a, x), self._variance(b, x))
+
+    def _variance(self, belief: VectorBelief, x: tuple[Number, Number]) -> Array:
+        """That of the predicted response."""
         features = jnp.asarray(x[0]) * 1.0
-
-        def variance(belief: VectorBelief) -> Array:
-            return jnp.square(self.noise) + (features * product(inverse(_raised(belief.precision)), features)).sum()
-
-        return predictive.normal(features @ (b.mean - a.mean), variance(a), variance(b))
+        return jnp.square(self.noise) + (features * product(inverse(_raised(belief.precision)), features)).sum()
 
 
 def _features(x: tuple[Number, Number]) -> tuple[Array, Array]:

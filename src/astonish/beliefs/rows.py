@@ -108,11 +108,20 @@ class Rows(Family):
     def error(self, belief: RowsBelief, x: tuple[Number, Any]) -> Array | None:
         return self.family.error(_row(belief, x[0]), x[1])
 
+    def predicted_std(self, belief: RowsBelief, x: tuple[Number, Any]) -> Array | None:
+        return self.family.predicted_std(_row(belief, x[0]), x[1])
+
     def predictive_divergence(self, a: RowsBelief, b: RowsBelief, x: tuple[Number, Any]) -> Array | None:
         return self.family.predictive_divergence(_row(a, x[0]), _row(b, x[0]), x[1])
 
     def in_context(self, belief: RowsBelief, x: tuple[Number, Any]) -> RowsBelief:
         return belief._replace(context=jnp.full_like(belief.context, x[0]))  # of one belief, or of many stacked
+
+    def one_context(self, belief: RowsBelief, x: tuple[Number, Any]) -> tuple[Family, Belief, Any]:
+        return self.family, _row(belief, x[0]), x[1]
+
+    def context_of(self, x: tuple[Number, Any]) -> str:
+        return f"in context {x[0]}"
 
     def sample(self, belief: RowsBelief, rng: Generator) -> list[Any]:
         """A value of the parameter in each context."""

@@ -123,6 +123,11 @@ class VonMises(Family):
         short = -jnp.expm1(log_resultant) + 2 * jnp.exp(log_resultant) * jnp.square(jnp.sin(off))
         return _deviation(weights @ short, jnp.asarray(self.period))
 
+    def predicted_std(self, belief: VonMisesBelief, x: Number) -> Array:
+        """The circular one: the mean vector is as long as those of direction and of noise about it, multiplied."""
+        length = jnp.exp(_log_resultant(belief) + _log_resultant(self.likelihood(x)))
+        return _deviation(1 - length, jnp.asarray(self.period))
+
     def predictive_divergence(self, a: VonMisesBelief, b: VonMisesBelief, x: Number) -> Array:
         width = jnp.sqrt(-2 * (_log_resultant(a) + _log_resultant(self.likelihood(x))))  # of what `a` predicts
         angles, weights = predictive.circle(width)

@@ -13,10 +13,12 @@ from astonish.assemble import Assembly, arguments, choose, usual_settings
 from astonish.catalogue import LEARNERS
 from astonish.domain import Domain
 from astonish.explorer.controls import Json, Values, check_keys, one, one_of, packed
+from astonish.explorer.explained import explained
 from astonish.explorer.upload import ENDS, LARGEST, MOST_CELLS, as_file
 from astonish.kinds import MEASURED, NUMBERS, OutcomeKind
 from astonish.measures import holds_a_belief
 from astonish.trials import Columns, Trials, read_trials
+from astonish.trials.explanation import explain_trial
 from astonish.trials.regressors import ALL, regressors
 from astonish.trials.source import open_rows
 
@@ -75,6 +77,15 @@ class DataTab:
             "python": self.script(asked, settings, trials),
         }
 
+    def explain(self, request: Mapping[str, str], content: bytes) -> Json:
+        """What one trial of a participant did to the learner. at: which of those shown, counted from 0."""
+        at = _number("at", request.get("at", ""))
+        asked, settings = _apart({word: text for word, text in request.items() if word != "at"})
+        trials, chosen = self._read(asked, settings, content)
+        who = one_of("who", asked["who"] or trials.subjects[0], trials.subjects)
+        shown = min(int((trials.rows[trials.subjects.index(who)] >= 0).sum()), SHOWN_TRIALS)
+        return explained(explain_trial(chosen.learner, trials, who, at), shown, _bars(trials))
+
     def table(self, request: Mapping[str, str], content: bytes) -> str:
         """The whole table with what the learner computed for every trial, as CSV."""
         trials, chosen = self._read(*_apart(request), content)
@@ -130,6 +141,11 @@ def _number(word: str, text: str) -> float:
     except ValueError:
         raise ValueError(f"{word[:60]} = {text[:60]!r} is not a number; give one") from None
     return one(word[:60], value, LIMITS.get(word, LARGE))
+
+
+def _bars(trials: Trials) -> list[str]:
+    """What the outcomes are called, if they are labels."""
+    return [] if trials.kind in MEASURED else [str(label) for label in trials.labels or ()]
 
 
 def _defused(frame: DataFrame) -> DataFrame:

@@ -9,8 +9,11 @@ import numpy as np
 from astonish import expfam, rule
 from astonish.assemble import arguments
 from astonish.domain import declared
+from astonish.drawing import BARS, Drawing, drawn
 from astonish.expfam import Belief, Family, bregman
+from astonish.explanation import explain
 from astonish.explorer.controls import Json, Values, described, json_number, numbers, one_of, packed, slider_for
+from astonish.explorer.explained import stack
 from astonish.explorer.families import LabFamily, lab_families, presets
 from astonish.learners import Smile
 from astonish.measures import COLUMNS, Moment, all_measures
@@ -19,8 +22,7 @@ from astonish.trials.regressors import describe
 
 READINESS = {"m": slider_for("m", declared(Smile)["m"])}
 GAMMAS: Any = np.linspace(0.0, 1.0, 101)
-FINE = 81  # points of a curve about each of the beliefs drawn
-_NEAR_END = 1e-4  # how near a density is drawn to the ends of what is possible
+DRAWN = ("belief", "scaled", "updated")
 
 
 class LabTab:
@@ -46,10 +48,13 @@ class LabTab:
             family = as_double(shape.family(at)[0])
             belief = as_double(family.prior(**shape.prior(at)))
             found = jax.device_get(_update(family, belief, x, m))
-            drawn = _bars(shape, found["beliefs"]) if shape.points else _curves(family, found)
+            drawing = drawn(family, jax.tree.map(lambda *parts: np.stack(parts), *found["beliefs"].values()))
+        explanation = explain(Smile(family, m, prior=belief), [x], 0, shape.outcome(x))
         measures = {column: found["measures"][column] for column in COLUMNS if column in found["measures"]}
         return {
-            "drawn": drawn,
+            "drawn": _drawn(shape, drawing),
+            "sentence": explanation.sentence,
+            **stack(explanation),
             **{name: json_number(found[name]) for name in ("gamma", "surprise", "bound", "bound_max")},
             **{name: packed(found[name]) for name in ("gammas", "again", "spent")},
             "measures": [
@@ -84,12 +89,10 @@ def _update(family: Family, belief: Belief, x: Any, m: Any) -> dict[str, Any]:
     prior, scaled = family.prior(), expfam.target(family, x)
     curve = jax.vmap(lambda gamma: expfam.along(family, belief, scaled, gamma))(GAMMAS)
     first, last = (jax.tree.map(lambda values, end=end: values[end], curve) for end in (0, -1))
-    beliefs = {"belief": belief, "scaled": scaled, "updated": update.belief}
+    beliefs = dict(zip(DRAWN, (belief, scaled, update.belief), strict=True))
     return {
         **update._asdict(),
         "beliefs": beliefs,
-        "middles": [each.mean for each in beliefs.values()],
-        "widths": [each.std for each in beliefs.values()],
         "gammas": GAMMAS,
         "again": bregman(curve, last, 1 - GAMMAS),  # this and the next are read off one curve
         "spent": bregman(curve, first, -GAMMAS),
@@ -97,24 +100,11 @@ def _update(family: Family, belief: Belief, x: Any, m: Any) -> dict[str, Any]:
     }
 
 
-def _bars(shape: LabFamily, beliefs: dict[str, Belief]) -> Json:
-    """The weight of each model, or the expected chance of each outcome."""
-    heights = {name: belief.weights if hasattr(belief, "weights") else belief.mean for name, belief in beliefs.items()}
-    return {"kind": "bars", "at": list(shape.points), **{name: packed(height) for name, height in heights.items()}}
-
-
-def _curves(family: Family, found: dict[str, Any]) -> Json:
-    """Densities, at points that are close wherever one of them is narrow, and the observation to expect at each."""
-    assert family.support is not None
-    near = np.linspace(-4, 4, FINE)[:, None] * found["widths"] + found["middles"]
-    at = np.unique(np.clip(near, family.support.low + _NEAR_END, family.support.high - _NEAR_END))
-    padded = np.pad(at, (0, near.size - len(at)), mode="edge")  # always as many, so that nothing is compiled anew
-    curves, expected = jax.device_get(_densities(family, found["beliefs"], padded))
-    drawn: Json = {name: packed(curve[: len(at)]) for name, curve in {**curves, "at": padded}.items()}
-    drawn["expected"] = None if expected is None else packed(expected[: len(at)])
-    return {"kind": "curves", "same_axis": bool(np.array_equal(expected, padded)), **drawn}
-
-
-@jax.jit
-def _densities(family: Family, beliefs: dict[str, Belief], at: Any) -> Any:
-    return {name: family.density(belief, at) for name, belief in beliefs.items()}, family.expected(at)
+def _drawn(shape: LabFamily, drawing: Drawing) -> Json:
+    """Belief, scaled likelihood and updated belief for the page, and the observation to expect at each value."""
+    heights = {name: packed(height) for name, height in zip(DRAWN, drawing.heights, strict=True)}
+    if drawing.kind == BARS:
+        return {"kind": BARS, "at": list(shape.points), **heights}
+    expected = None if drawing.expected is None else packed(drawing.expected)
+    at = {"at": packed(drawing.at), "expected": expected, "same_axis": drawing.has_samples}
+    return {"kind": drawing.kind, **at, **heights}

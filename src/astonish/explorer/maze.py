@@ -9,7 +9,9 @@ import numpy as np
 
 from astonish.assemble import Assembly, Outcomes, imports, known_facts
 from astonish.domain import Domain, Numbers
+from astonish.explanation import explain
 from astonish.explorer.controls import Json, Slider, Values, listed, numbers, one, one_of, packed
+from astonish.explorer.explained import explained
 from astonish.explorer.world import WorldTab, shown
 from astonish.kinds import Contexts, OutcomeKind
 from astonish.series import run
@@ -17,6 +19,7 @@ from astonish.tasks.maze import A, B, Walk, maze
 
 STEPS, ROOMS, MOST_SWITCHES = 1000, 16, 200
 DRAWN = maze(A, B)
+_STEP = Domain(0, STEPS - 1, whole=True)
 
 
 class MazeTab(WorldTab):
@@ -38,12 +41,8 @@ class MazeTab(WorldTab):
 
     def answer(self, request: Any) -> Json:
         """`estimate` is what is then believed about the room just left, without the impossible chance of staying."""
-        at, asked = numbers(request, self.sliders, "learner", "switches")
-        name = one_of("learner", asked.get("learner", "smile"), self.learners)
-        pressed = listed("switches", asked.get("switches", []), MOST_SWITCHES)
-        switches = [int(one("switches", step, Domain(0, STEPS - 1, whole=True))) for step in pressed]
+        at, switches, assembly, _ = self._asked(request)
         way = walked(at["hazard"], int(at["seed"]), switches)
-        assembly = self.assembled(name, at)
         history = run(assembly.learner, way.choices)
         return {
             **shown(assembly, history, STEPS),
@@ -53,6 +52,23 @@ class MazeTab(WorldTab):
             "error": packed(errors(way, history.estimate)),
             "python": self.script(at, assembly, switches),
         }
+
+    def explain(self, request: Any) -> Json:
+        """What one step did to the belief about the room that was left. at: which step, counted from 0."""
+        at, switches, assembly, asked = self._asked(request, "at")
+        step = int(one("at", asked.get("at"), _STEP))
+        way = walked(at["hazard"], int(at["seed"]), switches)
+        here, there = way.rooms[step], way.rooms[step + 1]
+        others = [f"room {room + 1}" for room in range(ROOMS) if room != here]
+        seen, where = f"room {there + 1}", f"in room {here + 1}"
+        return explained(explain(assembly.learner, way.choices, step, seen, where), STEPS, others)
+
+    def _asked(self, request: Any, *more: str) -> tuple[Values, list[int], Assembly, Json]:
+        """The values of sliders, the steps before which the button was pressed, the learner, and the other parts."""
+        at, asked = numbers(request, self.sliders, "learner", "switches", *more)
+        name = one_of("learner", asked.get("learner", "smile"), self.learners)
+        pressed = listed("switches", asked.get("switches", []), MOST_SWITCHES)
+        return at, [int(one("switches", step, _STEP)) for step in pressed], self.assembled(name, at), asked
 
     def script(self, at: Values, assembly: Assembly, switches: list[int]) -> str:
         """The same in Python."""

@@ -24,7 +24,7 @@ from astonish.kinds import Contexts
 from astonish.learner import FamilyLearner, Info, LastChange, repeated
 from astonish.loops import once
 from astonish.precision import Number
-from astonish.special import log
+from astonish.special import difference, log
 from astonish.world_parameters import HAZARD
 
 _EMPTY = -(2**30)  # the longest run of a slot that has not been used yet
@@ -54,6 +54,16 @@ class MixtureLearner(FamilyLearner, Protocol):
     def estimate(self, state: Any) -> Array:
         return self.family.mixture_mean(state.beliefs, state.weights)
 
+    def error(self, state: Any, x: Any) -> Any:
+        """That of the mixture: of angles, from its mean direction; else the mean of those of the beliefs."""
+        if self.family.period is not None:
+            return difference(x, self.estimate(state), self.family.period)
+        errors = jax.vmap(lambda belief: self.family.error(belief, x))(state.beliefs)
+        if errors is None:
+            return None
+        weights = state.weights.reshape(-1, *[1] * (errors.ndim - 1))
+        return jnp.where(weights > 0, weights * errors, 0.0).sum(0)
+
     def belief(self, state: Any) -> None:
         return None
 
@@ -78,6 +88,7 @@ class MessagePassing(MixtureLearner):
     hypotheses: int = parameter(20, COUNT, (5, 100), "how many times of the last change are kept in mind", static=True)
     merge: bool = field(default=True, kw_only=True, metadata={"static": True})
     name: ClassVar[str] = "message-passing"
+    reports: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("hazard",)
     usual_contexts: ClassVar[Contexts] = "together"
 

@@ -5,7 +5,7 @@ learns these chances, those of a switch, and where it is. The statistics phi of 
 the environment before (for the rooms) or over the rooms (for the switches), so only these two sums are kept.
 """
 
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -49,6 +49,7 @@ class OnlineEM(Learner):
     frozen: Number = parameter(2000, WHOLE, (0, 5000), "samples that only fill the statistics")
     seed: Number = parameter(0, WHOLE, (0, 1000), "seed of the random first chances of moves")
     name: ClassVar[str] = "online-em"
+    reports: ClassVar[str] = "shannon"
 
     @property
     def samples(self) -> tuple[Domain, Domain]:
@@ -82,6 +83,12 @@ class OnlineEM(Learner):
     def estimate(self, state: Environments) -> Array:
         """The chances of each next room from the room left last, wherever the learner is."""
         return state.where @ self.moves_from(state, state.room)
+
+    def local(self, state: Environments, x: tuple[Number, Number]) -> tuple[Learner, Environments, Any]:
+        return self, state._replace(room=jnp.asarray(x[0]).astype(jnp.int32)), x
+
+    def context_of(self, x: tuple[Number, Number]) -> str:
+        return f"in room {x[0]}"
 
     def switches(self, state: Environments) -> Array:
         """The chances of going from one environment to another (P, eq. 38)."""

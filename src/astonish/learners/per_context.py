@@ -35,6 +35,10 @@ class PerContext(Learner):
         check(self.learner)
 
     @property
+    def reports(self) -> str:
+        return self.learner.reports
+
+    @property
     def samples(self) -> tuple[Domain, Any]:
         return Domain(0, self.contexts - 1, whole=True), self.learner.samples
 
@@ -62,6 +66,9 @@ class PerContext(Learner):
 
     def local(self, state: PerContextState, x: Any) -> tuple[Learner, State, Any]:
         return self.learner.local(row_of(state.table, x[0]), x[1])
+
+    def context_of(self, x: Any) -> str:
+        return f"in context {x[0]}"
 
     def belief(self, state: PerContextState) -> Any:
         """Those of all contexts, stacked."""

@@ -54,6 +54,10 @@ class PerOption(Learner):
                 self.learner.with_estimate(self.learner.init(), jnp.zeros(()))  # refuses if it cannot
 
     @property
+    def reports(self) -> str:
+        return self.learner.reports
+
+    @property
     def samples(self) -> tuple[Any, ...]:
         chosen, outcome = Domain(0, self.options - 1, whole=True), self.learner.samples
         if not self.counterfactual:
@@ -96,6 +100,9 @@ class PerOption(Learner):
     def local(self, state: State, x: Any) -> tuple[Learner, State, Any]:
         outcome = x[1][x[0]] if self.counterfactual else x[1]
         return self.learner.local(row_of(state, x[0]), outcome)
+
+    def context_of(self, x: Any) -> str:
+        return f"for option {x[0]}"
 
     def belief(self, state: State) -> Any:
         """Those of all options, stacked."""
