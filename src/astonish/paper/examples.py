@@ -75,7 +75,8 @@ class Heard(NamedTuple):
 
 def heard(family: Grid, belief: Belief, word: str) -> Heard:
     """A word, to a listener with this belief."""
-    return jax.device_get(_heard(family, belief, list(WORDS).index(word)))
+    found = jax.device_get(_heard(family, belief, list(WORDS).index(word)))
+    return found._replace(surprise=float(found.surprise), entropy=float(found.entropy))
 
 
 @jax.jit

@@ -24,8 +24,8 @@ export function start(_, views, spec, python) {
   function changed(of) { // something is set, or shown anew
     if (of !== screens[at]) return;
     if (of.python) python(of.python);
-    next.textContent = of.more(1) ? "Next line" : "Next screen";
-    back.textContent = of.more(-1) ? "Line before" : "Screen before";
+    next.textContent = of.more(1) ? "Next line" : "Next";
+    back.textContent = of.more(-1) ? "Previous line" : "Previous";
     next.disabled = at === screens.length - 1 && !of.more(1);
     back.disabled = at === 0 && !of.more(-1);
   }
@@ -78,6 +78,7 @@ function screen(views, spec, number, changed) { // what belongs to one screen, w
   article.append(element("h2", {}, spec.title), element("p", { className: "idea" }, spec.idea), left, side);
   left.append(lines, place, found);
   side.addEventListener("submit", (event) => event.preventDefault());
+  if (spec.steps) article.classList.add("told-in-lines");
   views.append(article);
   const picture = figure(place, `tour-${number + 1}`, spec.title, { stays: true }), draw = moving(picture);
   const controls = breaker(side, spec, () => { ask(); changed(me); });
@@ -116,11 +117,10 @@ function badge(mark, text) {
 }
 
 function claim(each) {
-  const more = element("details", {}, element("summary", {}, "What was measured"),
-    element("p", {}, `In the paper: ${each.paper}. Measured: ${each.measured}.`));
+  const parts = [each.why, `In the paper: ${each.paper}.`, `Measured: ${each.measured}.`, `The verdict is the same for ${each.seeds} random seeds.`];
   return element("section", { className: "claim" }, element("h3", {}, `The paper says (${each.where})`),
-    element("p", { className: "says" }, each.says),
-    element("p", {}, "Our verdict: ", badge(each.mark, each.verdict), ` (${each.seeds} random seeds). ${each.why}`), more);
+    element("p", { className: "says" }, each.says), element("p", {}, "Our verdict: ", badge(each.mark, each.verdict), "."),
+    element("details", {}, element("summary", {}, "Why, and what was measured"), ...parts.map((text) => element("p", {}, text))));
 }
 
 function breaker(host, spec, changed) { // the controls, and a button that breaks the claim
@@ -153,7 +153,7 @@ function drawing(spec, { found, panels }) { // what plot.js takes
   const x = panels.find((panel) => panel.x)?.x;
   const shared = spec.columns === 1 && panels.length > 1; // above each other: one axis for all
   return { words: found, panels: shared ? whole.map(({ x: _, ...panel }) => panel) : whole, x: shared ? x : undefined,
-    columns: side, height: narrow() ? 60 + 190 * rows : Math.max(340, Math.min(0.52 * window.innerHeight, 640)) };
+    columns: side, height: narrow() ? 60 + 190 * rows : Math.max(280, Math.min(window.innerHeight - (spec.steps ? 560 : 450), 640)) };
 }
 
 function coloured({ look: at, colour: name, ...mark }) {

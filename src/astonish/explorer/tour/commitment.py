@@ -34,7 +34,9 @@ class CommitmentScreen(Screen):
         "can predict the same and differ in it: both know how large theta is, but only one of them knows its sign."
     )
     claims = ("Of two people to whom a sample is equally likely",)
-    hint = "Take two normal models instead: they predict the same too, but a sample far away surprises the open one."
+    hint = (
+        "Take two normal models instead: they predict the same too, but a sample far away surprises the open one more."
+    )
     breaking: ClassVar[Mapping[str, Any]] = {"pair": "normal", "x": 3.2}
     columns = 3
     sliders: ClassVar[Mapping[str, Slider]] = {"x": Slider("the sample that both see", Domain(0, 5), 3.2)}
@@ -103,7 +105,7 @@ def _predictions(people: dict[str, Person], x: float) -> Json:
         mark("line", name, **look, x=SAMPLES, y=np.exp(np.asarray(log_evidence(each.family, each.belief, SAMPLES))))
         for look, (name, each) in zip(looks, people.items(), strict=True)
     ]
-    marks.append(mark("rules", "the sample", x=[x]))
+    marks.append(mark("rules", "the sample", x=[x], dash="dot", width=2))
     return {"label": "predicted density", "zero": True, "x": {"label": "sample"}, "marks": marks}
 
 
@@ -117,7 +119,7 @@ def _beliefs(people: dict[str, Person]) -> Json:
 
 def _surprises(found: dict[str, dict[str, float]]) -> Json:
     marks = [
-        mark("bars", name, look, x=["Shannon", "corrected"], y=[each["shannon"], each["surprise"]])
+        mark("bars", name, look, x=["Shannon", "confidence corrected"], y=[each["shannon"], each["surprise"]])
         for look, (name, each) in enumerate(found.items())
     ]
     return {"label": "surprise (nats)", "zero": True, "x": {"label": "measure"}, "marks": marks}

@@ -83,7 +83,7 @@ def _surprises(first: str, surprises: list[float], told: int) -> Json:
         "label": "surprise (nats)",
         "range": [0, most],
         "x": label,
-        "marks": [mark("bars", "", 2, x=names, y=heard)],
+        "marks": [mark("bars", "surprise", 2, x=names, y=heard)],
     }
 
 
