@@ -153,7 +153,7 @@ function drawing(spec, { found, panels }) { // what plot.js takes
   const x = panels.find((panel) => panel.x)?.x;
   const shared = spec.columns === 1 && panels.length > 1; // above each other: one axis for all
   return { words: found, panels: shared ? whole.map(({ x: _, ...panel }) => panel) : whole, x: shared ? x : undefined,
-    columns: side, height: narrow() ? 60 + 190 * rows : Math.max(280, Math.min(window.innerHeight - (spec.steps ? 560 : 450), 640)) };
+    columns: side, height: narrow() ? 60 + 190 * rows : Math.max(280, Math.min(window.innerHeight - (spec.steps ? 570 : 470), 640)) };
 }
 
 function coloured({ look: at, colour: name, ...mark }) {

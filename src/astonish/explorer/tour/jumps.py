@@ -28,7 +28,7 @@ class JumpsScreen(Screen):
     """SMiLe and all fixed learning rates in a Gaussian world."""
 
     name = "jumps"
-    title = "One readiness beats every fixed learning rate. Always?"
+    title = "Better than every fixed learning rate?"
     idea = (
         "Samples scatter around a mean that jumps. A fixed learning rate is too slow after a jump, or too restless "
         "between jumps. SMiLe learns fast when it is surprised, and does not know how often the mean jumps."

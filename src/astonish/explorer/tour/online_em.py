@@ -29,7 +29,7 @@ class OnlineEMScreen(Screen):
     """SMiLe against online EM, which knows that there are two environments."""
 
     name = "online-em"
-    title = "Against a learner that knows there are two worlds"
+    title = "Against a learner that knows more"
     idea = (
         "Online EM knows that there are two arrangements of the rooms, and learns both. SMiLe knows nothing of the "
         "kind. It learns faster at first; online EM is more accurate in the end. In the paper, online EM waits for "
@@ -93,18 +93,14 @@ def _found(ours: Errors, em: Errors, slower: Any) -> str:
         if slower.high < 0
         else "neither is faster"
     )
-    soon = " and ".join(f"{name} {_when(each.first)}" for name, each in (("SMiLe", ours), ("online EM", em)))
-    late = [each.each[:, -STEPS // 4 :].mean() for each in (ours, em)]
-    return (
-        f"{start}: {who}. An error in A below {ACCURATE:g} is reached by {soon}. In the last quarter the mean error of "
-        f"SMiLe is {late[0]:.2g}, that of online EM {late[1]:.2g}."
-    )
+    soon = "; ".join(f"{name} {_when(each.first)}" for name, each in (("SMiLe", ours), ("online EM", em)))
+    return f"{start}: {who}. An error in A below {ACCURATE:g} is reached by {soon}."
 
 
 def _when(first: Any) -> str:
-    """In how many walks, and when in the median one."""
+    """In how many walks it is, and when in the median one."""
     middle, reached = float(np.median(first)), int(np.isfinite(first).sum())
-    after = f", in the median walk after {middle:.0f} steps" if np.isfinite(middle) else ""
+    after = f" (median: step {middle:.0f})" if np.isfinite(middle) else ""
     return f"in {reached} of {len(first)} walks{after}"
 
 

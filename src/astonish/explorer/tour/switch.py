@@ -16,7 +16,7 @@ class SwitchScreen(Screen):
     """Surprise and error around the switches of ten walks."""
 
     name = "switch"
-    title = "When the world changes, surprise rises and learning follows"
+    title = "When the world changes, surprise rises"
     idea = (
         "An agent walks through sixteen rooms and learns which room follows which. Now and then the rooms are "
         "rearranged. Nobody tells the agent: it is surprised, gives new steps more weight, and learns the rooms again."
@@ -36,7 +36,7 @@ class SwitchScreen(Screen):
         return Shown(
             _found(rise, left, interval(first), interval(later)),
             verdict([left.high < 0.5]),
-            [_panel(table, "surprise", "surprise (nats)", 0), _panel(table, "error", "error", 1, naive=True)],
+            [_panel(table, "surprise", "surprise (nats)"), _panel(table, "error", "error", naive=True)],
             _script(at["m"]),
         )
 
@@ -66,12 +66,12 @@ def _found(rise: Any, left: Any, first: Any, later: Any) -> str:
     return f"{start}." if left.high < 0.5 else f"{start}, so that it has not fallen by half."
 
 
-def _panel(table: Any, signal: str, label: str, look: int, naive: bool = False) -> Json:
+def _panel(table: Any, signal: str, label: str, naive: bool = False) -> Json:
     from astonish.paper.claims import interval
 
     groups = table.groupby("offset")
     bands = {offset: interval(values) for offset, values in groups[signal]}
-    marks = with_band("SMiLe", look, list(bands), list(bands.values()))
+    marks = with_band("SMiLe", 0, list(bands), list(bands.values()))
     if naive:
         means = groups["naive"].mean()
         line = mark("line", "naive Bayes", 6, x=means.index.to_numpy(float), y=means.to_numpy(float), dash="dash")

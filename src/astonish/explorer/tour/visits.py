@@ -17,7 +17,7 @@ class VisitsScreen(Screen):
     """The error 64 steps after a switch to A, of three learners, against how often A is visited."""
 
     name = "visits"
-    title = "Naive Bayes cannot adapt. Can it be better all the same?"
+    title = "Where not to adapt is better"
     idea = (
         "64 steps after a switch to arrangement A: how well is A known? Naive Bayes learns the average of both "
         "arrangements, so it knows A well only if the agent is there most of the time. SMiLe learns A again each time."
@@ -65,13 +65,14 @@ def _found(psi: float, means: dict[str, float], gap: Any) -> str:
 
 def _curves(errors: dict[str, Any], psi: float) -> Json:
     from astonish.paper.claims import interval
+    from astonish.paper.figure8 import LATER
 
     marks = []
     for look, (name, each) in enumerate(errors.items()):
         marks += with_band(name, look, [float(share) for share in SHARES], [interval(row) for row in each])
-    marks.append(mark("rules", "chosen share", x=[psi]))
+    marks.append(mark("rules", "chosen share", x=[psi], dash="dot", width=2))
     axis = {"label": "share of time spent in A", "range": [0, 1]}
-    return {"label": f"error {64} steps after a switch to A", "zero": True, "x": axis, "marks": marks}
+    return {"label": f"error {LATER} steps after a switch to A", "zero": True, "x": axis, "marks": marks}
 
 
 def _script() -> list[str]:
