@@ -8,10 +8,9 @@ import numpy as np
 
 from astonish.domain import Domain, declared
 from astonish.explorer.controls import Json, Slider, Values, slider_for
-from astonish.explorer.tour.screen import Screen, Shown, Words, mark, walks, with_band
+from astonish.explorer.tour.screen import STEPS, WALKS, Screen, Shown, Words, mark, walks, with_band
 from astonish.learners import Smile
 
-WALKS, STEPS = 10, 8000
 BIN = 200  # steps over which the curves are averaged
 
 
@@ -61,14 +60,14 @@ class OnlineEMScreen(Screen):
 def _of_smile(m: float) -> Errors:
     from astonish.paper.agents import errors, smile
 
-    return _errors(errors(smile(m), walks(WALKS, STEPS)))
+    return _errors(errors(smile(m), walks()))
 
 
 @lru_cache(maxsize=8)
 def _of_online_em(frozen: int) -> Errors:
     from astonish.paper.agents import OURS, errors_of_em_on_device
 
-    found = errors_of_em_on_device(walks(WALKS, STEPS), 1, OURS._replace(frozen=frozen))
+    found = errors_of_em_on_device(walks(), 1, OURS._replace(frozen=frozen))
     return _errors(np.asarray(found))
 
 
@@ -76,7 +75,7 @@ def _errors(errors: Any) -> Errors:
     from astonish.paper.agents import current
     from astonish.paper.sweeps import summary
 
-    where = walks(WALKS, STEPS)
+    where = walks()
     return Errors(current(where.walk.environment, errors), summary(where, errors).first_in_a.fillna(np.inf))
 
 

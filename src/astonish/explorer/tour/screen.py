@@ -11,6 +11,7 @@ from astonish.explorer.controls import Json, Slider, Values, described, numbers,
 from astonish.explorer.tour.verdicts import claim_that_begins, mark_of
 
 Words = dict[str, str]
+WALKS, STEPS = 10, 6000  # of every screen about the maze, so that they share what is compiled
 
 
 class Choice(NamedTuple):
@@ -89,13 +90,13 @@ def mark(kind: str, name: str = "", look: int | None = None, **parts: Any) -> Js
 
 
 @cache
-def walks(number: int, steps: int) -> Any:
-    """Walks through the paper's maze, the same in every screen."""
+def walks() -> Any:
+    """Walks through the paper's maze."""
     from astonish.paper.agents import MazeWalks
     from astonish.tasks.maze import A, B, maze, walk
 
     rooms = maze(A, B)
-    return MazeWalks(walk(rooms, steps, [[1, k] for k in range(number)]), np.stack([rooms.transitions] * number))
+    return MazeWalks(walk(rooms, STEPS, [[1, k] for k in range(WALKS)]), np.stack([rooms.transitions] * WALKS))
 
 
 def with_band(name: str, look: int, x: Any, ends: Any) -> list[Json]:

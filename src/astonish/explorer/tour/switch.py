@@ -6,10 +6,8 @@ from typing import Any, ClassVar
 
 from astonish.domain import declared
 from astonish.explorer.controls import Json, Slider, Values, slider_for
-from astonish.explorer.tour.screen import Screen, Shown, Words, mark, walks, with_band
+from astonish.explorer.tour.screen import STEPS, WALKS, Screen, Shown, Words, mark, walks, with_band
 from astonish.learners import Smile
-
-WALKS, STEPS = 10, 6000
 
 
 class SwitchScreen(Screen):
@@ -47,7 +45,7 @@ def _around(m: float) -> Any:
     from astonish.paper.agents import current, errors, naive, signals_of, smile
     from astonish.paper.figure5 import around_switches
 
-    where = walks(WALKS, STEPS)
+    where = walks()
     control = current(where.walk.environment, errors(naive(), where))
     return around_switches(where.walk, signals_of(smile(m), where), control)
 

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from astonish.explorer.controls import Json, Values
-from astonish.explorer.tour.screen import Choice, Screen, Shown, Words, mark, with_band
+from astonish.explorer.tour.screen import STEPS, WALKS, Choice, Screen, Shown, Words, mark, with_band
 
-TAU, WALKS, STEPS = 100, 6, 5000
+TAU = 100  # the average stay in A
 SHARES = ("0.05", "0.15", "0.25", "0.35", "0.45", "0.55", "0.65", "0.75", "0.85", "0.95")
 
 
@@ -47,9 +47,9 @@ def _errors() -> dict[str, Any]:
     """The error of each learner, for each share of time (rows) and walk; NaN if a walk has no such switch."""
     from astonish.paper.figure8 import LEARNERS, simulate
 
-    cells = [[TAU, float(psi), walk] for psi in SHARES for walk in range(WALKS)]
-    found = simulate([{"seed": 1, "steps": STEPS, "cells": cells}])[0]["error"]
-    return {name: each.reshape(len(SHARES), WALKS) for name, each in zip(LEARNERS, found, strict=True)}
+    cells = [[[TAU, float(psi), walk] for walk in range(WALKS)] for psi in SHARES]
+    found = [simulate([{"seed": 1, "steps": STEPS, "cells": some}])[0]["error"] for some in cells]
+    return {name: np.stack([each[k] for each in found]) for k, name in enumerate(LEARNERS)}
 
 
 def _found(psi: float, means: dict[str, float], gap: Any) -> str:
@@ -80,9 +80,9 @@ def _script() -> list[str]:
         "from astonish.paper.claims import interval",
         "from astonish.paper.figure8 import LEARNERS, PSIS, simulate",
         "",
-        f"cells = [[{TAU}, psi, walk] for psi in PSIS for walk in range({WALKS})]",
-        f'errors = simulate([{{"seed": 1, "steps": {STEPS}, "cells": cells}}])[0]["error"]',
-        "for name, each in zip(LEARNERS, errors):",
-        f"    for psi, walks in zip(PSIS, each.reshape(-1, {WALKS})):",
-        '        print(f"{name}, psi = {psi:g}: error {interval(walks)}")',
+        "for psi in PSIS:",
+        f"    cells = [[{TAU}, psi, walk] for walk in range({WALKS})]",
+        f'    errors = simulate([{{"seed": 1, "steps": {STEPS}, "cells": cells}}])[0]["error"]',
+        "    for name, walks in zip(LEARNERS, errors):",
+        '        print(f"psi = {psi:g}, {name}: error {interval(walks)}")',
     ]
