@@ -31,8 +31,8 @@ class TourTab:
 
     def answer(self, request: Any) -> Json:
         """What is on one screen; the first if none is named."""
-        asked = dict(request) if isinstance(request, dict) else request
-        name = asked.pop("screen", SCREENS[0].name) if isinstance(asked, dict) else SCREENS[0].name
-        screen = self.screens[one_of("screen", name, self.screens)]
+        name, asked = SCREENS[0].name, request
+        if isinstance(request, dict):
+            name, asked = request.get("screen", name), {key: each for key, each in request.items() if key != "screen"}
         with double():
-            return screen.answer(asked)
+            return self.screens[one_of("screen", name, self.screens)].answer(asked)

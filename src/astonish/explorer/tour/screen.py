@@ -72,9 +72,9 @@ class Screen(ABC):
         choices = {name: choice.described() for name, choice in self.choices.items()}
         return {**texts, **controls, "choices": choices, "claims": [claim_that_begins(words) for words in self.claims]}
 
-    def answer(self, request: Mapping[str, Any]) -> Json:
+    def answer(self, request: Any) -> Json:
         """What is shown for a request, every part of which is checked."""
-        at, others = numbers(dict(request), self.sliders, *self.choices)
+        at, others = numbers(request, self.sliders, *self.choices)
         chosen = {
             name: one_of(name, others.get(name, choice.default), choice.options)
             for name, choice in self.choices.items()
