@@ -67,8 +67,9 @@ document.addEventListener("keydown", (event) => {
   if (tour && !tour.panel.hidden && !busy) tour.key(event);
 });
 window.addEventListener("popstate", (event) => { // back, forward, or a link that was opened here
-  if (event.state?.ours && (state.linked("tab") ?? "tour") === "tour") tour?.go(asked(state.linked("screen")), false);
-  else if (!event.state?.ours) setTimeout(() => tour?.go(asked(state.get("screen", "1")), false)); // once it was read
+  if ((state.linked("tab") ?? "tour") !== "tour") return;
+  if (event.state?.ours) tour?.go(asked(state.linked("screen")), false);
+  else setTimeout(() => tour?.go(asked(state.get("screen", "1")), false)); // once the link has been read
 });
 
 function screen(views, spec, number, changed) { // what belongs to one screen, which is out of sight at first
@@ -124,7 +125,7 @@ function claim(each) {
 }
 
 function breaker(host, spec, changed) { // the controls, and a button that breaks the claim
-  const box = element("fieldset", {}, element("legend", {}, "Break it"), element("p", {}, spec.hint)), all = {};
+  const box = element("fieldset", {}, element("legend", {}, "Try to break it"), element("p", {}, spec.hint)), all = {};
   host.append(box);
   for (const [name, each] of Object.entries(spec.sliders)) all[name] = slider(box, `tour.${spec.name}.${name}`, each, moved);
   for (const [name, each] of Object.entries(spec.choices)) {
