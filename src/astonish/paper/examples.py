@@ -1,5 +1,6 @@
 """The examples of section 2.1: what do the voters, and the listener of the joke, believe?"""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -52,34 +53,54 @@ def elected(weights: Any, candidate: int) -> dict[str, float]:
     return measured(family, family.prior(jnp.array(weights)), candidate - 1)
 
 
-def listener(first: str = "goldfish") -> tuple[Grid, dict[str, Belief]]:
-    """What tank may mean, to someone before and after he has heard the first word."""
+def listener_models() -> Grid:
+    """What each meaning of tank says of each word."""
     words = np.array(list(WORDS.values())).T
     models: Any = np.column_stack([words, 1 - words.sum(axis=1)])  # with all other words in the last column
-    family = finite(models)
+    return finite(models)
+
+
+def listener() -> tuple[Grid, dict[str, Belief]]:
+    """What tank may mean, to someone before and after he has heard of goldfish."""
+    family = listener_models()
     before = family.prior()
-    return family, {"before": before, "after": bayes(family, before, list(WORDS).index(first))}
+    return family, {"before": before, "after": bayes(family, before, list(WORDS).index("goldfish"))}
 
 
-class Heard(NamedTuple):
-    """A word that was heard: how surprising it was, what was believed, and what it led to.
+class Told(NamedTuple):
+    """A joke that begins with one word and ends with guns, as a listener hears it.
 
-    entropy: of the belief before it. scaled: what the word alone suggests. posterior: the belief by Bayes' rule.
+    believed: the weights of what tank may mean, before the first word, after it, and after guns (Bayes' rule).
+    suggested: those that guns alone suggests. entropy: of the belief before and after the first word. first, guns: how
+    surprising the two words are. alone: how surprising guns is without the first word. again: the first word, repeated.
     """
 
-    surprise: Any
+    believed: Any
+    suggested: Any
     entropy: Any
-    scaled: Belief
-    posterior: Belief
+    first: Any
+    guns: Any
+    alone: Any
+    again: Any
 
 
-def heard(family: Grid, belief: Belief, word: str) -> Heard:
-    """A word, to a listener with this belief."""
-    found = jax.device_get(_heard(family, belief, list(WORDS).index(word)))
-    return found._replace(surprise=float(found.surprise), entropy=float(found.entropy))
+def told(first: str) -> Told:
+    """The joke with this first word, one of `WORDS`."""
+    return jax.device_get(_told(listener_models(), list(WORDS).index(first)))
 
 
 @jax.jit
-def _heard(family: Grid, belief: Belief, k: Any) -> Heard:
-    felt, entropy = surprise.confidence_corrected(family, belief, k), expfam.entropy(family, belief)
-    return Heard(felt, entropy, expfam.target(family, k), expfam.bayes(family, belief, k))
+def _told(family: Grid, first: Any) -> Told:
+    guns, before = list(WORDS).index("guns"), family.prior()
+    after = expfam.bayes(family, before, first)
+    beliefs = before, after, expfam.bayes(family, after, guns)
+    felt = partial(surprise.confidence_corrected, family)
+    return Told(
+        jnp.stack([belief.weights for belief in beliefs]),
+        expfam.target(family, guns).weights,
+        jnp.stack([expfam.entropy(family, belief) for belief in beliefs[:2]]),
+        felt(before, first),
+        felt(after, guns),
+        felt(before, guns),
+        felt(after, first),
+    )

@@ -8,7 +8,7 @@ import numpy as np
 from astonish.domain import Domain, Numbers
 from astonish.expfam import Belief, Family
 from astonish.explorer.controls import Json, Slider, Values
-from astonish.explorer.tour.screen import Choice, Screen, Shown, Words, mark
+from astonish.explorer.tour.screen import Options, Screen, Shown, Words, mark
 
 NAMES = ("committed", "open")
 SAMPLES: Numbers = np.linspace(-1, 5.5, 131)
@@ -40,8 +40,8 @@ class CommitmentScreen(Screen):
     breaking: ClassVar[Mapping[str, Any]] = {"pair": "normal", "x": 3.2}
     columns = 3
     sliders: ClassVar[Mapping[str, Slider]] = {"x": Slider("the sample that both see", Domain(0, 5), 3.2)}
-    choices: ClassVar[Mapping[str, Choice]] = {
-        "pair": Choice(
+    choices: ClassVar[Mapping[str, Options]] = {
+        "pair": Options(
             "two people",
             {
                 "sign": "one knows the sign, the other does not (Fig. 2A)",

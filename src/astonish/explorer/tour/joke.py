@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from astonish.domain import Domain
 from astonish.explorer.controls import Json, Slider, Values
-from astonish.explorer.tour.screen import Choice, Screen, Shown, Words, mark
+from astonish.explorer.tour.screen import Options, Screen, Shown, Words, mark
 
 LINES = {"goldfish": "“There are two goldfish in a tank.", "Tuesday": "“On Tuesday there are two friends in a tank."}
 REST = ("One turns to the other and says:", "You man the guns, I'll drive.”")
@@ -27,38 +27,33 @@ class JokeScreen(Screen):
     steps = "line"
     columns = 2
     sliders: ClassVar[Mapping[str, Slider]] = {"line": Slider("lines told", Domain(0, 3, whole=True), 0)}
-    choices: ClassVar[Mapping[str, Choice]] = {
-        "first": Choice("the first line speaks of", {"goldfish": "goldfish", "Tuesday": "a Tuesday"}, "goldfish")
+    choices: ClassVar[Mapping[str, Options]] = {
+        "first": Options("the first line speaks of", {"goldfish": "goldfish", "Tuesday": "a Tuesday"}, "goldfish")
     }
 
     def show(self, at: Values, chosen: Words) -> Shown:
         from astonish.paper.claims import verdict
-        from astonish.paper.examples import heard, listener
+        from astonish.paper.examples import told
 
-        first, told = chosen["first"], int(at["line"])
-        family, beliefs = listener(first)
-        guns, alone = heard(family, beliefs["after"], "guns"), heard(family, beliefs["before"], "guns")
-        fitting = heard(family, beliefs["after"], first)
-        now = [beliefs["before"], beliefs["after"], beliefs["after"], guns.posterior][told].weights.tolist()
-        surprises = [heard(family, beliefs["before"], first).surprise, guns.surprise, alone.surprise]
-        held = (
-            guns.surprise > alone.surprise + 1e-9 and guns.entropy < alone.entropy,
-            alone.surprise <= fitting.surprise,
-        )
+        line, joke = int(at["line"]), told(chosen["first"])
+        now = joke.believed[(0, 1, 1, 2)[line]].tolist()
+        committed = joke.guns > joke.alone + 1e-9 and joke.entropy[1] < joke.entropy[0]
+        suggested = joke.suggested.tolist() if line == 3 else None
+        surprises = [float(each) for each in (joke.first, joke.guns, joke.alone)]
         return Shown(
-            _found(told, first, now, guns.surprise, alone.surprise),
-            verdict(held) if told == 3 else "",
-            [_meanings(now, guns.scaled.weights.tolist() if told == 3 else None), _surprises(first, surprises, told)],
-            _script(first),
-            [LINES[first], *REST][:told],
+            _found(line, chosen["first"], now, *surprises[1:]),
+            verdict([committed, joke.alone <= joke.again + 1e-9]) if line == 3 else "",
+            [_meanings(now, suggested), _surprises(chosen["first"], surprises, line)],
+            _script(chosen["first"]),
+            [LINES[chosen["first"]], *REST][:line],
         )
 
 
-def _found(told: int, first: str, now: list[float], guns: float, alone: float) -> str:
+def _found(line: int, first: str, now: list[float], guns: float, alone: float) -> str:
     believed = f"“container” has probability {now[0]:.2f}, “vehicle” {now[1]:.2f}"
-    if told == 0:
+    if line == 0:
         return f"Nobody has said anything yet: {believed}."
-    if told < 3:
+    if line < 3:
         return f"The first line speaks of {first}. To the listener {believed}, by Bayes' rule."
     more = f"“guns” surprises the listener by {guns:.2f} nats, and without the first line by {alone:.2f}"
     if guns > alone + 1e-9:
@@ -73,10 +68,10 @@ def _meanings(now: list[float], suggested: list[float] | None) -> Json:
     return {"label": "probability", "range": [0, 1], "x": {"label": "what “tank” means"}, "marks": marks}
 
 
-def _surprises(first: str, surprises: list[float], told: int) -> Json:
+def _surprises(first: str, surprises: list[float], line: int) -> Json:
     """Of what was said; at the end also of the last word without the first line."""
     names = [f"“{first}”", "“guns”, after it", "“guns” alone"]
-    heard = [surprises[0] if told >= 1 else 0.0, *(surprises[1:] if told == 3 else [0.0, 0.0])]
+    heard = [surprises[0] if line >= 1 else 0.0, *(surprises[1:] if line == 3 else [0.0, 0.0])]
     most = 1.1 * max(surprises)
     label = {"label": "word"}
     return {
@@ -89,12 +84,12 @@ def _surprises(first: str, surprises: list[float], told: int) -> Json:
 
 def _script(first: str) -> list[str]:
     return [
-        "from astonish.paper.examples import heard, listener",
+        "from astonish.paper.examples import told",
         "from astonish.precision import double",
         "",
         "with double():",
-        f"    family, beliefs = listener({first!r})  # before and after the first line",
-        "    for name, belief in beliefs.items():",
-        '        found = heard(family, belief, "guns")',
-        '        print(f"{name}: probabilities {belief.weights.tolist()}, surprise {found.surprise:.4g}")',
+        f"    joke = told({first!r})",
+        'for name, belief in zip(["before", "after the first line", "at the end"], joke.believed):',
+        '    print(f"{name}: container {belief[0]:.4g}, vehicle {belief[1]:.4g}")',
+        'print(f"surprise of guns: {joke.guns:.4g} nats, without the first line {joke.alone:.4g}")',
     ]

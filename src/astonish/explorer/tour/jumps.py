@@ -9,7 +9,7 @@ import numpy as np
 
 from astonish.domain import Domain, Numbers
 from astonish.explorer.controls import Json, Slider, Values
-from astonish.explorer.tour.screen import Choice, Screen, Shown, Words, mark, with_band
+from astonish.explorer.tour.screen import Options, Screen, Shown, Words, mark, with_band
 from astonish.tasks.gaussian_jumps import Episode
 
 STEPS = 120  # of the one episode that is drawn
@@ -40,8 +40,8 @@ class JumpsScreen(Screen):
     sliders: ClassVar[Mapping[str, Slider]] = {
         "hazard": Slider("hazard: probability of a jump before each sample", Domain(0.002, 0.5), 0.066, log=True)
     }
-    choices: ClassVar[Mapping[str, Choice]] = {
-        "error": Choice("error", {"squared": "mean squared error", "absolute": "mean absolute error"}, "squared")
+    choices: ClassVar[Mapping[str, Options]] = {
+        "error": Options("error", {"squared": "mean squared error", "absolute": "mean absolute error"}, "squared")
     }
 
     def show(self, at: Values, chosen: Words) -> Shown:

@@ -14,7 +14,7 @@ Words = dict[str, str]
 WALKS, STEPS = 10, 6000  # of every screen about the maze, so that they share what is compiled
 
 
-class Choice(NamedTuple):
+class Options(NamedTuple):
     """One of several things to choose from. options: what each is called on the page."""
 
     label: str
@@ -57,7 +57,7 @@ class Screen(ABC):
     breaking: ClassVar[Mapping[str, Any]]
     hint: ClassVar[str]
     sliders: ClassVar[Mapping[str, Slider]] = {}
-    choices: ClassVar[Mapping[str, Choice]] = {}
+    choices: ClassVar[Mapping[str, Options]] = {}
     steps: ClassVar[str] = ""
     columns: ClassVar[int] = 1
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from astonish.explorer.controls import Json, Values
-from astonish.explorer.tour.screen import STEPS, WALKS, Choice, Screen, Shown, Words, mark, with_band
+from astonish.explorer.tour.screen import STEPS, WALKS, Options, Screen, Shown, Words, mark, with_band
 
 TAU = 100  # the average stay in A
 SHARES = ("0.05", "0.25", "0.45", "0.65", "0.85", "0.95")  # some of those of the figure
@@ -28,8 +28,8 @@ class VisitsScreen(Screen):
     )
     hint = "Let the agent spend nearly all of its time in A: the average of both arrangements is then close to A."
     breaking: ClassVar[Mapping[str, Any]] = {"psi": "0.95"}
-    choices: ClassVar[Mapping[str, Choice]] = {
-        "psi": Choice("share of time spent in A (psi)", {share: share for share in SHARES}, "0.05")
+    choices: ClassVar[Mapping[str, Options]] = {
+        "psi": Options("share of time spent in A (psi)", {share: share for share in SHARES}, "0.05")
     }
 
     def show(self, at: Values, chosen: Words) -> Shown:
