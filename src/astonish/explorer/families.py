@@ -54,7 +54,8 @@ def lab_families() -> dict[str, LabFamily]:
 
 def presets() -> list[Json]:
     """Who believes what, and sees what, in the paper's examples and in Fig. 2B. To be called in double precision."""
-    from astonish.paper.figure1 import COLLEAGUES, MANY, drivers, listener
+    from astonish.paper.examples import COLLEAGUES, listener
+    from astonish.paper.figure1 import MANY, drivers
     from astonish.paper.figure2 import FAR, WIDTHS
 
     beliefs = listener()[1]
@@ -115,7 +116,8 @@ def _dirichlet() -> LabFamily:
 
 def _examples() -> dict[str, LabFamily]:
     """The paper's examples: voters, a listener, drivers (Fig. 1)."""
-    from astonish.paper.figure1 import CARS, MANY, WORDS, drivers, listener, voting
+    from astonish.paper.examples import WORDS, listener, voting
+    from astonish.paper.figure1 import CARS, MANY, drivers
 
     probabilities: Any = voting().probability.to_numpy().reshape(4, 4)
     candidates = tuple(f"candidate {k}" for k in range(1, 5))

@@ -26,6 +26,7 @@ from astonish.explorer.gaussian import GaussianTab
 from astonish.explorer.guard import Guard, sentence
 from astonish.explorer.lab import LabTab
 from astonish.explorer.maze import MazeTab
+from astonish.explorer.tour import TourTab
 from astonish.explorer.upload import LARGEST
 from astonish.explorer.worker import Worker
 
@@ -51,7 +52,7 @@ def make_app(
     """
     data, gaussian, maze = DataTab(learners), GaussianTab(learners), MazeTab(learners)
     process = worker or Worker()
-    tabs: dict[str, Tab] = {"gaussian": gaussian, "maze": maze, "lab": LabTab()}
+    tabs: dict[str, Tab] = {"tour": TourTab(), "gaussian": gaussian, "maze": maze, "lab": LabTab()}
     more = {"averages": gaussian.averages, "explain-gaussian": gaussian.explain, "explain-maze": maze.explain}
 
     @asynccontextmanager
@@ -88,6 +89,9 @@ def warm_up(stop: Event, tabs: dict[str, Tab]) -> None:
     for tab in tabs.values():
         if not stop.is_set():
             tab.answer({})
+    for screen in () if stop.is_set() else tabs["tour"].controls()["screens"]:
+        if not stop.is_set():
+            tabs["tour"].answer({"screen": screen["name"]})
     for family in () if stop.is_set() else tabs["lab"].controls()["families"]:
         if not stop.is_set():
             tabs["lab"].answer({"family": family})

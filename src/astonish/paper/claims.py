@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 HOLDS, IN_PART, FAILS = "holds", "holds in part", "does not hold as stated"
 
@@ -48,6 +47,8 @@ def interval(episodes: ArrayLike) -> Interval:
     >>> print(interval([1.0, 2.0, 3.0]))
     2 (-0.484 to 4.48)
     """
+    from scipy import stats  # which takes a second
+
     values = np.asarray(episodes, float)
     values = values[~np.isnan(values)]
     if len(values) < 2:
@@ -64,6 +65,8 @@ def median(episodes: ArrayLike) -> Interval:
     >>> print(median(range(1, 22)))
     11 (6 to 16)
     """
+    from scipy import stats
+
     values = np.sort(np.asarray(episodes, float))
     values = values[~np.isnan(values)]
     if len(values) < 6:

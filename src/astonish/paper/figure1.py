@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -10,17 +9,15 @@ import numpy as np
 from jax import Array
 from pandas import DataFrame
 
-from astonish import expfam, surprise
-from astonish.beliefs import Dirichlet, Grid, finite
+from astonish import expfam
+from astonish.beliefs import Dirichlet, Grid
 from astonish.domain import Domain
-from astonish.expfam import Belief, Family
+from astonish.expfam import Belief
 from astonish.paper.claims import Claim, listed, same, verdict
+from astonish.paper.examples import COLLEAGUES, RARE, WORDS, bayes, density, elected, listener, measured, voting
 from astonish.paper.figure import Drawing, Figure, RunSettings, Simulation, Tables, simulated, wide
 from astonish.report.style import BLUE, GREEN, ORANGE, PURPLE, VERMILLION
 
-RARE = 0.05  # epsilon: what a model leaves to everything but its favourite
-COLLEAGUES = {"A": (0.75, 0.25, 0.0, 0.0), "B": (0.0, 0.25, 0.75, 0.0), "C": (0.25, 0.25, 0.25, 0.25)}
-WORDS = {"goldfish": (0.19, 0.01), "guns": (0.01, 0.19), "Tuesday": (0.001, 0.001)}  # in talk of containers, vehicles
 CARS = ("red", "green BMW")
 DRIVERS = ("slot", "undecided", "used to red")
 COUNTING = ("counting, undecided", "counting, used to red")  # drivers who believe about how common each kind is
@@ -50,54 +47,14 @@ CAPTION = (
 )
 
 
-@jax.jit
-def measures(family: Family, belief: Belief, x: Any) -> dict[str, Array]:
-    """All that section 2.1 says about a sample and a belief, in nats; `scale` is ln||p_x||, that of the likelihood."""
-    return {
-        "surprise": surprise.confidence_corrected(family, belief, x),
-        "raw": surprise.raw(family, belief, x),
-        "shannon": surprise.shannon(family, belief, x),
-        "bayesian": surprise.bayesian(family, belief, x),
-        "commitment": surprise.commitment(family, belief),
-        "scale": family.log_base(x) + family.log_partition(family.likelihood(x)),
-    }
-
-
-def measured(family: Family, belief: Belief, x: Any) -> dict[str, float]:
-    """The same, as a part of a row of a table."""
-    return {name: float(value) for name, value in measures(family, belief, x).items()}
-
-
-_bayes = jax.jit(expfam.bayes)
-density = jax.jit(Grid.density)
-
-
-def voting() -> DataFrame:
-    """What each model of the election says of each candidate."""
-    rows = [(k + 1, x + 1, 1 - RARE if k == x else RARE / 3) for k in range(4) for x in range(4)]
-    return DataFrame(rows, columns=["model", "candidate", "probability"])
-
-
 def _election(_: RunSettings) -> Tables:
     """How likely and surprising each candidate is to each colleague; `weight` is that of the candidate's model."""
-    models: Any = voting().probability.to_numpy().reshape(4, 4)
-    family = finite(models)
     rows = [
-        {"colleague": name, "candidate": k + 1, "weight": weight}
-        | measured(family, family.prior(jnp.array(weights)), k)
+        {"colleague": name, "candidate": k, "weight": weight} | elected(weights, k)
         for name, weights in COLLEAGUES.items()
-        for k, weight in enumerate(weights)
+        for k, weight in enumerate(weights, 1)
     ]
     return {"models": voting(), "election": DataFrame(rows)}
-
-
-def listener() -> tuple[Grid, dict[str, Belief]]:
-    """What tank may mean, to someone before and after he has heard of goldfish."""
-    words = np.array(list(WORDS.values())).T
-    models: Any = np.column_stack([words, 1 - words.sum(axis=1)])  # with all other words in the last column
-    family = finite(models)
-    before = family.prior()
-    return family, {"before": before, "after": _bayes(family, before, list(WORDS).index("goldfish"))}
 
 
 def _joke(_: RunSettings) -> Tables:
@@ -134,7 +91,7 @@ def drivers(kinds: int) -> list[tuple[Any, Belief]]:
     slots = Grid(jnp.full((3, len(CARS)), 1 / kinds), _log_chance, jnp.ones(3), seen)
     used = cars.prior()
     for _ in range(MORNINGS):
-        used = _bayes(cars, used, CARS.index("red"))
+        used = bayes(cars, used, CARS.index("red"))
     return [(slots, slots.prior()), (cars, cars.prior()), (cars, used)]
 
 
@@ -143,7 +100,7 @@ def counting(kinds: int) -> list[tuple[Any, Belief]]:
     family = Dirichlet(kinds)
     used = family.prior()
     for _ in range(MORNINGS):
-        used = _bayes(family, used, CARS.index("red"))
+        used = bayes(family, used, CARS.index("red"))
     return [(family, family.prior()), (family, used)]
 
 

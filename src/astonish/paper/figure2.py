@@ -15,8 +15,8 @@ from astonish.beliefs import Gaussian, Grid
 from astonish.expfam import Belief, Family
 from astonish.paper import rule_properties
 from astonish.paper.claims import Claim, listed, same, verdict
+from astonish.paper.examples import density, measured, measures
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated, wide
-from astonish.paper.figure1 import density, measured, measures
 from astonish.report.style import BLUE, GREEN, PURPLE, VERMILLION
 
 COLOURS = {"committed": BLUE, "open": VERMILLION}
@@ -42,16 +42,28 @@ def _folded(x: Any, theta: Array) -> Array:
     return -0.5 * jnp.square((x - jnp.abs(theta)) / NOISE) - np.log(NOISE * np.sqrt(2 * np.pi))
 
 
+def folded_pair() -> tuple[Grid, dict[str, Belief]]:
+    """Two beliefs that predict the same: one knows the sign of theta, the other does not."""
+    theta: Any = np.linspace(-6, 6, 601)
+    family = Grid(theta, _folded)
+    right, left = (np.exp(-0.5 * ((theta - mean) / STD) ** 2) for mean in (MEAN, -MEAN))
+    return family, {"committed": family.prior(right), "open": family.prior(right + left)}
+
+
+def normal_pair() -> dict[str, tuple[Gaussian, Belief]]:
+    """Two normal models whose predictions have the variance 1, one of which is more committed."""
+    families = {name: Gaussian(np.sqrt(1 - variance)) for name, variance in NORMALS.items()}
+    return {name: (family, family.prior(std=np.sqrt(NORMALS[name]))) for name, family in families.items()}
+
+
 def _fold(run: RunSettings) -> Tables:
     """Panel A: two beliefs that predict the same, of which one knows the sign of theta, and the other does not.
 
     beliefs, joint, predictions: the densities of theta, of x and theta together, and of x. pair: how surprising some
     samples are to either.
     """
-    theta: Any = np.linspace(-6, 6, 601)
-    family = Grid(theta, _folded)
-    right, left = (np.exp(-0.5 * ((theta - mean) / STD) ** 2) for mean in (MEAN, -MEAN))
-    beliefs = {"committed": family.prior(right), "open": family.prior(right + left)}
+    family, beliefs = folded_pair()
+    theta = np.asarray(family.points)
     shown = beliefs | {"scaled": expfam.target(family, SHOWN)}
     densities = {name: np.asarray(density(family, belief)) for name, belief in shown.items()}
     fine = 31 if run.quick else 61
@@ -62,7 +74,7 @@ def _fold(run: RunSettings) -> Tables:
     return {
         "beliefs": DataFrame({"theta": theta} | densities),
         "joint": DataFrame(plane | joint),
-        "predictions": DataFrame({"x": many} | {n: np.exp(_log_evidence(family, b, many)) for n, b in beliefs.items()}),
+        "predictions": DataFrame({"x": many} | {n: np.exp(log_evidence(family, b, many)) for n, b in beliefs.items()}),
         "pair": DataFrame(
             {"model": name, "sample": sample, **measured(family, belief, sample)}
             for name, belief in beliefs.items()
@@ -75,9 +87,8 @@ def _normal(_: RunSettings) -> DataFrame:
     """Surprise of two normal models with equal predictions, at samples in units of their standard deviation."""
     x = np.linspace(0, 3, 61)
     found: dict[str, Any] = {"sample": x}
-    for name, variance in NORMALS.items():
-        family = Gaussian(np.sqrt(1 - variance))
-        values = jax.vmap(measures, (None, None, 0))(family, family.prior(std=np.sqrt(variance)), x)
+    for name, (family, belief) in normal_pair().items():
+        values = jax.vmap(measures, (None, None, 0))(family, belief, x)
         found |= {f"{kind}_{name}": np.asarray(values[kind]) for kind in ("raw", "surprise", "shannon")}
     return DataFrame(found)
 
@@ -92,7 +103,7 @@ def _steps(_: RunSettings) -> Tables:
     landscape, bounds = {"gamma": gamma}, []
     for name, width in WIDTHS.items():
         family, belief = Gaussian(), Gaussian().prior(std=width)
-        landscape[name] = np.asarray(_again(family, belief, FAR, gamma))
+        landscape[name] = np.asarray(surprise_again(family, belief, FAR, gamma))
         found = jax.device_get(_bounded(family, belief, FAR, SHARES))
         bounds.append(DataFrame(found).assign(belief=name, share=SHARES))
     return {"landscape": DataFrame(landscape), "bounds": concat(bounds)}
@@ -111,8 +122,8 @@ def _bounded(family: Family, belief: Belief, x: Any, share: Any) -> dict[str, Ar
     return {"bound": bound, "gamma": gamma, "change": change, "surprise": _surprise_after(family, belief, x, gamma)}
 
 
-_again = jax.jit(jax.vmap(_surprise_after, (None, None, None, 0)))
-_log_evidence = jax.jit(jax.vmap(expfam.log_evidence, (None, None, 0)))
+surprise_again = jax.jit(jax.vmap(_surprise_after, (None, None, None, 0)))
+log_evidence = jax.jit(jax.vmap(expfam.log_evidence, (None, None, 0)))
 
 
 def claims(tables: Tables) -> list[Claim]:

@@ -43,7 +43,7 @@ def simulate(run: RunSettings, where: MazeWalks | None = None) -> Tables:
     shown = table.tail(SHOWN + 400)  # some more, for the averages to start from
     return {
         "series": shown,
-        "aligned": _aligned(walk, signals, current(walk.environment, control)),
+        "aligned": around_switches(walk, signals, current(walk.environment, control)),
         "uncertainty": _uncertainty(signals, bayes, run.seed),
     }
 
@@ -72,7 +72,7 @@ def _std(samples: Any) -> Any:
     return scan(learner, samples, read=learner.uncertainty).estimate
 
 
-def _aligned(walk: Walk, signals: Signals, control: Any) -> DataFrame:
+def around_switches(walk: Walk, signals: Signals, control: Any) -> DataFrame:
     """The average of each signal around the switches of each walk; offset 0 is the first step after the switch."""
     error = current(walk.environment, signals.errors)
     found = dict(zip(SIGNALS, (signals.surprise, signals.learning_rate, error, signals.uncertainty), strict=True))

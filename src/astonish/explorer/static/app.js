@@ -1,12 +1,13 @@
 // The page as a whole: its tabs, its look, links to it, and the Python behind it.
 import * as state from "./state.js";
+import * as tour from "./tour.js";
 import * as gaussian from "./gaussian.js";
 import * as maze from "./maze.js";
 import * as lab from "./lab.js";
 import * as data from "./data.js";
 import { json, mention, persist, say, showAgain } from "./ask.js";
 
-const STARTS = { gaussian, maze, lab, data };
+const STARTS = { tour, gaussian, maze, lab, data };
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 const THEMES = ["system", "light", "dark"];
 const tabs = [...document.querySelectorAll("[data-tab]")], names = tabs.map((tab) => tab.dataset.tab);

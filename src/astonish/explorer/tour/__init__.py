@@ -1,0 +1,38 @@
+"""A tour of the paper: what does it say, does it hold, and what breaks it? One idea per screen."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from astonish.explorer.controls import Json, one_of
+from astonish.explorer.tour.bound import BoundScreen
+from astonish.explorer.tour.commitment import CommitmentScreen
+from astonish.explorer.tour.joke import JokeScreen
+from astonish.explorer.tour.jumps import JumpsScreen
+from astonish.explorer.tour.online_em import OnlineEMScreen
+from astonish.explorer.tour.screen import Screen
+from astonish.explorer.tour.switch import SwitchScreen
+from astonish.explorer.tour.visits import VisitsScreen
+from astonish.explorer.tour.voters import VotersScreen
+from astonish.precision import double
+
+SCREENS: tuple[Screen, ...] = (
+    JokeScreen(), VotersScreen(), CommitmentScreen(), BoundScreen(),
+    JumpsScreen(), SwitchScreen(), OnlineEMScreen(), VisitsScreen(),
+)  # fmt: skip
+
+
+class TourTab:
+    """The screens, one of which is answered at a time."""
+
+    screens: Mapping[str, Screen] = {screen.name: screen for screen in SCREENS}
+
+    def controls(self) -> Json:
+        return {"screens": [screen.described() for screen in self.screens.values()]}
+
+    def answer(self, request: Any) -> Json:
+        """What is on one screen; the first if none is named."""
+        name, asked = SCREENS[0].name, request
+        if isinstance(request, dict):
+            name, asked = request.get("screen", name), {key: each for key, each in request.items() if key != "screen"}
+        with double():
+            return self.screens[one_of("screen", name, self.screens)].answer(asked)
