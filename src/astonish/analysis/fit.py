@@ -17,10 +17,12 @@ from astonish.analysis.report import (
     methods_section,
     understood,
 )
+from astonish.analysis.script import fit_script
 from astonish.analysis.table import read_responses
 from astonish.fit import Fit
 from astonish.fit.description import describe
 from astonish.fit.plot import plot_fit
+from astonish.fit.priors import Priors
 from astonish.fit.result import TRIAL_COLUMNS
 from astonish.io.files import locked
 from astonish.report.page import details, paragraph, section
@@ -60,7 +62,8 @@ def run_fit(trials: TrialOptions, options: FitOptions, console: Console) -> None
     console.say(f"can such a design tell {', '.join(model.free)} at all? astonish recover, with the same options, says")
     command, out = command_line("fit", trials, options), options.out
     with locked(out):
-        found = model.fit(options.starts, options.seed, out, options.shared or (), "usual" if options.map else None)
+        priors: Priors = "usual" if options.map else None
+        found = model.fit(options.starts, options.seed, out, options.shared or (), priors, waited_for=True)
         for sentence in found.method:
             console.say(sentence)
         sections = [
@@ -75,7 +78,7 @@ def run_fit(trials: TrialOptions, options: FitOptions, console: Console) -> None
             console.show(lines)
         for sentence in _noted(found):
             console.say(sentence)
-        sections += [_participants(found), methods_section(_methods(model, options), command)]
+        sections += [_participants(found), methods_section(_methods(model, options), fit_script(trials, options), command, out)]
         medians = ", ".join(f"median {row.parameter} {row.median:.3g}" for row in describe(found).itertuples())
         lead = f"{model.name} fitted to {len(found.values)} participants; {medians}"
         console.show(lead)

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from astonish.analysis.methods import Methods
 from astonish.analysis.outputs import drawn, in_lines, shown, write_table
+from astonish.io.files import write_text
 from astonish.report.page import details, paragraph, preformatted, section
 
 if TYPE_CHECKING:
     from astonish.analysis.models import Candidate
     from astonish.fit import Fit
 
+METHODS, REFERENCES, SCRIPT = "methods.txt", "references.bib", "script.py"
 DESCRIBED = (
     "Of all participants: how many there are, mean, standard deviation, median and quartiles of their values (mean and "
     "standard deviation without values that grow without end); how many values are at a bound, and how many searches "
@@ -111,12 +113,16 @@ def behaviour_section(fits: "Mapping[str, Fit]", out: Path, one: bool = True) ->
     return [section("Behaviour", *parts)]
 
 
-def methods_section(methods: Methods, command: str) -> str:
-    """A paragraph for a paper, the command, versions, and BibTeX."""
+def methods_section(methods: Methods, script: str, command: str, out: Path) -> str:
+    """A paragraph for a paper, the command, versions, BibTeX and the same in Python, which are also written to files."""
+    write_text(out / METHODS, f"{methods.paragraph}\n\n{methods.versions}\n")
+    write_text(out / REFERENCES, f"{methods.bibtex}\n")
+    write_text(out / SCRIPT, script)
     return section(
         "For a paper",
         paragraph(methods.paragraph),
         preformatted(command),
         paragraph(methods.versions),
         details("BibTeX", preformatted(methods.bibtex)),
+        details("The same in Python", preformatted(script)),
     )
