@@ -78,7 +78,10 @@ def run_fit(trials: TrialOptions, options: FitOptions, console: Console) -> None
             console.show(lines)
         for sentence in _noted(found):
             console.say(sentence)
-        sections += [_participants(found), methods_section(_methods(model, options), fit_script(trials, options), command, out)]
+        sections += [
+            _participants(found),
+            methods_section(_methods(model, options), fit_script(trials, options), command, out),
+        ]
         medians = ", ".join(f"median {row.parameter} {row.median:.3g}" for row in describe(found).itertuples())
         lead = f"{model.name} fitted to {len(found.values)} participants; {medians}"
         console.show(lead)

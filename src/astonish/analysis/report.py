@@ -114,7 +114,7 @@ def behaviour_section(fits: "Mapping[str, Fit]", out: Path, one: bool = True) ->
 
 
 def methods_section(methods: Methods, script: str, command: str, out: Path) -> str:
-    """A paragraph for a paper, the command, versions, BibTeX and the same in Python, which are also written to files."""
+    """A paragraph for a paper, the command, versions, BibTeX and the Python; all but the command also as files."""
     write_text(out / METHODS, f"{methods.paragraph}\n\n{methods.versions}\n")
     write_text(out / REFERENCES, f"{methods.bibtex}\n")
     write_text(out / SCRIPT, script)

@@ -4,30 +4,28 @@ A table stays in a folder of its own for as long as it takes to answer, and is t
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from pandas import DataFrame, isna
-from pandas.api.types import is_numeric_dtype
+from pandas import isna
 
 from astonish.assemble import Assembly, arguments, choose, usual_settings
 from astonish.catalogue import LEARNERS
 from astonish.domain import Domain
 from astonish.explorer.controls import Json, Values, check_keys, one, one_of, packed
-from astonish.explorer.upload import ENDS, LARGEST, MOST_CELLS, as_file
-from astonish.kinds import MEASURED, NUMBERS, OutcomeKind
+from astonish.explorer.formulas import defused
+from astonish.explorer.upload import ENDS, LARGEST, as_file, check_size
+from astonish.kinds import MEASURED, OutcomeKind
 from astonish.measures import holds_a_belief
 from astonish.trials import Columns, Trials, read_trials
 from astonish.trials.regressors import ALL, regressors
 from astonish.trials.source import open_rows
 
-MOST_LABELS, SHOWN_ROWS, SHOWN_TRIALS = 50, 5, 5000
+SHOWN_ROWS, SHOWN_TRIALS = 5, 5000
 GUESSED = "guessed"
 KINDS = (GUESSED, *OutcomeKind)
 COLUMNS = ("outcome", "to", "subject", "block", "trial", "choice")  # of the table, by their meaning
 CELLS = {"missing": "", "decimal": ""}  # how they are written
 DEFAULTS = {"name": "trials.csv", **dict.fromkeys(COLUMNS, ""), **CELLS, "kind": GUESSED, "learner": "smile", "who": ""}
 SET = "set."  # before the name of a parameter
-FORMULAS = tuple("=+-@\t\r\n")  # how text starts that a spreadsheet runs, unless it is a number
 LARGE = Domain(-1e12, 1e12)
 LIMITS = {"hypotheses": Domain(1, 100), "particles": Domain(1, 100), "seed": Domain(0, 2**31 - 1)}
 
@@ -79,7 +77,7 @@ class DataTab:
         """The whole table with what the learner computed for every trial, as CSV."""
         trials, chosen = self._read(*_apart(request), content)
         found = regressors(chosen.learner, trials, [ALL] if holds_a_belief(chosen.learner) else None)
-        return str(_defused(found).to_csv(index=False, lineterminator="\r\n"))  # so that both are quoted in a cell
+        return str(defused(found).to_csv(index=False, lineterminator="\r\n"))  # so that both are quoted in a cell
 
     def script(self, asked: Mapping[str, str], settings: Values, trials: Trials) -> str:
         """The same in Python."""
@@ -107,7 +105,7 @@ class DataTab:
         name = one_of("learner", asked["learner"], self.learners)
         with as_file(asked["name"], content) as path:
             trials = read_trials(path, columns, kind=None if kind == GUESSED else kind, **_written(asked))
-        _check_size(trials)
+        check_size(trials)
         return trials, choose(name, trials, settings)
 
 
@@ -130,32 +128,3 @@ def _number(word: str, text: str) -> float:
     except ValueError:
         raise ValueError(f"{word[:60]} = {text[:60]!r} is not a number; give one") from None
     return one(word[:60], value, LIMITS.get(word, LARGE))
-
-
-def _defused(frame: DataFrame) -> DataFrame:
-    """The same table, where an apostrophe marks text as text that a spreadsheet would run as a formula."""
-    marked = frame.apply(lambda column: column if is_numeric_dtype(column) else column.map(_marked))
-    return marked.rename(columns=_marked)
-
-
-def _marked(cell: Any) -> Any:
-    if not isinstance(cell, str) or not cell.startswith(FORMULAS):
-        return cell
-    try:
-        float(cell)
-    except ValueError:
-        return f"'{cell}"
-    return cell
-
-
-def _check_size(trials: Trials) -> None:
-    labels = 0 if trials.kind in (*NUMBERS, *MEASURED) else len(trials.labels or ())
-    if labels > MOST_LABELS:
-        raise ValueError(f"there are {labels} different outcomes; the page takes up to {MOST_LABELS}, the command more")
-    options = len(trials.options or ())
-    if options > MOST_LABELS:
-        raise ValueError(f"there are {options} different choices; the page takes up to {MOST_LABELS}, the command more")
-    cells = trials.observed.size * max(labels, options, 1)
-    if cells > MOST_CELLS:
-        limit = f"the page takes up to {MOST_CELLS}, the command astonish surprise more"
-        raise ValueError(f"participants x trials x outcomes make {cells} numbers; {limit}")

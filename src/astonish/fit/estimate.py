@@ -123,9 +123,7 @@ def fit(
     return whole
 
 
-def _with_shared(
-    losses: Losses, box: Box, found: Found, is_shared: Mask, starts: int, seed: int
-) -> tuple[Found, int]:
+def _with_shared(losses: Losses, box: Box, found: Found, is_shared: Mask, starts: int, seed: int) -> tuple[Found, int]:
     """The best parameters if some have one value for all participants, and how many searches there were for these."""
     together = fit_shared(losses, box, found.unconstrained, is_shared, starts, seed)
     people = np.arange(len(together.x))
