@@ -12,10 +12,12 @@ from astonish.catalogue import LEARNERS
 from astonish.domain import Domain
 from astonish.explorer.controls import Json, Values, check_keys, one, one_of, packed
 from astonish.explorer.formulas import defused
+from astonish.explorer.requests import controls as option_controls
 from astonish.explorer.upload import ENDS, LARGEST, as_file, check_size
 from astonish.kinds import MEASURED, OutcomeKind
 from astonish.measures import holds_a_belief
 from astonish.trials import Columns, Trials, read_trials
+from astonish.trials.guesses import constant_columns, guessed_columns
 from astonish.trials.regressors import ALL, regressors
 from astonish.trials.source import open_rows
 
@@ -23,7 +25,7 @@ SHOWN_ROWS, SHOWN_TRIALS = 5, 5000
 GUESSED = "guessed"
 KINDS = (GUESSED, *OutcomeKind)
 COLUMNS = ("outcome", "to", "subject", "block", "trial", "choice")  # of the table, by their meaning
-CELLS = {"missing": "", "decimal": ""}  # how they are written
+CELLS = {"missing": "", "decimal": "", "label": "", "options": ""}  # how they are written; several with commas
 DEFAULTS = {"name": "trials.csv", **dict.fromkeys(COLUMNS, ""), **CELLS, "kind": GUESSED, "learner": "smile", "who": ""}
 SET = "set."  # before the name of a parameter
 LARGE = Domain(-1e12, 1e12)
@@ -41,14 +43,24 @@ class DataTab:
         for name in self.learners:
             for kind in LEARNERS.find(name).takes:
                 parameters[kind][name] = usual_settings(name, kind)
-        return {"learners": self.learners, "kinds": KINDS, "parameters": parameters, "largest": LARGEST, "ends": ENDS}
+        known = {"learners": self.learners, "kinds": KINDS, "parameters": parameters, "largest": LARGEST, "ends": ENDS}
+        classes = [name for name in self.learners if name in LEARNERS.classes() or name not in LEARNERS.by_name()]
+        return {**known, "options": option_controls(self.learners), "different": classes}
 
     def preview(self, request: Mapping[str, str], content: bytes) -> Json:
-        """The columns of a table, and its first rows."""
+        """The columns of a table, its first rows, and what its columns may be: guesses, to be shown."""
         with as_file(_apart(request)[0]["name"], content) as path:
             frame = open_rows(path).frame
+        if frame.empty:
+            raise ValueError("the table has no rows; give a table with a row for each trial")
         cells = frame.head(SHOWN_ROWS).map(lambda value: "" if isna(value) else str(value)[:60])
-        return {"columns": [str(name) for name in frame], "rows": cells.to_numpy().tolist(), "trials": len(frame)}
+        return {
+            "columns": [str(name) for name in frame],
+            "rows": cells.to_numpy().tolist(),
+            "trials": len(frame),
+            "guessed": guessed_columns(frame),
+            "constant": constant_columns(frame),
+        }
 
     def answer(self, request: Mapping[str, str], content: bytes) -> Json:
         """Surprise and learning rate of one participant, trial by trial, and how the table was understood."""
@@ -118,7 +130,8 @@ def _apart(request: Mapping[str, str]) -> tuple[Mapping[str, str], Values]:
 
 def _written(asked: Mapping[str, str]) -> Json:
     """What was said about how cells are written."""
-    found: Json = {"missing": [asked["missing"]]} if asked["missing"] else {}
+    several = {"missing": asked["missing"], "labels": asked["label"], "options": asked["options"]}
+    found: Json = {word: [part.strip() for part in text.split(",")] for word, text in several.items() if text}
     return found | ({"decimal": asked["decimal"]} if asked["decimal"] else {})
 
 

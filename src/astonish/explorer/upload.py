@@ -66,6 +66,9 @@ def _check_text(path: Path, content: bytes) -> None:
     except csv.Error as problem:
         raise ValueError(f"the first line could not be read ({problem}); give shorter cells") from None
     _check_cells(lines, cells)
+    written = content.strip()
+    if b"\n" not in written and b"\r" not in written:
+        raise ValueError("the table has no rows; give a table with a row for each trial")
 
 
 def _check_cells(rows: int, columns: int) -> None:
