@@ -4,8 +4,9 @@ A table stays in a folder of its own for as long as it takes to answer, and is t
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from pandas import isna
+from pandas import DataFrame, isna
 
 from astonish.assemble import Assembly, arguments, choose, usual_settings
 from astonish.catalogue import LEARNERS
@@ -27,6 +28,7 @@ KINDS = (GUESSED, *OutcomeKind)
 COLUMNS = ("outcome", "to", "subject", "block", "trial", "choice")  # of the table, by their meaning
 CELLS = {"missing": "", "decimal": "", "label": "", "options": ""}  # how they are written; several with commas
 DEFAULTS = {"name": "trials.csv", **dict.fromkeys(COLUMNS, ""), **CELLS, "kind": GUESSED, "learner": "smile", "who": ""}
+PREFIX = "learner_"
 SET = "set."  # before the name of a parameter
 LARGE = Domain(-1e12, 1e12)
 LIMITS = {"hypotheses": Domain(1, 100), "particles": Domain(1, 100), "seed": Domain(0, 2**31 - 1)}
@@ -67,7 +69,7 @@ class DataTab:
         asked, settings = _apart(request)
         trials, chosen = self._read(asked, settings, content)
         who = one_of("who", asked["who"] or trials.subjects[0], trials.subjects)
-        found = regressors(chosen.learner, trials)  # of all, so that another one is not compiled anew
+        found, prefix = _computed(chosen, trials)  # of all, so that another one is not compiled anew
         rows = trials.rows[trials.subjects.index(who)]
         shown = rows[rows >= 0][:SHOWN_TRIALS]
         series = found.iloc[shown]
@@ -82,17 +84,19 @@ class DataTab:
             "who": who,
             "outcome": None if outcomes is None else packed(outcomes),
             **{name: packed(series[name]) if name in series else None for name in columns},
-            "python": self.script(asked, settings, trials),
+            "python": self.script(asked, settings, trials, prefix),
         }
 
     def table(self, request: Mapping[str, str], content: bytes) -> str:
         """The whole table with what the learner computed for every trial, as CSV."""
         trials, chosen = self._read(*_apart(request), content)
-        found = regressors(chosen.learner, trials, [ALL] if holds_a_belief(chosen.learner) else None)
-        return str(defused(found).to_csv(index=False, lineterminator="\r\n"))  # so that both are quoted in a cell
+        found, prefix = _computed(chosen, trials, [ALL] if holds_a_belief(chosen.learner) else None)
+        whole = trials.frame.assign(**{prefix + name: values for name, values in found.items()})
+        return str(defused(whole).to_csv(index=False, lineterminator="\r\n"))  # so that both are quoted in a cell
 
-    def script(self, asked: Mapping[str, str], settings: Values, trials: Trials) -> str:
+    def script(self, asked: Mapping[str, str], settings: Values, trials: Trials, prefix: str) -> str:
         """The same in Python."""
+        added = f", prefix={prefix!r}" if prefix else ""
         names = {word: getattr(trials.columns, word) for word in COLUMNS if word != "to"}
         how = {"kind": str(trials.kind), **_written(asked)}
         lines = [
@@ -103,8 +107,8 @@ class DataTab:
             f"columns = Columns({arguments({word: name for word, name in names.items() if name is not None})})",
             f"trials = read_trials({asked['name']!r}, columns, {arguments(how)})",
             f"learner = learner_for({asked['learner']!r}, trials, {settings!r})",
-            "table = regressors(learner, trials)",
-            'print(table[["surprise", "learning_rate"]].describe())',
+            f"table = regressors(learner, trials{added})",
+            f'print(table[["{prefix}surprise", "{prefix}learning_rate"]].describe())',
         ]
         return "\n".join([*lines, ""])
 
@@ -119,6 +123,12 @@ class DataTab:
             trials = read_trials(path, columns, kind=None if kind == GUESSED else kind, **_written(asked))
         check_size(trials)
         return trials, choose(name, trials, settings)
+
+
+def _computed(chosen: Assembly, trials: Trials, measures: Sequence[str] | None = None) -> tuple[DataFrame, str]:
+    """The columns that are added to the table, and what goes before their names, if it has such columns already."""
+    found = regressors(chosen.learner, replace(trials, frame=trials.frame.iloc[:, :0]), measures)
+    return found, PREFIX if any(name in trials.frame for name in found) else ""
 
 
 def _apart(request: Mapping[str, str]) -> tuple[Mapping[str, str], Values]:
