@@ -3,7 +3,7 @@ import { button, element, select } from "./controls.js";
 import * as state from "./state.js";
 
 export const NONE = ["-", "(none)"];
-const COMMAS = "several with commas";
+const COMMAS = "several with commas", FEW = 3;
 
 function typed(host, key, label, { type = "text", placeholder = "" }, changed) { // a field into which one types
   const id = `${key}-field`, field = element("input", { type, id, name: key, placeholder, step: "any", autocomplete: "off" });
@@ -66,6 +66,11 @@ export function named(sentence) {
     ([flag, words]) => [flag, /^(-?[\d.]+( -?[\d.]+)?)/.exec(words)?.[0] ?? words.split(" ")[0]]);
 }
 
+function answers({ options }, words) { // to be given by a press: all of a few, or what the sentence says
+  if (options.length > 0 && options.length <= FEW) return options;
+  return /\d/.test(words) || words !== words.toUpperCase() ? [words] : []; // COLUMN stands for a name
+}
+
 // A question, with the controls that it names taken from their places until it is answered.
 export function question(host, again) {
   const box = element("div", { className: "question", role: "alert", hidden: true });
@@ -80,7 +85,7 @@ export function question(host, again) {
   function ask(sentence, all) {
     clear();
     box.hidden = false;
-    box.append(element("p", {}, sentence));
+    box.append(element("p", {}, sentence[0].toUpperCase() + sentence.slice(1)));
     const tools = element("div", { className: "tools" });
     for (const [flag, words] of named(sentence)) {
       const one = all.find(({ spec }) => spec.flag === flag);
@@ -91,8 +96,8 @@ export function question(host, again) {
         borrowed.push([one.row, place]);
         box.append(one.row);
       }
-      if (words && words !== words.toUpperCase() || /\d/.test(words)) {
-        button(tools, `${one.spec.name.replaceAll("_", " ")}: ${words}`, () => { one.put(words); again(); });
+      for (const answer of answers(one.spec, words)) {
+        button(tools, `${one.spec.name.replaceAll("_", " ")}: ${answer}`, () => { one.put(answer); again(); });
       }
     }
     if (borrowed.length) button(tools, "Try again", again, "main");

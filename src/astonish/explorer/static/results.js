@@ -13,7 +13,7 @@ export function results(host) {
     return made;
   };
   const command = part("What was asked, as a command"), keep = part("To keep");
-  const said = part("What it says"), tables = part(), course = part(), parameters = part();
+  const said = part("What it says"), tables = part(), parameters = part(), course = part();
   const notes = element("details", { className: "more", hidden: true }, element("summary", {}, "What was read and assumed"));
   host.append(notes);
   const lines = element("pre", { className: "words" });
