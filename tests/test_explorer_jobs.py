@@ -76,8 +76,8 @@ class Page:
 def _events(stream: Any, *last: str) -> Iterator[dict[str, Any]]:
     """What comes, up to the first of these events."""
     for line in stream:
-        if line.strip():
-            event = json.loads(line)
+        if line.startswith(b"data: "):
+            event = json.loads(line.removeprefix(b"data: "))
             yield event
             if event["event"] in last:
                 return

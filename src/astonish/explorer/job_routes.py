@@ -44,7 +44,7 @@ async def _start(request: Request) -> Response:
 async def _follow(request: Request) -> Response:
     after = request.query_params.get("after", "0")
     events = _job(request).follow(int(after) if after.isdecimal() and len(after) < 9 else 0)
-    return StreamingResponse(events, media_type="application/x-ndjson")
+    return StreamingResponse(events, media_type="text/event-stream")
 
 
 async def _cancel(request: Request) -> Response:

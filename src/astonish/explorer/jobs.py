@@ -25,7 +25,7 @@ from astonish.explorer.worker import MEMORY, prepare
 
 RUNNING, KEPT = 2, 8  # jobs at once: those that compute, and those whose client is there
 SECONDS, ALONE = 600.0, 5.0  # that a job may take, and that it waits for its client
-_TICK, _QUIET = 0.1, 5.0  # seconds: how often one looks, and after which an empty line shows that the server is there
+_TICK, _QUIET = 0.1, 5.0  # seconds: how often one looks, and after which one remarks that nothing has happened
 _KINDNESS = 10  # of a process that computes for long towards those that answer at once
 
 
@@ -34,7 +34,7 @@ class BusyError(ValueError):
 
 
 class Job:
-    """One analysis. events: what it has told so far, as JSON, a line each. archive, report: what is left at the end."""
+    """One analysis. events: what it has told so far, as server-sent events. archive, report: what is left at the end."""
 
     def __init__(self, request: Request, content: bytes, seconds: float, memory: int) -> None:
         self.id, self.request, self.seconds, self.memory = secrets.token_urlsafe(16), request, seconds, memory
@@ -57,7 +57,7 @@ class Job:
                     yield self.events[after]
                     after, quiet = after + 1, time.monotonic()
                 if time.monotonic() - quiet > _QUIET:
-                    yield b"\n"
+                    yield b":\n\n"  # a remark, by which the server learns whether somebody still reads
                     quiet = time.monotonic()
                 await anyio.sleep(_TICK)
         finally:
@@ -132,7 +132,7 @@ class Job:
         return event["event"] in ("done", "refused", "failed")
 
     def _tell(self, event: str, **about: Any) -> None:
-        self.events.append(json.dumps({"event": event, **about}).encode() + b"\n")
+        self.events.append(b"data: %b\n\n" % json.dumps({"event": event, **about}).encode())
 
 
 class Jobs:

@@ -15,6 +15,8 @@ const LABELS = {
   block: "column of the block", trial: "column by which trials are ordered",
 };
 
+let last = null; // the table that was read last, for another link to it
+
 export function start(host, views, spec, python) {
   let file = null, kind = "continuous", boxes = {}, linked = state.get("data.who", ""), found = null;
   const explained = null; // what explains the trial that is picked, where there is such a thing
@@ -49,13 +51,16 @@ export function start(host, views, spec, python) {
   const hint = element("p", { className: "quiet" }, lost());
   views.append(hint);
   const first = table(views, "First rows of the table");
-  const understood = element("pre", { className: "words", hidden: true });
-  const picture = figure(views, "data", "Outcomes, surprise and learning rate, trial by trial", { height: 560 });
-  views.append(understood);
+  const understood = element("pre", { className: "words", hidden: true }), surprising = element("div");
+  views.append(surprising);
+  const picture = figure(surprising, "data", "Outcomes, surprise and learning rate, trial by trial", { height: 560 });
+  surprising.append(understood);
   picture.frame.hidden = true;
   const panel = fits(host, views, spec, { ...columns, ...cells }, { asked: tableWords, file: () => file, python });
-  const ask = asker((asked) => json(`/api/data?${asked}`, { method: "POST", body: file }), show);
+  const ask = asker((asked) => json(`/api/data?${asked}`, { method: "POST", body: file }), show, surprising);
+  state.get("data.pick", "");
   takes((dropped) => attempt(() => open(dropped)));
+  if (last) attempt(() => open(last));
 
   function lost() { // a link to a view of a table, which stays with whoever has it
     const name = state.get("data.name", "");
@@ -70,7 +75,7 @@ export function start(host, views, spec, python) {
     const asked = new URLSearchParams({ name: chosen.name });
     const answer = await json(`/api/preview?${asked}`, { method: "POST", body: chosen });
     if (file) nobody();
-    file = chosen;
+    file = last = chosen;
     found = answer;
     state.set("data.name", file.name);
     for (const name of MEANINGS) columns[name].offer(found.columns, found.guessed[name]);
@@ -164,18 +169,16 @@ export function start(host, views, spec, python) {
   }
 
   function paint(answer) { // the trials, and the one that is picked
-    const { outcome, prediction, surprise, learning_rate: rate } = Object.fromEntries(
-      ["outcome", "prediction", "surprise", "learning_rate"].map((name) => [name, answer[name] && unpack(answer[name])]));
-    const upper = [outcome && { kind: "dots", name: "outcome", y: outcome, color: look(6).color, size: 4 },
-      prediction && { kind: "line", name: "prediction", y: prediction, ...look(0) }].filter(Boolean);
-    const at = Number.parseInt(state.get("data.pick", ""), 10);
+    const surprise = unpack(answer.surprise), at = Number.parseInt(state.get("data.pick", ""), 10);
+    const marks = (name, packed, k, ...kinds) => (packed ? kinds.map((each) => ({ kind: each, name, y: unpack(packed), ...look(k) })) : []);
+    const upper = [...marks("outcome", answer.outcome, 6, "dots"), ...marks("prediction", answer.prediction, 0, "line")];
     picture.draw({
       words: `Participant ${answer.who}, ${surprise.length} trials.`,
       x: { label: "trial", range: [0, surprise.length + 1] },
       panels: [
-        ...(upper.length ? [{ label: "outcome", share: 0.45, marks: upper }] : []),
-        { label: "surprise", zero: true, marks: [{ kind: "line", name: "surprise", y: surprise, ...look(2) }] },
-        ...(rate ? [{ label: "learning rate", range: [-0.03, 1.03], marks: [{ kind: "line", name: "learning rate", y: rate, ...look(3) }] }] : []),
+        ...(upper.length ? [{ label: "outcome", share: 0.5, marks: upper }] : []),
+        { label: "surprise", share: 0.25, zero: true, marks: marks("surprise", answer.surprise, 2, "line", "dots") },
+        { label: "learning rate", share: 0.25, range: [-0.03, 1.03], marks: marks("learning rate", answer.learning_rate, 3, "line", "dots") },
       ],
       legend: true,
       picked: Number.isInteger(at) && at < surprise.length ? at : undefined,

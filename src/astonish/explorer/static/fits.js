@@ -9,7 +9,9 @@ const ANALYSES = [["fit", "Fit: which parameters explain each participant best?"
 const FIRST = ["response", "responded"], PEOPLE = ["group", "condition"];
 const ELSEWHERE = ["outcome", "choice", "reward", "subject", "block", "trial", "kind", "missing", "decimal", "label", "options"];
 const GIVEN_UP = "the server does not answer any more, so that the analysis has ended; start astonish explore again";
-const TRIES = 3, PAUSE = 1000; // to follow an analysis again, if the connection is lost
+const DATA = "data: ", TRIES = 3, PAUSE = 1000; // to follow an analysis again, if the connection is lost
+
+let leaveLast = () => {}; // the analysis of a view that is there no more
 
 export function fits(host, views, spec, others, { asked, file, python }) {
   const group = element("fieldset", { className: "fits" }, element("legend", {}, "Explain people's responses"));
@@ -38,6 +40,8 @@ export function fits(host, views, spec, others, { asked, file, python }) {
   const words = element("p", { role: "status" }), box = question(view, begin), found = results(view);
   view.prepend(bar, words);
   let job = null, following = null, participants = 0;
+  leaveLast();
+  leaveLast = leave;
   arrange();
   running(false);
 
@@ -151,13 +155,13 @@ export function fits(host, views, spec, others, { asked, file, python }) {
   };
 }
 
-async function* lines(body) { // of a text that comes in parts
+async function* lines(body) { // of the events that the server sends, those that say something
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   for (let rest = ""; ;) {
     const { done, value } = await reader.read();
     if (done) return;
     const parts = (rest + value).split("\n");
     rest = parts.pop();
-    yield* parts.filter(Boolean);
+    yield* parts.filter((line) => line.startsWith(DATA)).map((line) => line.slice(DATA.length));
   }
 }

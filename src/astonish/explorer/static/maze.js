@@ -1,6 +1,6 @@
 // The maze: both environments, the agent walking, its belief beside the truth, and how surprised it is.
 import { button, element, folded, select, short, slider, sliders, values } from "./controls.js";
-import { axis, colour, count, figure, look, narrow, unpack, uprights, WHOLE_HEIGHT } from "./plots.js";
+import { colour, figure, look, narrow, unpack } from "./plot.js";
 import { question } from "./ask.js";
 import * as state from "./state.js";
 
@@ -33,15 +33,15 @@ export function start(host, views, spec, python) {
   const set = sliders(host, "maze", spec.sliders, changed);
   Object.assign(set, sliders(folded(host, "Parameters of other learners"), "maze", spec.more, changed));
 
-  const mazes = figure(views, "maze", "The two environments, and the agent", 330);
-  const belief = figure(views, "belief", "Chances of going from room to room: believed, and true", 400);
-  const series = figure(views, "maze-surprise", "Surprise, learning rate and error so far", 420);
+  const mazes = figure(views, "maze", "The two environments, and the agent", { height: 330 });
+  const belief = figure(views, "belief", "Probabilities of going from room to room: believed, and true", { height: 400 });
+  const series = figure(views, "maze-surprise", "Surprise, learning rate and error so far", { height: 420 });
   const ask = question("/api/maze", (answer) => {
     python(answer.python);
     walk = { ...answer };
     for (const name of ["estimate", "surprise", "learning_rate", "error"]) walk[name] = unpack(answer[name]);
     show();
-  });
+  }, views);
 
   function changed() {
     ask({ ...values(set), learner: learner.value, switches });
@@ -84,27 +84,17 @@ export function start(host, views, spec, python) {
   }
 
   function drawMazes(environment, room) {
-    const data = spec.environments.flatMap((rows, which) => {
-      const axes = { xaxis: which ? "x2" : "x", yaxis: which ? "y2" : "y" };
-      const flat = rows.flat(), here = flat.indexOf(room), seen = which === environment;
-      return [{ ...axes, ...walls, mode: "lines", line: { color: colour(seen ? "text" : "line"), width: 2 } },
-        { ...axes, x: flat.map((_, k) => k % 4 + 0.5), y: flat.map((_, k) => 3.5 - Math.floor(k / 4)),
-        text: flat.map((each) => String(each + 1)), mode: "text", hoverinfo: "skip",
-        textfont: { color: colour(seen ? "text" : "quiet"), size: 13 } },
-        { ...axes, x: [here % 4 + 0.5], y: [3.5 - Math.floor(here / 4)], mode: "markers", hoverinfo: "skip",
-        marker: { size: 34, color: look(1).color, symbol: seen ? "circle" : "circle-open", opacity: seen ? 0.55 : 0.4,
-          line: { width: 2, color: look(1).color } } }];
+    const panels = spec.environments.map((rows, which) => {
+      const flat = rows.flat(), here = flat.indexOf(room), seen = which === environment, { color } = look(1);
+      return { label: seen ? `${"AB"[which]}: the agent is here` : "AB"[which], range: [-0.15, 4.15], ticks: [], marks: [
+        { kind: "line", ...walls, color: colour(seen ? "text" : "line"), width: 2 },
+        { kind: "dots", x: [here % 4 + 0.5], y: [3.5 - Math.floor(here / 4)], size: 34, color, symbol: seen ? "circle" : "open",
+          opacity: seen ? 0.55 : 0.4 },
+        { kind: "text", x: flat.map((_, k) => k % 4 + 0.5), y: flat.map((_, k) => 3.5 - Math.floor(k / 4)),
+          text: flat.map((each) => each + 1), color: colour(seen ? "text" : "quiet"), size: 13 }] };
     });
-    const flatAxis = (more) => ({ visible: false, fixedrange: true, range: [-0.15, 4.15], ...more });
-    const title = (text, x) => ({ text, x, y: 1.02, xref: "paper", yref: "paper", showarrow: false, xanchor: "center",
-      yanchor: "bottom" });
-    const names = ["A", "B"].map((name, k) => k === environment ? `<b>${name}: the agent is here</b>` : name);
-    mazes.draw(data, {
-      xaxis: flatAxis({ domain: [0, 0.47] }), yaxis: flatAxis({ scaleanchor: "x" }),
-      xaxis2: flatAxis({ domain: [0.53, 1], anchor: "y2" }), yaxis2: flatAxis({ scaleanchor: "x2", anchor: "x2" }),
-      annotations: [title(names[0], 0.235), title(names[1], 0.765)], showlegend: false, dragmode: false,
-      margin: { l: 8, r: 8, t: 34, b: 8 }, height: narrow() ? 220 : 330,
-    }, `The agent is in room ${room + 1} of environment ${"AB"[environment]}.`);
+    mazes.draw({ words: `The agent is in room ${room + 1} of environment ${"AB"[environment]}.`, panels, columns: 2, legend: false,
+      x: { range: [-0.15, 4.15], ticks: [] }, height: narrow() ? 220 : 330 });
   }
 
   function drawBelief(environment, at) {
@@ -117,45 +107,32 @@ export function start(host, views, spec, python) {
       seen.add(from);
       for (let k = 0; k < rooms - 1; k += 1) believed[from][k + (k >= from)] = walk.estimate[t * (rooms - 1) + k];
     }
-    const map = (z, axes) => ({ type: "heatmap", x: names, y: names, z, zmin: 0, zmax: 0.25, colorscale: "Viridis", ...axes,
-      hovertemplate: "from %{y} to %{x}: %{z:.3f}<extra></extra>" });
-    const ends = (title, domain, more) => (
-      { ...axis(title, ...domain, more), fixedrange: true, dtick: 5, tick0: 1, showgrid: false });
-    const [first, second] = narrow() ? [{ x: [0, 1], y: [0.57, 1] }, { x: [0, 1], y: [0, 0.43] }]
-      : [{ x: [0, 0.46], y: [0, 1] }, { x: [0.54, 1], y: [0, 1] }];
-    belief.draw([
-      map(believed, { showscale: false }),
-      map(spec.transitions[environment], { xaxis: "x2", yaxis: "y2", colorbar: { thickness: 12, title: { text: "chance" } } }),
-    ], {
-      xaxis: ends("believed: to room", first.x),
-      yaxis: ends("from room", first.y, { autorange: "reversed" }),
-      xaxis2: ends(`true, in ${"AB"[environment]}: to room`, second.x, { anchor: "y2" }),
-      yaxis2: ends(narrow() ? "from room" : "", second.y, { autorange: "reversed", anchor: "x2" }),
-      dragmode: false, height: narrow() ? 620 : 400,
+    const map = (z, label) => ({ label: "from room", x: { label }, marks: [{ kind: "heat", x: names, y: names, z, low: 0, high: 0.25,
+      hover: (i, j, value) => `from ${i + 1} to ${j + 1}: ${value.toFixed(3)}` }] });
+    belief.draw({
+      panels: [map(believed, "believed: to room"), map(spec.transitions[environment], `true, in ${"AB"[environment]}: to room`)],
+      columns: narrow() ? 1 : 2, height: narrow() ? 620 : 400,
     });
   }
 
   function drawSeries(at) {
-    const line = (name, k, yaxis) => ({ x: count(at), y: walk[name].subarray(0, at), mode: "lines", yaxis,
-      name: name.replace("_", " "), line: { ...look(k), width: 1.4 } });
-    const changes = walk.switched.filter((step) => step < at).map((step) => step + 0.5), up = { rangemode: "tozero" };
-    const lines = [line("surprise", 0, "y"), line("learning_rate", 2, "y2"), line("error", 1, "y3")];
-    series.draw([uprights(changes, "switches", "y4"), ...lines], {
-      xaxis: { title: { text: "step" }, anchor: "y3", range: [0, Math.max(at, 50)] },
-      yaxis: axis("surprise", 0.7, 1, up), yaxis2: axis("learning rate", 0.36, 0.64, up), yaxis3: axis("error", 0, 0.3, up),
-      yaxis4: WHOLE_HEIGHT, margin: { l: 72, r: 14, t: 12, b: 44 },
+    const changes = { kind: "rules", x: walk.switched.filter((step) => step < at).map((step) => step + 0.5), name: "switches", dash: "dot" };
+    series.draw({
+      x: { label: "step", range: [0, Math.max(at, 50)] },
+      panels: ["surprise", "learning_rate", "error"].map((name, k) => ({ label: name.replace("_", " "), zero: true, marks: [changes,
+        { kind: "line", y: walk[name].subarray(0, at), name: name.replace("_", " "), ...look([0, 2, 1][k]), width: 1.4 }] })),
     });
   }
 
   changed();
 }
 
-const walls = { x: [], y: [], hoverinfo: "skip" }; // with a door in the middle of each
+const walls = { x: [], y: [] }; // with a door in the middle of each
 for (let k = 0; k <= 4; k += 1) {
   for (let j = 0; j < 4; j += 1) {
     for (const [low, high] of [[0, 0.36], [0.64, 1]]) {
-      walls.x.push(k, k, null, j + low, j + high, null);
-      walls.y.push(j + low, j + high, null, k, k, null);
+      walls.x.push(k, k, NaN, j + low, j + high, NaN);
+      walls.y.push(j + low, j + high, NaN, k, k, NaN);
     }
   }
 }

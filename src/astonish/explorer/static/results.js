@@ -2,6 +2,7 @@
 import { button, element, select, table } from "./controls.js";
 import { colour, figure, look, unpack } from "./plot.js";
 import { copy } from "./copy.js";
+import * as state from "./state.js";
 
 const short = (value) => (value === null ? "unknown" : String(Number(value.toPrecision(3))));
 const within = (value, low, high) => (low === null ? `${short(value)} (interval not known)` : `${short(value)} (${short(low)} to ${short(high)})`);
@@ -20,6 +21,7 @@ export function results(host) {
   notes.append(lines);
   const people = new Map(), shown = new Map(); // by model: participants, and the table of them
   let chooser = null, picture = null;
+  state.get("data.fit.who", "");
 
   function clear() {
     for (const each of [command, keep, said]) for (const old of [...each.children].slice(1)) old.remove();
