@@ -322,6 +322,7 @@ def test_columns_are_guessed_by_name_and_content() -> None:
     plain = guessed_columns(frame.drop(columns=["choice", "Subject_ID"]))
     assert (plain["outcome"], plain["response"]) == ("reward", "response")
     assert not {"subject", "group"} & set(plain)  # id is another one in each row; groups are of participants
+    assert "trial" not in guessed_columns(frame.assign(trial=frame.trial % 3))  # it does not tell their order
     assert constant_columns(frame) == ["site"]
     assert guessed_columns(pd.DataFrame({"a": [1, 2], "b": [3, 4]})) == {}
 

@@ -34,7 +34,7 @@ class BusyError(ValueError):
 
 
 class Job:
-    """One analysis. events: what it has told so far, as server-sent events. archive, report: what is left at the end."""
+    """One analysis. events: what it told, as server-sent events. archive, report: what is left at the end."""
 
     def __init__(self, request: Request, content: bytes, seconds: float, memory: int) -> None:
         self.id, self.request, self.seconds, self.memory = secrets.token_urlsafe(16), request, seconds, memory

@@ -38,8 +38,9 @@ def guessed_columns(frame: pd.DataFrame) -> dict[str, str]:
         return bool(frame[name].nunique() <= len(frame) / _REPEATED)
 
     take("subject", lambda name: WHO.fullmatch(name) and labels(name))
-    take("trial", lambda name: TRIAL.fullmatch(name) and pd.api.types.is_numeric_dtype(frame[name]))
     take("block", lambda name: _BLOCK.fullmatch(name) and labels(name))
+    within = [found[meaning] for meaning in ("subject", "block") if meaning in found]
+    take("trial", lambda name: TRIAL.fullmatch(name) and not frame.duplicated([*within, name]).any())
     take("group", lambda name: _GROUP.fullmatch(name) and _one_for_each(frame, found.get("subject"), name))
     take("condition", lambda name: _CONDITION.fullmatch(name) and labels(name))
     if any(is_called(name, CHOSEN) for name in left) and any(is_called(name, PAID) for name in left):
