@@ -106,7 +106,5 @@ def _models(models: Sequence[Candidate], out: Path, truth: Mapping[str, Fit | No
 
 def _section(console: Console, heading: str, about: str, found: Any, table: Any, stem: Path, caption: str) -> str:
     """Show what was found, save its figure, and describe it. table: what the report shows."""
-    console.show(heading)
     console.table(heading, table)
-    console.show("")
     return section(heading, paragraph(about), shown(table, heading), drawn(found.plot(), stem, heading, caption))

@@ -101,8 +101,8 @@ class Terminal:
         print(text, flush=True)
 
     @staticmethod
-    def table(name: str, frame: "DataFrame") -> None:  # noqa: ARG004
-        """A table, on the standard output; what was said before it says what it is."""
+    def table(name: str, frame: "DataFrame") -> None:
+        """A table, on the standard output, with its name above it."""
         from astonish.analysis.outputs import in_lines
 
-        print(in_lines(frame), flush=True)
+        print(f"{name}\n{in_lines(frame)}\n", flush=True)

@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from astonish.explorer import requests
 from astonish.explorer.body import read_body
-from astonish.explorer.jobs import BusyError, Job
+from astonish.explorer.jobs import BusyError, PageJob
 from astonish.explorer.upload import LARGEST
 
 # a report brings its own style and pictures, and nothing in it may run
@@ -69,14 +69,14 @@ async def _report(request: Request) -> Response:
     return HTMLResponse(job.report, headers={"content-security-policy": REPORT_POLICY})
 
 
-def _job(request: Request) -> Job:
-    job: Job | None = request.app.state.jobs.find(request.path_params["job"])
+def _job(request: Request) -> PageJob:
+    job: PageJob | None = request.app.state.jobs.find(request.path_params["job"])
     if job is None:
         raise HTTPException(404, "this analysis is not known any more; start it again")
     return job
 
 
-def _name(job: Job) -> str:
+def _name(job: PageJob) -> str:
     """Of files to keep: letters, digits and hyphens only."""
     stem = job.request.trials.file.name.partition(".")[0].encode("ascii", "ignore").decode()
     return "-".join(part for part in ("astonish", job.request.analysis, stem) if part)

@@ -33,7 +33,7 @@ class BusyError(ValueError):
     """Why another job cannot be started now."""
 
 
-class Job:
+class PageJob:
     """One analysis. events: what it told, as server-sent events. archive, report: what is left at the end."""
 
     def __init__(self, request: Request, content: bytes, seconds: float, memory: int) -> None:
@@ -140,7 +140,7 @@ class Jobs:
 
     def __init__(self, seconds: float = SECONDS, memory: int = MEMORY) -> None:
         self.seconds, self.memory = seconds, memory
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, PageJob] = {}
         self._lock = Lock()
 
     def check(self) -> None:
@@ -151,15 +151,15 @@ class Jobs:
         if len(self._jobs) >= KEPT:
             raise BusyError(f"the results of {KEPT} analyses are open, the most at once; close one of their pages")
 
-    def start(self, request: Request, content: bytes) -> Job:
+    def start(self, request: Request, content: bytes) -> PageJob:
         """Start a job, unless there are too many."""
         with self._lock:
             self.check()
-            job = Job(request, content, self.seconds, self.memory)
+            job = PageJob(request, content, self.seconds, self.memory)
             self._jobs[job.id] = job
             return job
 
-    def find(self, key: str) -> Job | None:
+    def find(self, key: str) -> PageJob | None:
         """The job of this name, if it is still known."""
         job = self._jobs.get(key)
         return None if job is None or job.stop.is_set() else job
