@@ -387,7 +387,7 @@ def test_a_table_goes_in_and_comes_out(visit: Any, tmp_path: Path) -> None:
     assert _cells(page, "data")["a"] == ["1", "8.75", "right", "right"]  # the last row that is shown
     page.select_option('select[name="data.learner"]', "delta")
     _chosen(page, "data.outcome", "x", "data")
-    _measured(page, path, "", Columns("x"), "delta", "continuous")
+    _measured(page, path, "", Columns("x", block="run"), "delta", "continuous")  # run was guessed
     _chosen(page, "data.subject", "who", "data")
     assert page.locator('select[name="data.who"] option').all_inner_texts() == ["a", "b"]
     _chosen(page, "data.block", "run", "data")
@@ -421,12 +421,12 @@ def test_kinds_of_outcomes_and_the_example(visit: Any, tmp_path: Path) -> None:
     page = visit("#tab=data&data.learner=bayes&data.outcome=here&data.kind=categorical")
     page.set_input_files('input[type="file"]', str(path))
     _drawn(page, "data")
-    _measured(page, path, "", Columns("here"), "bayes", "categorical")
+    _measured(page, path, "", Columns("here", block="run"), "bayes", "categorical")
     _chosen(page, "data.kind", "guessed", "data")
     _chosen(page, "data.to", "there", "data")
     _chosen(page, "data.kind", "transitions", "data")
-    _measured(page, path, "", Columns(("here", "there")), "bayes", "transitions")
-    paid = visit("#tab=data&data.learner=delta&data.outcome=x")
+    _measured(page, path, "", Columns(("here", "there"), block="run"), "bayes", "transitions")
+    paid = visit("#tab=data&data.learner=delta&data.outcome=x&data.block=-")  # and no column of the block
     paid.set_input_files('input[type="file"]', str(path))
     _drawn(paid, "data")
     _chosen(paid, "data.choice", "here", "data")
@@ -463,11 +463,11 @@ def test_what_is_wrong_is_said_on_the_page(
 
 
 def test_tables_are_dropped(visit: Any) -> None:
-    page = visit("#tab=data&data.learner=delta")
-    page.wait_for_selector("#data .drop")
-    page.evaluate("""() => { const dropped = new DataTransfer();
-        dropped.items.add(new File(["outcome\\n1.5\\n2.5\\n9\\n"], "dropped.csv"));
-        document.querySelector("#data .drop").dispatchEvent(new DragEvent("drop", { dataTransfer: dropped })); }""")
+    page = visit("#tab=lab&data.learner=delta")  # anywhere on the page
+    _drawn(page, "lab")
+    page.evaluate("""() => { const dataTransfer = new DataTransfer(), bubbles = true;
+        dataTransfer.items.add(new File(["outcome\\n1.5\\n2.5\\n9\\n"], "dropped.csv"));
+        document.querySelector("#lab .plot").dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles })); }""")
     _drawn(page, "data")
     assert _plotted(page, "data", "outcome").tolist() == [1.5, 2.5, 9.0]
 

@@ -84,7 +84,8 @@ def test_fit_finds_the_rates_and_leaves_tables_pictures_and_a_page(file: Path, t
     assert trials.log_likelihood.sum() == pytest.approx(people.log_likelihood.sum())
     assert {path.name for path in out.iterdir()} == {
         ".lock", "participants.csv", "parameters.csv", "trials.csv", "fit.png", "fit.pdf", "report.html",
-        "behaviour.png", "behaviour.pdf", "participant.png", "participant.pdf",
+        "behaviour.png", "behaviour.pdf", "participant.png", "participant.pdf", "methods.txt", "references.bib",
+        "script.py",
     }  # fmt: skip
     text = _page(out)
     assert "delta fitted to 3 participants" in text

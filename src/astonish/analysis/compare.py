@@ -9,8 +9,9 @@ from astonish.analysis.headline import BASELINE, headline
 from astonish.analysis.methods import Methods, estimated, methods
 from astonish.analysis.models import Candidate, candidates
 from astonish.analysis.options import CompareOptions, TrialOptions, command_line
-from astonish.analysis.outputs import drawn, file_name, finish, in_lines, left_out, shown, write_table
+from astonish.analysis.outputs import drawn, file_name, finish, left_out, shown, write_table
 from astonish.analysis.report import behaviour_section, described, methods_section, understood
+from astonish.analysis.script import compare_script
 from astonish.analysis.table import read_responses
 from astonish.catalogue import LEARNERS
 from astonish.fit import Fit, Selection, compare_elpd, compare_fits, compare_mse, held_out
@@ -66,16 +67,17 @@ def run_compare(trials: TrialOptions, options: CompareOptions, console: Console)
     command, out = command_line("compare", trials, options), options.out
     how: dict[str, Any] = {"starts": options.starts, "seed": options.seed, "priors": "usual" if options.map else None}
     with locked(out):
-        fits = {model.name: model.fit(out=out, **how) for model in models}
+        fits = {model.name: model.fit(out=out, waited_for=True, **how) for model in models}
         found = compare_fits(fits, evidence=_evidence(fits))
-        console.show(in_lines(_short(found)))
+        console.table("Models", _short(found))
         predicted = _predicted(models, how, options, console) if options.held_out else None
         other = _other_way(models, how, options)
         sentences = headline(found, predicted, options.score, other)
         sections = [understood(models), *_sections(found, fits, options, console)]
         if predicted is not None:
             sections.insert(3, _held_out(predicted, options))
-        sections.append(methods_section(_methods(models, options), command))
+        code = compare_script(trials, options, list(fits), _evidence(fits))
+        sections.append(methods_section(_methods(models, options), code, command, out))
         for sentence in sentences:
             console.show(sentence)
         sections.insert(0, section("What it says", *map(paragraph, sentences[1:])))
@@ -180,7 +182,7 @@ def _predicted(
     doing, folds = f"leaving out {_parts(options)},", options.folds
     found = {model.name: model.run(doing, held_out, folds=folds, **how) for model in models}
     table = (compare_mse if options.score == "mse" else compare_elpd)(found)
-    console.show(in_lines(table.reset_index(names="model")))
+    console.table(f"{_parts(options)} left out".capitalize(), table.reset_index(names="model"))
     return table
 
 

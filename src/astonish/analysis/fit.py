@@ -12,15 +12,17 @@ from astonish.analysis.outputs import drawn, finish, left_out, shown, write_tabl
 from astonish.analysis.report import (
     behaviour_section,
     described,
-    described_in_lines,
+    described_in_short,
     differences_section,
     methods_section,
     understood,
 )
+from astonish.analysis.script import fit_script
 from astonish.analysis.table import read_responses
 from astonish.fit import Fit
 from astonish.fit.description import describe
 from astonish.fit.plot import plot_fit
+from astonish.fit.priors import Priors
 from astonish.fit.result import TRIAL_COLUMNS
 from astonish.io.files import locked
 from astonish.report.page import details, paragraph, section
@@ -60,7 +62,8 @@ def run_fit(trials: TrialOptions, options: FitOptions, console: Console) -> None
     console.say(f"can such a design tell {', '.join(model.free)} at all? astonish recover, with the same options, says")
     command, out = command_line("fit", trials, options), options.out
     with locked(out):
-        found = model.fit(options.starts, options.seed, out, options.shared or (), "usual" if options.map else None)
+        priors: Priors = "usual" if options.map else None
+        found = model.fit(options.starts, options.seed, out, options.shared or (), priors, waited_for=True)
         for sentence in found.method:
             console.say(sentence)
         sections = [
@@ -71,11 +74,14 @@ def run_fit(trials: TrialOptions, options: FitOptions, console: Console) -> None
         if options.posterior:
             sections += _posterior(model, options, console)
         _write(found, options, console)
-        for lines in described_in_lines(found):
-            console.show(lines)
+        for heading, shown_table in described_in_short(found):
+            console.table(heading, shown_table)
         for sentence in _noted(found):
             console.say(sentence)
-        sections += [_participants(found), methods_section(_methods(model, options), command)]
+        sections += [
+            _participants(found),
+            methods_section(_methods(model, options), fit_script(trials, options), command, out),
+        ]
         medians = ", ".join(f"median {row.parameter} {row.median:.3g}" for row in describe(found).itertuples())
         lead = f"{model.name} fitted to {len(found.values)} participants; {medians}"
         console.show(lead)

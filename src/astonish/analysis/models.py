@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -37,9 +38,22 @@ class Candidate:
         """The name of the learner, without the parameters that are listed behind it."""
         return name_and_free(self.name)[0]
 
-    def fit(self, starts: int, seed: int, out: Path, shared: Sequence[str] = (), priors: Priors = None) -> Fit:
-        """The fit of the model; participants who are finished are kept until all are."""
+    def fit(
+        self,
+        starts: int,
+        seed: int,
+        out: Path,
+        shared: Sequence[str] = (),
+        priors: Priors = None,
+        waited_for: bool = False,
+    ) -> Fit:
+        """The fit of the model; participants who are finished are kept until all are.
+
+        waited_for: whether somebody may want to see them as they are found.
+        """
         how: Any = {"shared": shared, "priors": priors, "starts": starts, "seed": seed}
+        if waited_for and self.console.fitted is not None:
+            how["found"] = partial(self.console.fitted, self.name)
         return self.run("fitting", fit, checkpoint=out / UNFINISHED, **how)
 
     def run(self, doing: str, function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:

@@ -10,6 +10,7 @@ from astonish.analysis.models import Candidate, candidates
 from astonish.analysis.options import RecoverOptions, TrialOptions, command_line
 from astonish.analysis.outputs import drawn, file_name, finish, shown, write_table
 from astonish.analysis.report import methods_section, understood
+from astonish.analysis.script import recover_script
 from astonish.analysis.table import read_responses
 from astonish.fit import Fit, recover_models, recover_parameters, trials_needed
 from astonish.io.files import locked
@@ -55,7 +56,8 @@ def run_recover(trials: TrialOptions, options: RecoverOptions, console: Console)
         )
         weak = "; all estimates are maximum a posteriori, with weak priors where values usually lie" * options.map
         done = "Parameters were recovered from simulated participants, as advised by Wilson & Collins (2019)."
-        sections.append(methods_section(methods(models, [done], ["recover_parameters"]), command))
+        code = recover_script(trials, options, list(truth), _STARTS)
+        sections.append(methods_section(methods(models, [done], ["recover_parameters"]), code, command, out))
         finish(console, out, "Would we find what is there?", simulated + weak, sections, command)
 
 
@@ -104,5 +106,5 @@ def _models(models: Sequence[Candidate], out: Path, truth: Mapping[str, Fit | No
 
 def _section(console: Console, heading: str, about: str, found: Any, table: Any, stem: Path, caption: str) -> str:
     """Show what was found, save its figure, and describe it. table: what the report shows."""
-    console.show(f"{heading}\n{found}\n")
+    console.table(heading, table)
     return section(heading, paragraph(about), shown(table, heading), drawn(found.plot(), stem, heading, caption))

@@ -5,13 +5,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from astonish.analysis.methods import Methods
-from astonish.analysis.outputs import drawn, in_lines, shown, write_table
+from astonish.analysis.outputs import drawn, shown, write_table
+from astonish.io.files import write_text
 from astonish.report.page import details, paragraph, preformatted, section
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from astonish.analysis.models import Candidate
     from astonish.fit import Fit
 
+METHODS, REFERENCES, SCRIPT = "methods.txt", "references.bib", "script.py"
 DESCRIBED = (
     "Of all participants: how many there are, mean, standard deviation, median and quartiles of their values (mean and "
     "standard deviation without values that grow without end); how many values are at a bound, and how many searches "
@@ -44,21 +48,21 @@ DIFFERENT = (
 )
 
 
-def described_in_lines(found: "Fit") -> Iterator[str]:
-    """The same tables for the terminal, and the tests of differences."""
+def described_in_short(found: "Fit") -> "Iterator[tuple[str, DataFrame]]":
+    """The same tables for the terminal, and the tests of differences, each with its name."""
     from astonish.fit.description import correlations, describe, describe_groups
     from astonish.fit.differences import differences
 
-    yield in_lines(describe(found))
+    yield "Parameters", describe(found)
     related, groups, tests = correlations(found), describe_groups(found), differences(found)
     if len(related) > 1:
-        yield f"\nCorrelations over participants, by ranks\n{in_lines(related.reset_index(names='parameter'))}"
+        yield "Correlations over participants, by ranks", related.reset_index(names="parameter")
     if not groups.empty:
-        yield f"\nBy group\n{in_lines(groups)}"
+        yield "By group", groups
     if not tests.empty:
         most = tests.sort_values("p_holm", kind="stable").head(_TESTS).sort_index()
         more = f"; {len(tests) - _TESTS} more in differences.csv" if len(tests) > _TESTS else ""
-        yield f"\nDifferences and correlations, on the unconstrained scale{more}\n{in_lines(most[TERMINAL])}"
+        yield f"Differences and correlations, on the unconstrained scale{more}", most[TERMINAL]
 
 
 def understood(models: "Sequence[Candidate]") -> str:
@@ -111,12 +115,16 @@ def behaviour_section(fits: "Mapping[str, Fit]", out: Path, one: bool = True) ->
     return [section("Behaviour", *parts)]
 
 
-def methods_section(methods: Methods, command: str) -> str:
-    """A paragraph for a paper, the command, versions, and BibTeX."""
+def methods_section(methods: Methods, script: str, command: str, out: Path) -> str:
+    """A paragraph for a paper, the command, versions, BibTeX and the Python; all but the command also as files."""
+    write_text(out / METHODS, f"{methods.paragraph}\n\n{methods.versions}\n")
+    write_text(out / REFERENCES, f"{methods.bibtex}\n")
+    write_text(out / SCRIPT, script)
     return section(
         "For a paper",
         paragraph(methods.paragraph),
         preformatted(command),
         paragraph(methods.versions),
         details("BibTeX", preformatted(methods.bibtex)),
+        details("The same in Python", preformatted(script)),
     )

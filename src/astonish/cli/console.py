@@ -5,10 +5,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from typer import Exit
 
 from astonish.refusal import NotInstalledError, naming_extra
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 def say(sentence: str) -> None:
@@ -89,8 +93,16 @@ class Terminal:
     """Where an analysis that somebody asked for at a terminal says what it does (see `analysis.console.Console`)."""
 
     say, progress = staticmethod(say), staticmethod(progress)
+    fitted = None  # there may be hundreds of participants, and all are in the tables
 
     @staticmethod
     def show(text: str) -> None:
         """A result, on the standard output."""
         print(text, flush=True)
+
+    @staticmethod
+    def table(name: str, frame: "DataFrame") -> None:
+        """A table, on the standard output, with its name above it."""
+        from astonish.analysis.outputs import in_lines
+
+        print(f"{name}\n{in_lines(frame)}\n", flush=True)

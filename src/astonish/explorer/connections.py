@@ -41,6 +41,12 @@ class ImpatientProtocol(H11Protocol):
         super().on_response_complete()
         self._wait()
 
+    def shutdown(self) -> None:
+        """The server ends, and with it an answer that goes on for as long as somebody listens."""
+        super().shutdown()
+        if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
+            self.transport.abort()
+
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self._stop()

@@ -4,32 +4,34 @@ A table stays in a folder of its own for as long as it takes to answer, and is t
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
 
 from pandas import DataFrame, isna
-from pandas.api.types import is_numeric_dtype
 
 from astonish.assemble import Assembly, arguments, choose, usual_settings
 from astonish.catalogue import LEARNERS
 from astonish.domain import Domain
 from astonish.explorer.controls import Json, Values, check_keys, one, one_of, packed
 from astonish.explorer.explained import explained
-from astonish.explorer.upload import ENDS, LARGEST, MOST_CELLS, as_file
-from astonish.kinds import MEASURED, NUMBERS, OutcomeKind
+from astonish.explorer.formulas import defused
+from astonish.explorer.requests import controls as option_controls
+from astonish.explorer.upload import ENDS, LARGEST, as_file, check_size
+from astonish.kinds import MEASURED, OutcomeKind
 from astonish.measures import holds_a_belief
 from astonish.trials import Columns, Trials, read_trials
 from astonish.trials.explanation import explain_trial
+from astonish.trials.guesses import constant_columns, guessed_columns
 from astonish.trials.regressors import ALL, regressors
 from astonish.trials.source import open_rows
 
-MOST_LABELS, SHOWN_ROWS, SHOWN_TRIALS = 50, 5, 5000
+SHOWN_ROWS, SHOWN_TRIALS = 5, 5000
 GUESSED = "guessed"
 KINDS = (GUESSED, *OutcomeKind)
 COLUMNS = ("outcome", "to", "subject", "block", "trial", "choice")  # of the table, by their meaning
-CELLS = {"missing": "", "decimal": ""}  # how they are written
+CELLS = {"missing": "", "decimal": "", "label": "", "options": ""}  # how they are written; several with commas
 DEFAULTS = {"name": "trials.csv", **dict.fromkeys(COLUMNS, ""), **CELLS, "kind": GUESSED, "learner": "smile", "who": ""}
+PREFIX = "learner_"
 SET = "set."  # before the name of a parameter
-FORMULAS = tuple("=+-@\t\r\n")  # how text starts that a spreadsheet runs, unless it is a number
 LARGE = Domain(-1e12, 1e12)
 LIMITS = {"hypotheses": Domain(1, 100), "particles": Domain(1, 100), "seed": Domain(0, 2**31 - 1)}
 
@@ -45,21 +47,31 @@ class DataTab:
         for name in self.learners:
             for kind in LEARNERS.find(name).takes:
                 parameters[kind][name] = usual_settings(name, kind)
-        return {"learners": self.learners, "kinds": KINDS, "parameters": parameters, "largest": LARGEST, "ends": ENDS}
+        known = {"learners": self.learners, "kinds": KINDS, "parameters": parameters, "largest": LARGEST, "ends": ENDS}
+        classes = [name for name in self.learners if name in LEARNERS.classes() or name not in LEARNERS.by_name()]
+        return {**known, "options": option_controls(self.learners), "different": classes}
 
     def preview(self, request: Mapping[str, str], content: bytes) -> Json:
-        """The columns of a table, and its first rows."""
+        """The columns of a table, its first rows, and what its columns may be: guesses, to be shown."""
         with as_file(_apart(request)[0]["name"], content) as path:
             frame = open_rows(path).frame
+        if frame.empty:
+            raise ValueError("the table has no rows; give a table with a row for each trial")
         cells = frame.head(SHOWN_ROWS).map(lambda value: "" if isna(value) else str(value)[:60])
-        return {"columns": [str(name) for name in frame], "rows": cells.to_numpy().tolist(), "trials": len(frame)}
+        return {
+            "columns": [str(name) for name in frame],
+            "rows": cells.to_numpy().tolist(),
+            "trials": len(frame),
+            "guessed": guessed_columns(frame),
+            "constant": constant_columns(frame),
+        }
 
     def answer(self, request: Mapping[str, str], content: bytes) -> Json:
         """Surprise and learning rate of one participant, trial by trial, and how the table was understood."""
         asked, settings = _apart(request)
         trials, chosen = self._read(asked, settings, content)
         who = one_of("who", asked["who"] or trials.subjects[0], trials.subjects)
-        found = regressors(chosen.learner, trials)  # of all, so that another one is not compiled anew
+        found, prefix = _computed(chosen, trials)  # of all, so that another one is not compiled anew
         rows = trials.rows[trials.subjects.index(who)]
         shown = rows[rows >= 0][:SHOWN_TRIALS]
         series = found.iloc[shown]
@@ -74,7 +86,7 @@ class DataTab:
             "who": who,
             "outcome": None if outcomes is None else packed(outcomes),
             **{name: packed(series[name]) if name in series else None for name in columns},
-            "python": self.script(asked, settings, trials),
+            "python": self.script(asked, settings, trials, prefix),
         }
 
     def explain(self, request: Mapping[str, str], content: bytes) -> Json:
@@ -89,11 +101,13 @@ class DataTab:
     def table(self, request: Mapping[str, str], content: bytes) -> str:
         """The whole table with what the learner computed for every trial, as CSV."""
         trials, chosen = self._read(*_apart(request), content)
-        found = regressors(chosen.learner, trials, [ALL] if holds_a_belief(chosen.learner) else None)
-        return str(_defused(found).to_csv(index=False, lineterminator="\r\n"))  # so that both are quoted in a cell
+        found, prefix = _computed(chosen, trials, [ALL] if holds_a_belief(chosen.learner) else None)
+        whole = trials.frame.assign(**{prefix + name: values for name, values in found.items()})
+        return str(defused(whole).to_csv(index=False, lineterminator="\r\n"))  # so that both are quoted in a cell
 
-    def script(self, asked: Mapping[str, str], settings: Values, trials: Trials) -> str:
+    def script(self, asked: Mapping[str, str], settings: Values, trials: Trials, prefix: str) -> str:
         """The same in Python."""
+        added = f", prefix={prefix!r}" if prefix else ""
         names = {word: getattr(trials.columns, word) for word in COLUMNS if word != "to"}
         how = {"kind": str(trials.kind), **_written(asked)}
         lines = [
@@ -104,8 +118,8 @@ class DataTab:
             f"columns = Columns({arguments({word: name for word, name in names.items() if name is not None})})",
             f"trials = read_trials({asked['name']!r}, columns, {arguments(how)})",
             f"learner = learner_for({asked['learner']!r}, trials, {settings!r})",
-            "table = regressors(learner, trials)",
-            'print(table[["surprise", "learning_rate"]].describe())',
+            f"table = regressors(learner, trials{added})",
+            f'print(table[["{prefix}surprise", "{prefix}learning_rate"]].describe())',
         ]
         return "\n".join([*lines, ""])
 
@@ -118,8 +132,14 @@ class DataTab:
         name = one_of("learner", asked["learner"], self.learners)
         with as_file(asked["name"], content) as path:
             trials = read_trials(path, columns, kind=None if kind == GUESSED else kind, **_written(asked))
-        _check_size(trials)
+        check_size(trials)
         return trials, choose(name, trials, settings)
+
+
+def _computed(chosen: Assembly, trials: Trials, measures: Sequence[str] | None = None) -> tuple[DataFrame, str]:
+    """The columns that are added to the table, and what goes before their names, if it has such columns already."""
+    found = regressors(chosen.learner, replace(trials, frame=trials.frame.iloc[:, :0]), measures)
+    return found, PREFIX if any(name in trials.frame for name in found) else ""
 
 
 def _apart(request: Mapping[str, str]) -> tuple[Mapping[str, str], Values]:
@@ -131,7 +151,8 @@ def _apart(request: Mapping[str, str]) -> tuple[Mapping[str, str], Values]:
 
 def _written(asked: Mapping[str, str]) -> Json:
     """What was said about how cells are written."""
-    found: Json = {"missing": [asked["missing"]]} if asked["missing"] else {}
+    several = {"missing": asked["missing"], "labels": asked["label"], "options": asked["options"]}
+    found: Json = {word: [part.strip() for part in text.split(",")] for word, text in several.items() if text}
     return found | ({"decimal": asked["decimal"]} if asked["decimal"] else {})
 
 
@@ -146,32 +167,3 @@ def _number(word: str, text: str) -> float:
 def _bars(trials: Trials) -> list[str]:
     """What the outcomes are called, if they are labels."""
     return [] if trials.kind in MEASURED else [str(label) for label in trials.labels or ()]
-
-
-def _defused(frame: DataFrame) -> DataFrame:
-    """The same table, where an apostrophe marks text as text that a spreadsheet would run as a formula."""
-    marked = frame.apply(lambda column: column if is_numeric_dtype(column) else column.map(_marked))
-    return marked.rename(columns=_marked)
-
-
-def _marked(cell: Any) -> Any:
-    if not isinstance(cell, str) or not cell.startswith(FORMULAS):
-        return cell
-    try:
-        float(cell)
-    except ValueError:
-        return f"'{cell}"
-    return cell
-
-
-def _check_size(trials: Trials) -> None:
-    labels = 0 if trials.kind in (*NUMBERS, *MEASURED) else len(trials.labels or ())
-    if labels > MOST_LABELS:
-        raise ValueError(f"there are {labels} different outcomes; the page takes up to {MOST_LABELS}, the command more")
-    options = len(trials.options or ())
-    if options > MOST_LABELS:
-        raise ValueError(f"there are {options} different choices; the page takes up to {MOST_LABELS}, the command more")
-    cells = trials.observed.size * max(labels, options, 1)
-    if cells > MOST_CELLS:
-        limit = f"the page takes up to {MOST_CELLS}, the command astonish surprise more"
-        raise ValueError(f"participants x trials x outcomes make {cells} numbers; {limit}")

@@ -53,7 +53,8 @@ class Guard:
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)  # a report has a policy of its own
                 if by_link:
                     headers.append("set-cookie", f"{cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict")
             await send(message)

@@ -20,10 +20,13 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from astonish.explorer.body import read_body
 from astonish.explorer.controls import Tab
 from astonish.explorer.data import DataTab
 from astonish.explorer.gaussian import GaussianTab
 from astonish.explorer.guard import Guard, sentence
+from astonish.explorer.job_routes import job_routes
+from astonish.explorer.jobs import Jobs
 from astonish.explorer.lab import LabTab
 from astonish.explorer.maze import MazeTab
 from astonish.explorer.tour import TourTab
@@ -43,22 +46,23 @@ def make_app(
     learners: Sequence[str] = (),
     token: str | None = None,
     worker: Worker | None = None,
+    jobs: Jobs | None = None,
 ) -> Starlette:
     """The application.
 
     host: the address it listens on. warm: compile what the page shows first, in a thread. learners: names of learners
     that are offered beside those of the catalogue. token: a secret, without which nobody is answered. worker: reads the
-    tables that people send, within its limits.
+    tables that people send, within its limits. jobs: the fits that people ask for, within theirs.
     """
     data, gaussian, maze = DataTab(learners), GaussianTab(learners), MazeTab(learners)
-    process = worker or Worker()
+    process, fits = worker or Worker(), jobs or Jobs()
     tabs: dict[str, Tab] = {"tour": TourTab(), "gaussian": gaussian, "maze": maze, "lab": LabTab()}
     more = {"averages": gaussian.averages, "explain-gaussian": gaussian.explain, "explain-maze": maze.explain}
 
     @asynccontextmanager
     async def alive(app: Starlette) -> AsyncIterator[None]:
         app.state.limiter, app.state.uploads = CapacityLimiter(AT_ONCE), CapacityLimiter(UPLOADS)
-        app.state.worker = process
+        app.state.worker, app.state.jobs, app.state.learners = process, fits, data.learners
         app.state.controls = {"data": data.controls, **{name: tab.controls for name, tab in tabs.items()}}
         app.state.answers = {**more, **{name: tab.answer for name, tab in tabs.items()}}
         tables = {"preview": data.preview, "data": data.answer, "table": data.table, "explain-data": data.explain}
@@ -71,12 +75,14 @@ def make_app(
         yield
         stop.set()
         process.end()
+        await to_thread.run_sync(fits.end)
         thread.join()  # a compiler that is cut short takes Python down with it
 
     routes = [
         Route("/", _index),
         Route("/api/{tab:str}", _controls, methods=["GET"]),
         Route("/api/{question:str}", _answer, methods=["POST"]),
+        *job_routes(),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     handlers: Any = dict.fromkeys((HTTPException, ValueError, ClientDisconnect, Exception), _problem)
@@ -108,11 +114,11 @@ async def _controls(request: Request) -> Response:
 async def _answer(request: Request) -> Response:
     question, state = request.path_params["question"], request.app.state
     if question in state.answers:
-        asked = _parsed(await _body(request, LARGEST_REQUEST))
+        asked = _parsed(await read_body(request, LARGEST_REQUEST))
         return JSONResponse(await _in_thread(request, state.answers[question], asked))
     function = _known(state.tables, question)
     async with state.uploads:
-        body = await _body(request, LARGEST)
+        body = await read_body(request, LARGEST)
         answer = await to_thread.run_sync(state.worker.ask, function, dict(request.query_params), body)
     return Response(answer, media_type="text/csv") if isinstance(answer, str) else JSONResponse(answer)
 
@@ -125,20 +131,6 @@ def _known(functions: dict[str, Callable[..., Any]], name: str) -> Callable[...,
 
 async def _in_thread(request: Request, function: Callable[..., Any], *given: Any) -> Any:
     return await to_thread.run_sync(function, *given, limiter=request.app.state.limiter)
-
-
-async def _body(request: Request, most: int) -> bytes:
-    """What was sent, refused as soon as it is seen to be too much."""
-    too_much = HTTPException(413, f"that is more than {most / 2**20:g} MB, which is the most that is taken; send less")
-    length = request.headers.get("content-length", "0")
-    if not length.isdecimal() or len(length) > 12 or int(length) > most:
-        raise too_much
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > most:
-            raise too_much
-    return bytes(body)
 
 
 def _parsed(body: bytes) -> Any:

@@ -13,10 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from astonish.explorer.controls import too_much
+from astonish.kinds import MEASURED, NUMBERS
+from astonish.trials import Trials
 from astonish.trials.text import width
 
 LARGEST = 20 * 2**20  # bytes, as sent and as unpacked
-MOST_ROWS, MOST_CELLS, LONGEST_LINE = 100_000, 2_000_000, 100_000
+MOST_ROWS, MOST_CELLS, LONGEST_LINE, MOST_LABELS = 100_000, 2_000_000, 100_000, 50
 TEXT, PARQUET = (".csv", ".tsv", ".txt"), ".parquet"
 ENDS = (*TEXT, *(f"{end}.gz" for end in TEXT), PARQUET)
 
@@ -64,6 +66,9 @@ def _check_text(path: Path, content: bytes) -> None:
     except csv.Error as problem:
         raise ValueError(f"the first line could not be read ({problem}); give shorter cells") from None
     _check_cells(lines, cells)
+    written = content.strip()
+    if b"\n" not in written and b"\r" not in written:
+        raise ValueError("the table has no rows; give a table with a row for each trial")
 
 
 def _check_cells(rows: int, columns: int) -> None:
@@ -103,3 +108,17 @@ def _text_size(content: bytes, rows: int) -> int:
     parts = [part for column in words.columns if types.is_dictionary(column.type) for part in column.chunks]
     lengths = (compute.binary_length(part.dictionary).take(part.indices) for part in parts)
     return fixed + sum(compute.sum(each).as_py() or 0 for each in lengths)
+
+
+def check_size(trials: Trials) -> None:
+    """Refuse trials that make too many numbers, once they are read."""
+    labels = 0 if trials.kind in (*NUMBERS, *MEASURED) else len(trials.labels or ())
+    if labels > MOST_LABELS:
+        raise ValueError(f"there are {labels} different outcomes; the page takes up to {MOST_LABELS}, the command more")
+    options = len(trials.options or ())
+    if options > MOST_LABELS:
+        raise ValueError(f"there are {options} different choices; the page takes up to {MOST_LABELS}, the command more")
+    cells = trials.observed.size * max(labels, options, 1)
+    if cells > MOST_CELLS:
+        limit = f"the page takes up to {MOST_CELLS}, the command astonish surprise more"
+        raise ValueError(f"participants x trials x outcomes make {cells} numbers; {limit}")

@@ -76,6 +76,16 @@ class Worker:
 
 def _serve(pipe: Connection, memory: int) -> None:
     """Answer one question after another, until nobody asks any more."""
+    start = prepare(memory)
+    with suppress(EOFError):
+        pipe.send("ready")
+        while True:
+            tempfile.tempdir, function, given = pipe.recv()
+            pipe.send((_answer(function, given), _memory() > start + memory / 2))
+
+
+def prepare(memory: int) -> int:
+    """Limit the memory of a process that was just started; returns what it has already."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
     import jax
 
@@ -83,11 +93,7 @@ def _serve(pipe: Connection, memory: int) -> None:
     jax.devices()
     start = _memory()
     _limit(start + memory)
-    with suppress(EOFError):
-        pipe.send("ready")
-        while True:
-            tempfile.tempdir, function, given = pipe.recv()
-            pipe.send((_answer(function, given), _memory() > start + memory / 2))
+    return start
 
 
 def _answer(function: Callable[..., Any], given: tuple[Any, ...]) -> Any:

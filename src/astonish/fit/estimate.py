@@ -6,7 +6,7 @@ whether there is anything better by `search`.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,7 @@ from astonish.learner import check
 from astonish.trials import Trials
 
 _TOGETHER = 32  # participants who are finished, and kept in a file, together
+_FEW = 8  # if somebody waits for what is found
 _WHAT = "checkpoint of a fit"
 
 Progress = Callable[[float], Any]
@@ -75,6 +76,7 @@ def fit(
     seed: int = 0,
     checkpoint: Path | None = None,
     progress: Progress | None = None,
+    found: Callable[[Fit], Any] | None = None,
 ) -> Fit:
     """Find, for each participant, the values of the free parameters that make the responses most probable.
 
@@ -89,6 +91,7 @@ def fit(
     range evenly, half of them the best of more such points. A participant's do not depend on who else there is.
     checkpoint: a folder for what is finished; the same fit, begun again after an interruption, goes on from there.
     progress: is called now and then with the share of the participants that are done.
+    found: is called with the fit of the next few participants, whenever these are done.
     """
     if starts < 1:
         raise ValueError(f"starts = {starts} is no search; give at least 1")
@@ -100,30 +103,44 @@ def fit(
     losses = Losses(model, data, space, trials.responds_before, prior, batch)
     first = None if start_values is None else np.broadcast_to(space.unconstrained(start_values), prior.shape[1:])
     box = Box.of(space, trials, space.start(model) if first is None else first)
+    size = _FEW if found else _TOGETHER if checkpoint else len(trials)
     stem = None
     if checkpoint is not None:
-        about = model, data, prior, box, first, starts, seed, space.names, trials.responds_before
+        about = model, data, prior, box, first, starts, seed, space.names, trials.responds_before, size
         stem = checkpoint / _fingerprint(about)
-    found = _search_groups(Task(losses, box, first, starts, seed), stem, progress)
-    is_shared = np.isin(space.names, same)
-    if is_shared.any():
-        together = fit_shared(losses, box, found.unconstrained, is_shared, starts, seed)
-        people, starts = np.arange(len(trials)), together.starts
-        hessian = pooled_hessian(second_derivatives(losses, together.x, people), is_shared)
-        ended, agreed = np.full(len(people), together.converged), np.full(len(people), together.agreed)
-        found = Found(together.x, hessian, ended, agreed, np.full(together.x.shape, np.nan))
-    return Fit(model, trials, space, same, data, *found, starts, excluded, prior)
+    groups = []
+    for who, best in _search_groups(Task(losses, box, first, starts, seed), stem, size, progress):
+        groups.append(best)
+        if found and not same:
+            few = trials.at(who, tuple(trials.subjects[row] for row in who))
+            found(Fit(model, few, space, same, participant_data(model, few), *best, starts, {}, prior[:, who]))
+    every = Found(*map(np.concatenate, zip(*groups, strict=True)))
+    if same:
+        every, starts = _with_shared(losses, box, every, np.isin(space.names, same), starts, seed)
+    whole = Fit(model, trials, space, same, data, *every, starts, excluded, prior)
+    if found and same:
+        found(whole)
+    return whole
 
 
-def _search_groups(task: Task, stem: Path | None, progress: Progress | None) -> Found:
-    """Search for the best parameters of each participant, group after group. stem: of the files that keep them."""
+def _with_shared(losses: Losses, box: Box, found: Found, is_shared: Mask, starts: int, seed: int) -> tuple[Found, int]:
+    """The best parameters if some have one value for all participants, and how many searches there were for these."""
+    together = fit_shared(losses, box, found.unconstrained, is_shared, starts, seed)
+    people = np.arange(len(together.x))
+    hessian = pooled_hessian(second_derivatives(losses, together.x, people), is_shared)
+    ended, agreed = np.full(len(people), together.converged), np.full(len(people), together.agreed)
+    return Found(together.x, hessian, ended, agreed, np.full(together.x.shape, np.nan)), together.starts
+
+
+def _search_groups(
+    task: Task, stem: Path | None, size: int, progress: Progress | None
+) -> Iterator[tuple[NDArray[np.intp], Found]]:
+    """The best parameters of each participant, group after group. stem: of the files that keep them."""
     people = np.arange(len(task.box.low))
-    groups = np.array_split(people, 1 if stem is None else -(-len(people) // _TOGETHER))
-    found = []
+    groups = np.array_split(people, -(-len(people) // size))
     for k, who in enumerate(groups):
         of_group = partial(_search, task, who, part_of(progress, k, len(groups)))
-        found.append(of_group() if stem is None else _keep(stem.with_name(f"{stem.name}-{k}.npz"), of_group))
-    return Found(*map(np.concatenate, zip(*found, strict=True)))
+        yield who, of_group() if stem is None else _keep(stem.with_name(f"{stem.name}-{k}.npz"), of_group)
 
 
 def _search(task: Task, who: NDArray[np.intp], progress: Progress | None) -> Found:

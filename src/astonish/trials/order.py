@@ -11,7 +11,7 @@ from astonish.domain import Mask, Numbers
 from astonish.trials import cells
 
 _ENDS = r"([_. ]?(no|nr|num|number|index|idx|count|counter|n|#))?"
-_TRIAL = re.compile(rf"(.*[_. ])?trial({_ENDS}|s\.thisN)", re.IGNORECASE)  # the last as PsychoPy has it
+TRIAL = re.compile(rf"(.*[_. ])?trial({_ENDS}|s\.thisN)", re.IGNORECASE)  # the last as PsychoPy has it
 _COUNTERS = re.compile(rf"(.*[_. ])?(trial|onset|timestamp)({_ENDS}|[_. ]?id)", re.IGNORECASE)
 
 
@@ -62,7 +62,7 @@ def check_counters(frame: pd.DataFrame, who: Any, blocks: Numbers, good: Mask, l
     at = np.flatnonzero(good)
     order = at[np.lexsort((at, np.asarray(who)[at]))]
     same = (np.diff(who[order]) == 0) & (np.diff(blocks[order]) == 0)
-    for name in [name for name in frame.columns if _TRIAL.fullmatch(str(name))]:
+    for name in [name for name in frame.columns if TRIAL.fullmatch(str(name))]:
         numbers, written = _ranks(frame[name])[order], frame[name].iloc[order]
         falls = np.flatnonzero(same & (np.diff(numbers) < 0) & _counts(numbers, same)) + 1
         for row in _astray(numbers, falls, who[order], blocks[order])[:1]:

@@ -13,11 +13,11 @@ from astonish.trials import cells
 from astonish.trials.cells import few
 from astonish.trials.preview import MOST_LABELS
 
-_CHOSEN = re.compile(r"choice|choose|chosen|action|option|decision|arm$")  # how words of names begin
+CHOSEN = re.compile(r"choice|choose|chosen|action|option|decision|arm$")  # how words of names begin
 _TAKEN = re.compile(r"response|key")
-_PAID = re.compile(r"reward|feedback|payoff|payout|points?$|wins?$|won$")
+PAID = re.compile(r"reward|feedback|payoff|payout|points?$|wins?$|won$")
 _HAPPENED = re.compile(r"outcome")
-_WHO = re.compile(r"(subj(ect)?|sub|participant|person|ppt?|ppn)[_. ]?(id|no|nr|num|number|code)?|id", re.IGNORECASE)
+WHO = re.compile(r"(subj(ect)?|sub|participant|person|ppt?|ppn)[_. ]?(id|no|nr|num|number|code)?|id", re.IGNORECASE)
 _NARROW = 0.1  # the width of one range, over that of another, from which on the scales are hardly the same
 _ROUND = 1e-6  # beyond 0 and 1, of probabilities
 _MOST = 0.9  # of the responses are on the scale that is asked about; the others may be mistakes
@@ -54,8 +54,8 @@ def check_alike(column: "pd.Series[Any]", option: str) -> None:
 
 def check_prediction(outcome: Any, response: Any) -> None:
     """Ask if what looks like a prediction of the outcome may be a choice that was rewarded, by the columns' names."""
-    chosen, paid = _is_called(response, _CHOSEN), _is_called(outcome, _PAID)
-    if (chosen and _is_called(outcome, _HAPPENED)) or (paid and (chosen or _is_called(response, _TAKEN))):
+    chosen, paid = is_called(response, CHOSEN), is_called(outcome, PAID)
+    if (chosen and is_called(outcome, _HAPPENED)) or (paid and (chosen or is_called(response, _TAKEN))):
         ask = f"does {response} predict {outcome}, or is it a choice that {outcome} rewards?"
         answer = "If it predicts it, give response_kind='choice' (--response-kind choice)"
         raise ValueError(f"{ask} {answer}; {bandit(outcome, response)}")
@@ -78,7 +78,7 @@ def check_numbers(outcome: Any, response: "pd.Series[Any]", kind: str) -> None:
 
 def of_whom(frame: pd.DataFrame) -> list[str]:
     """What to say if participants were not named, but a column is called so and holds several."""
-    for name in [name for name in frame.columns if _WHO.fullmatch(str(name))]:
+    for name in [name for name in frame.columns if WHO.fullmatch(str(name))]:
         people = frame[name].nunique()
         if 1 < people <= len(frame) / 3:
             return [f"all rows are taken for one participant: or does {name} name {people} (--subject {name})?"]
@@ -143,7 +143,7 @@ def _same_scale(outcomes: Numbers, responses: Numbers) -> bool:
     return bool(spread >= _NARROW * width or first <= middle <= third)
 
 
-def _is_called(name: Any, how: re.Pattern[str]) -> bool:
+def is_called(name: Any, how: re.Pattern[str]) -> bool:
     """Whether a word of a name begins so."""
     words = re.findall("[a-z]+", re.sub("([a-z])([A-Z])", r"\1 \2", str(name)).lower())
     return any(map(how.match, words))

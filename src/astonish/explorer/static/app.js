@@ -6,6 +6,7 @@ import * as maze from "./maze.js";
 import * as lab from "./lab.js";
 import * as data from "./data.js";
 import { json, mention, persist, say, showAgain } from "./ask.js";
+import { copy } from "./copy.js";
 
 const STARTS = { tour, gaussian, maze, lab, data };
 const DARK = matchMedia("(prefers-color-scheme: dark)");
@@ -85,18 +86,6 @@ by("python").addEventListener("click", () => { by("code").textContent = lines[no
 by("close").addEventListener("click", () => by("lines").close());
 by("copy").addEventListener("click", () => copy(lines[now] ?? "", by("copy")));
 by("link").addEventListener("click", () => { state.write(); copy(location.href, by("link")); });
-
-async function copy(text, button) {
-  const before = button.textContent;
-  try {
-    await navigator.clipboard.writeText(text);
-    button.textContent = "Copied";
-    by("status").textContent = "Copied";
-  } catch {
-    button.textContent = "Not allowed here";
-  }
-  setTimeout(() => { button.textContent = before; }, 1500);
-}
 
 function themed() {
   return THEMES.includes(state.get("theme")) ? state.get("theme") : "system";

@@ -1,37 +1,40 @@
-// Your data: a file that stays on this machine, its columns, and what a learner makes of its trials.
-import { box, button, element, select, short, table } from "./controls.js";
+// Your data: a file that stays on this machine, what its columns are, and what a learner makes of its trials.
+import { box, button, element, folded, select, short, table } from "./controls.js";
 import { figure, look, unpack } from "./plot.js";
 import { asker, attempt, fetched, json } from "./ask.js";
+import { control, controls, guessed, NONE } from "./options.js";
+import { takes } from "./drop.js";
+import { fits } from "./fits.js";
 import * as state from "./state.js";
 
-const NONE = ["", "(none)"];
+const MEANINGS = ["outcome", "to", "choice", "subject", "block", "trial"]; // of columns that both parts use
+const CELLS = ["missing", "decimal", "label", "options"];
+const LABELS = {
+  outcome: "column of the outcome", to: "column of what followed (for transitions)",
+  choice: "column of the choice (if the outcome is what it paid)", subject: "column of the participant",
+  block: "column of the block", trial: "column by which trials are ordered",
+};
+
+let last = null; // the table that was read last, for another link to it
 
 export function start(host, views, spec, python) {
-  let file = null, kind = "continuous", boxes = {}, linked = state.get("data.who", "");
+  let file = null, kind = "continuous", boxes = {}, linked = state.get("data.who", ""), found = null;
+  const explained = null; // what explains the trial that is picked, where there is such a thing
   const input = element("input", { type: "file", accept: spec.ends.join(","), name: "file" });
-  const drop = element("label", { className: "drop" }, "Drop a table here, or choose one", element("br"), input);
+  const drop = element("label", { className: "drop" }, "Drop a table anywhere on the page, or choose one", element("br"), input);
   const tools = element("div", { className: "tools" });
   host.append(drop, tools);
   button(tools, "Try an example", () => attempt(example));
   const download = button(tools, "Download the table", () => attempt(keep), "main");
   download.disabled = true;
-  input.addEventListener("change", () => attempt(() => open(input.files[0])));
-  drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
-  drop.addEventListener("dragleave", () => drop.classList.remove("over"));
-  drop.addEventListener("drop", (event) => {
-    event.preventDefault();
-    drop.classList.remove("over");
-    attempt(() => open(event.dataTransfer.files[0]));
-  });
+  input.addEventListener("change", () => input.files[0] && attempt(() => open(input.files[0])));
+  const described = Object.fromEntries(spec.options.table.map((each) => [each.name, each]));
+  const columns = Object.fromEntries(MEANINGS.map((name) => {
+    const about = { ...described[name], shape: "column", several: false, label: LABELS[name], options: [] };
+    return [name, control(host, `data.${name}`, { name, flag: `--${name}`, ...about }, () => pickedColumn(name))];
+  }));
+  columns.reward = { ...columns.outcome, spec: { ...columns.outcome.spec, flag: "--reward" } }; // what a choice paid
   const words = {
-    outcome: select(host, "data.outcome", "column of the outcome", [NONE], "", changed),
-    to: select(host, "data.to", "column of what followed (for transitions)", [NONE], "", changed),
-    choice: select(host, "data.choice", "column of the choice (if the outcome is what it paid)", [NONE], "", changed),
-    subject: select(host, "data.subject", "column of the participant", [NONE], "", () => { nobody(); changed(); }),
-    block: select(host, "data.block", "column of the block", [NONE], "", changed),
-    trial: select(host, "data.trial", "column by which trials are ordered", [NONE], "", changed),
-    missing: box(host, "data.missing", "number that means missing", "none", changed),
-    decimal: select(host, "data.decimal", "decimal mark", [["", "recognised"], [",", "comma"], [".", "point"]], "", changed),
     kind: select(host, "data.kind", "kind of outcome", spec.kinds, spec.kinds[0], (chosen) => {
       if (chosen in spec.parameters) understand(chosen);
       changed();
@@ -40,42 +43,72 @@ export function start(host, views, spec, python) {
       () => { offer(true); changed(); }),
   };
   const own = element("div", { className: "pairs" });
-  host.append(element("fieldset", {}, element("legend", {}, "Parameters of the learner"), own));
+  host.append(element("fieldset", {}, element("legend", {}, "Parameters of the learner, for surprise"), own));
   if (words.kind.value in spec.parameters) kind = words.kind.value;
   offer(false);
   const who = select(host, "data.who", "participant to show", [NONE], "", changed);
-  const hint = element("p", { className: "quiet" }, "There is no table yet.");
+  const cells = controls(folded(host, "More about the cells of the table"), "data", CELLS.map((name) => described[name]), changed);
+  const hint = element("p", { className: "quiet" }, lost());
   views.append(hint);
   const first = table(views, "First rows of the table");
-  const understood = element("pre", { className: "words", hidden: true });
-  const picture = figure(views, "data", "Outcomes, surprise and learning rate, trial by trial", { height: 560 });
-  views.append(understood);
+  const understood = element("pre", { className: "words", hidden: true }), surprising = element("div");
+  views.append(surprising);
+  const picture = figure(surprising, "data", "Outcomes, surprise and learning rate, trial by trial", { height: 560 });
+  surprising.append(understood);
   picture.frame.hidden = true;
-  const ask = asker((query) => json(`/api/data?${query}`, { method: "POST", body: file }), show, views);
+  const panel = fits(host, views, spec, { ...columns, ...cells }, { asked: tableWords, file: () => file, python });
+  const ask = asker((asked) => json(`/api/data?${asked}`, { method: "POST", body: file }), show, surprising);
+  state.get("data.pick", "");
+  takes((dropped) => attempt(() => open(dropped)));
+  if (last) attempt(() => open(last));
+
+  function lost() { // a link to a view of a table, which stays with whoever has it
+    const name = state.get("data.name", "");
+    return name ? `This link is about a table that is not here: drop ${name} again. What was set is kept.` : "There is no table yet.";
+  }
 
   async function open(chosen) {
-    if (!chosen) return;
     if (chosen.size > spec.largest) {
       const limit = `more than ${spec.largest / 2 ** 20} MB, which is the most that is taken`;
       throw new Error(`${chosen.name} has ${limit}; use the command: astonish surprise`);
     }
+    const asked = new URLSearchParams({ name: chosen.name });
+    const answer = await json(`/api/preview?${asked}`, { method: "POST", body: chosen });
     if (file) nobody();
-    file = chosen;
-    const found = await json(`/api/preview?${new URLSearchParams({ name: file.name })}`, { method: "POST", body: file });
-    first(found.columns, found.rows);
-    for (const name of ["outcome", "to", "choice", "subject", "block", "trial"]) {
-      const usual = name === "outcome" ? name : ""; // a column of this very name
-      words[name].offer([NONE, ...found.columns], state.get(`data.${name}`, usual));
-    }
-    hint.textContent = "Choose the column of the outcome: what happened on each trial.";
-    hint.hidden = Boolean(words.outcome.value);
+    file = last = chosen;
+    found = answer;
+    state.set("data.name", file.name);
+    for (const name of MEANINGS) columns[name].offer(found.columns, found.guessed[name]);
+    panel.offer(found.columns, found.guessed);
+    mark();
     changed();
+  }
+
+  function pickedColumn(name) {
+    if (name === "subject") nobody();
+    mark();
+    changed();
+  }
+
+  function mark() { // what each column is, in the preview and beside the controls
+    const all = { ...columns, ...panel.columns };
+    delete all.reward;
+    for (const [name, each] of Object.entries(all)) {
+      guessed(each.row, each.value && each.value === found.guessed[name] && !state.get(`data.${name}`, ""));
+    }
+    const meaning = (column) => Object.keys(all).filter((name) => all[name].value === column).join(", ");
+    first(found.columns.map((column) => (meaning(column) ? `${column} (${meaning(column)})` : column)), found.rows);
+    const same = found.constant.length ? [`The same in all rows: ${found.constant.join(", ")}.`] : [];
+    if (!columns.outcome.value) same.unshift("Choose the column of the outcome: what happened on each trial.");
+    hint.textContent = same.join(" ");
+    hint.hidden = same.length === 0;
   }
 
   function nobody() { // people of another column, or another table
     linked = "";
     who.offer([NONE], "");
     state.set("data.who", null);
+    state.set("data.pick", null);
   }
 
   async function example() { // samples of the Gaussian world
@@ -93,22 +126,33 @@ export function start(host, views, spec, python) {
     own.parentElement.hidden = parameters.length === 0;
   }
 
-  function understand(found) {
-    if (found === kind) return;
-    kind = found;
+  function understand(now) {
+    if (now === kind) return;
+    kind = now;
     offer(false);
   }
 
-  function query() {
+  function tableWords() { // for an analysis of responses, as the command has them
+    const { outcome, to, choice } = columns, asked = [["name", file.name]];
+    if (choice.value) asked.push(["choice", choice.value], ["reward", outcome.value]);
+    else asked.push(["outcome", outcome.value], ["outcome", to.value]);
+    for (const name of ["subject", "block", "trial"]) asked.push([name, columns[name].value]);
+    if (words.kind.value in spec.parameters) asked.push(["kind", words.kind.value]);
+    for (const [name, each] of Object.entries(cells)) for (const word of each.values) asked.push([name, word]);
+    return { asked, learner: words.learner.value };
+  }
+
+  function query() { // for surprise
     const asked = new URLSearchParams({ name: file.name });
     for (const [word, each] of Object.entries(boxes)) if (each.value !== "") asked.set(`set.${word}`, each.value);
-    for (const [name, each] of Object.entries(words)) if (each.value) asked.set(name, each.value);
-    if (who.value || linked) asked.set("who", who.value || linked);
+    for (const name of MEANINGS) if (columns[name].value) asked.set(name, columns[name].value);
+    for (const [name, each] of Object.entries({ ...words, ...cells })) if (each.value) asked.set(name, each.value);
+    if (who.value !== NONE[0] || linked) asked.set("who", who.value === NONE[0] ? linked : who.value);
     return asked;
   }
 
   function changed() {
-    download.disabled = !file || !words.outcome.value;
+    download.disabled = !file || !columns.outcome.value;
     if (!download.disabled) ask(query());
   }
 
@@ -118,20 +162,32 @@ export function start(host, views, spec, python) {
     understand(answer.kind);
     who.offer(answer.participants, answer.who);
     understood.hidden = false;
-    hint.hidden = true;
     understood.textContent = [answer.understood, "", `learner: ${answer.learner}`,
       ...(answer.assumed.length ? ["where nothing else was set:"] : []), ...answer.assumed.map((each) => `  ${each}`)].join("\n");
     picture.frame.hidden = false;
-    const surprise = unpack(answer.surprise), panels = [];
-    const marks = (name, packed, at, ...kinds) => (packed ? kinds.map((kind) => ({ kind, name, y: unpack(packed), ...look(at) })) : []);
-    if (answer.outcome || answer.prediction) {
-      panels.push({ label: "outcome", share: 0.5, marks: [...marks("outcome", answer.outcome, 6, "dots"),
-        ...marks("prediction", answer.prediction, 0, "line")] });
-    }
-    panels.push({ label: "surprise", share: 0.25, zero: true, marks: marks("surprise", answer.surprise, 2, "line", "dots") },
-      { label: "learning rate", share: 0.25, range: [-0.03, 1.03], marks: marks("learning rate", answer.learning_rate, 3, "line", "dots") });
-    picture.draw({ words: `Participant ${answer.who}, ${surprise.length} trials.`,
-      x: { label: "trial", range: [0, surprise.length + 1] }, panels });
+    paint(answer);
+  }
+
+  function paint(answer) { // the trials, and the one that is picked
+    const surprise = unpack(answer.surprise), at = Number.parseInt(state.get("data.pick", ""), 10);
+    const marks = (name, packed, k, ...kinds) => (packed ? kinds.map((each) => ({ kind: each, name, y: unpack(packed), ...look(k) })) : []);
+    const upper = [...marks("outcome", answer.outcome, 6, "dots"), ...marks("prediction", answer.prediction, 0, "line")];
+    picture.draw({
+      words: `Participant ${answer.who}, ${surprise.length} trials.`,
+      x: { label: "trial", range: [0, surprise.length + 1] },
+      panels: [
+        ...(upper.length ? [{ label: "outcome", share: 0.5, marks: upper }] : []),
+        { label: "surprise", share: 0.25, zero: true, marks: marks("surprise", answer.surprise, 2, "line", "dots") },
+        { label: "learning rate", share: 0.25, range: [-0.03, 1.03], marks: marks("learning rate", answer.learning_rate, 3, "line", "dots") },
+      ],
+      legend: true,
+      picked: Number.isInteger(at) && at < surprise.length ? at : undefined,
+      pick(index) {
+        state.set("data.pick", index);
+        paint(answer);
+        explained?.show(index);
+      },
+    });
   }
 
   async function keep() {

@@ -1,0 +1,213 @@
+"""Is a table that is dropped on the page fitted to the end: guesses, a question, results, files to keep, cancel?
+
+Needs Chromium (Debian: apt-get install chromium) and playwright.
+"""
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="the browser is driven by playwright")
+pytest.importorskip("starlette", reason="the page needs starlette")
+
+from playwright import sync_api
+
+from astonish import Delta
+from astonish.explorer.jobs import Jobs
+from astonish.fit import Estimate, Model, fit
+from astonish.trials import Columns, Trials, read_trials
+from test_browser import CHROMIUM, FLAGS, Heard, _served
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
+SECONDS = 120_000  # milliseconds that one waits, for a process that imports and compiles
+
+
+def _table() -> pd.DataFrame:
+    """Three people who follow a delta rule for 30 trials."""
+    rng, rows = np.random.default_rng(5), []
+    for name, rate in zip(("ann", "bob", "eve"), (0.3, 0.5, 0.8), strict=True):
+        belief = 0.0
+        for k in range(30):
+            x = round(float(rng.normal(10 if k < 15 else -5, 2)), 2)
+            rows.append((name, k + 1, x, round(belief + float(rng.normal(0, 0.5)), 2), "lab"))
+            belief += rate * (x - belief)
+    return pd.DataFrame(rows, columns=["id", "trial", "x", "estimate", "site"])
+
+
+@pytest.fixture(scope="module")
+def jobs() -> Jobs:
+    return Jobs()
+
+
+@pytest.fixture(scope="module")
+def visit(compiled_alike: None, jobs: Jobs) -> Iterator[Callable[[str], Any]]:
+    """Opens the page at a place; nothing is complained of, and nobody else is asked."""
+    heard: list[Heard] = []
+    with _served(jobs=jobs) as home, sync_api.sync_playwright() as play:
+        chromium = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        allowed = ["clipboard-read", "clipboard-write"]
+        context = chromium.new_context(viewport={"width": 1280, "height": 900}, permissions=allowed)
+
+        def go(place: str) -> Any:
+            made = context.new_page()
+            heard.append(Heard(made))
+            made.goto(f"{home}#{place}")
+            return made
+
+        yield go
+        context.close()
+        chromium.close()
+    assert [complaint for each in heard for complaint in each.complaints] == []
+    asked = [url for each in heard for url in each.asked]
+    assert [url for url in asked if not url.startswith((home, f"blob:{home}"))] == []
+
+
+def _drop(page: Any, on: str) -> None:
+    """Drop the table on something, and wait until its surprise is drawn."""
+    page.evaluate(
+        """([text, on]) => { const dataTransfer = new DataTransfer(), bubbles = true;
+        dataTransfer.items.add(new File([text], "my trials.csv"));
+        document.querySelector(on).dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles })); }""",
+        [_table().to_csv(index=False), on],
+    )
+    page.wait_for_selector("#data .plot svg", state="attached", timeout=SECONDS)
+
+
+def _start(page: Any) -> None:
+    page.locator(".fits").get_by_role("button", name=re.compile("^Start")).click()
+
+
+def _rows(page: Any, heading: str) -> dict[str, list[str]]:
+    region = page.get_by_role("region", name=heading, exact=True)
+    cells = [row.locator("th, td").all_inner_texts() for row in region.locator("tbody tr").all()]
+    return {first: rest for first, *rest in cells}
+
+
+def test_from_the_dropped_table_to_the_report(visit: Any) -> None:
+    page = visit("tab=lab&data.learner=delta&data.fit.starts=2")
+    page.wait_for_selector("#lab .plot svg", state="attached", timeout=SECONDS)
+    _drop(page, "#lab .plot")
+    _looks_at_guesses(page)
+    _start(page)
+    _answers_a_question(page)
+    page.get_by_text("Download everything (.zip)").wait_for(timeout=SECONDS)
+    _reads_results(page)
+    archive = _keeps_files(page)
+    _copies(page, archive)
+    page.close()
+
+
+def _looks_at_guesses(page: Any) -> None:
+    heads = page.locator("#data thead").first.locator("th").all_inner_texts()
+    assert heads == ["id (subject)", "trial (trial)", "x (outcome)", "estimate (response)", "site"]
+    assert page.get_by_text("guessed from its name").count() == 4
+    assert page.get_by_text("The same in all rows: site.").is_visible()
+    page.select_option('select[name="data.trial"]', "-")
+    assert page.locator("#data thead").first.locator("th").nth(1).inner_text() == "trial"
+    page.select_option('select[name="data.trial"]', "trial")
+    assert page.get_by_text("guessed from its name").count() == 3  # this one was chosen
+
+
+def _answers_a_question(page: Any) -> None:
+    page.wait_for_selector(".question:not([hidden])", timeout=SECONDS)
+    assert "Are the responses 'estimate' given before or after the outcome" in page.inner_text(".question")
+    assert page.locator('.question select[name="data.responded"]').is_visible()
+    names = page.locator(".question button").all_inner_texts()
+    assert names == ["responded: before", "responded: after", "Try again"]
+    page.get_by_role("button", name="responded: before").click()
+    page.wait_for_selector(".question", state="hidden")
+    assert page.input_value('.fits select[name="data.responded"]') == "before"  # back in its place
+
+
+def _reads_results(page: Any) -> None:
+    """They are those of the library."""
+    trials: Trials = read_trials(_table(), Columns("x", "id", trial="trial", response="estimate"), responds_before=True)
+    found = fit(Model(Delta(start=0.0), Estimate()), trials, ["learning_rate", "response.noise"], starts=2)
+    rows = _rows(page, "Parameters of delta, with 95 % intervals")
+    assert list(rows) == ["ann", "bob", "eve"]
+    for row, who in enumerate(rows):
+        shown = [float(number) for number in re.findall(r"[\d.]+", rows[who][0])]
+        expected = [part[row, 0] for part in (found.values, found.low, found.high)]
+        assert shown == pytest.approx(expected, rel=0.005)
+        assert float(rows[who][2]) == pytest.approx(found.bic[row], rel=0.005)
+    drawn = page.evaluate("""Array.from(document.querySelector("[aria-label='Analysis of responses'] .plot").plotted,
+        each => [each.name, Array.from(each.y)])""")
+    lines = {name: np.array([np.nan if y is None else y for y in heights]) for name, heights in drawn}
+    np.testing.assert_allclose(lines["response of ann"], trials.responses[0])
+    np.testing.assert_allclose(lines["expected by delta"][1:], found.outputs.expected[0, 1:], rtol=1e-4)
+
+
+def _keeps_files(page: Any) -> zipfile.ZipFile:
+    with page.expect_download() as waiting:
+        page.get_by_text("Download everything (.zip)").click()
+    assert waiting.value.suggested_filename == "astonish-fit-my-trials.zip"
+    archive = zipfile.ZipFile(io.BytesIO(Path(waiting.value.path()).read_bytes()))
+    assert {"fit/report.html", "fit/parameters.csv", "fit/fit.png", "fit/script.py"} <= set(archive.namelist())
+    with page.expect_download() as waiting:
+        page.get_by_text("Download the report").click()
+    report = Path(waiting.value.path()).read_bytes()
+    assert report == archive.read("fit/report.html")
+    with page.expect_popup() as opened:
+        page.get_by_text("Open the report").click()
+    opened.value.wait_for_load_state()
+    assert "delta fitted to 3 participants" in opened.value.inner_text("body")
+    margin = opened.value.evaluate("getComputedStyle(document.body).margin")
+    assert margin == "0px"  # its own style sheet is allowed
+    opened.value.close()
+    return archive
+
+
+def _copies(page: Any, archive: zipfile.ZipFile) -> None:
+    for button, name in (("methods paragraph", "methods.txt"), ("BibTeX", "references.bib"), ("Python", "script.py")):
+        page.get_by_role("button", name=f"Copy {'the ' * (name == 'methods.txt')}{button}").click()
+        page.wait_for_function("() => document.getElementById('status').textContent === 'Copied'")
+        assert page.evaluate("navigator.clipboard.readText()") == archive.read(f"fit/{name}").decode()
+        page.evaluate("document.getElementById('status').textContent = ''")
+    assert "astonish fit my-trials.csv --outcome x --subject id" in page.inner_text(".analysis")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
+
+
+def test_cancel_and_a_closed_tab_end_it(visit: Any, jobs: Jobs) -> None:
+    page = visit("tab=data&data.learner=delta&data.fit=compare&data.responded=before")
+    page.wait_for_selector("#data .drop")
+    _drop(page, "body")
+    with page.expect_response(re.compile("/api/jobs/compare")) as started:
+        _start(page)
+    job = jobs.find(json.loads(started.value.body())["job"])
+    assert job is not None
+    assert job.is_running
+    with page.expect_response(re.compile("/cancel$")):
+        page.locator(".fits").get_by_role("button", name="Cancel").click()
+    page.get_by_text("Cancelled.").wait_for()
+    page.wait_for_function("() => document.querySelector('.analysis progress').hidden")
+    assert not job.is_running
+    assert page.locator(".fits").get_by_role("button", name="Cancel").is_disabled()
+    with page.expect_response(re.compile("/api/jobs/compare")) as started:
+        _start(page)
+    job = jobs.find(json.loads(started.value.body())["job"])
+    assert job is not None
+    page.get_by_text("Starting").wait_for()
+    page.close()
+    assert job.stop.wait(20)
+    job.end()  # it is over
+    assert b"cancelled" in job.events[-1]
+
+
+def test_a_link_to_a_table_says_what_is_missing_and_keeps_its_settings(visit: Any) -> None:
+    page = visit("tab=data&data.name=my+trials.csv&data.fit=compare&data.responded=before&data.response=estimate")
+    page.wait_for_selector("#data .drop")
+    assert page.get_by_text("This link is about a table that is not here: drop my trials.csv again.").is_visible()
+    assert page.input_value('.fits select[name="data.responded"]') == "before"
+    assert page.input_value('select[name="data.fit"]') == "compare"
+    _drop(page, "body")
+    assert page.input_value('.fits select[name="data.response"]') == "estimate"
+    assert not page.get_by_text("This link is about").is_visible()
+    page.close()
