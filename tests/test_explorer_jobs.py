@@ -256,6 +256,7 @@ def test_questions_come_in_a_sentence_that_names_the_option(page: Page) -> None:
 @pytest.mark.parametrize(
     ("analysis", "asked", "sentence"),
     [
+        ("fit", {"name": "/etc/passwd"}, "the file ends in ''; give one that ends in .csv"),
         ("sweep", {}, "analysis = 'sweep' is not known; give one of fit, compare, recover"),
         ("fit", {"learner": "mine.py:Mine"}, "learner = 'mine.py:Mine' is not known"),
         ("fit", {"learner": "os:path"}, "learner = 'os:path' is not known"),
@@ -282,6 +283,22 @@ def test_only_what_the_page_offers_can_be_asked(page: Page, analysis: str, asked
     assert page.left() == []
 
 
+def test_a_learner_of_ones_own_is_found_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from astonish.explorer.analyses import _from_anywhere
+
+    source = (
+        "from astonish import Delta\nfrom astonish.config import config\n\n\n@config\nclass Mine(Delta):\n    pass\n"
+    )
+    (tmp_path / "brought_along.py").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    offered = ["delta", "brought_along.py:Mine"]
+    asked = [("outcome", "x"), ("learner", "delta"), ("learner", "brought_along.py:Mine")]
+    for analysis, words in (("fit", asked[:1] + asked[2:]), ("compare", asked)):
+        found = _from_anywhere(requests.understood(analysis, "t.csv", words, offered)).options.learner
+        own = f"{tmp_path / 'brought_along.py'}:Mine"
+        assert found == (own if analysis == "fit" else ["delta", own])
+
+
 def test_too_many_searches_are_refused() -> None:
     from astonish.explorer.analyses import _check
 
@@ -297,7 +314,7 @@ def test_too_many_searches_are_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "safe"),
     [
-        ("/etc/passwd", "passwd.csv"),
+        ("/etc/passwd.csv", "passwd.csv"),
         ("..\\..\\x.csv", "x.csv"),
         ("../.csv", "trials.csv"),
         ("a b; rm -rf.tsv.GZ", "a-b--rm--rf.tsv.gz"),
@@ -322,7 +339,7 @@ def test_columns_are_guessed_by_name_and_content() -> None:
     plain = guessed_columns(frame.drop(columns=["choice", "Subject_ID"]))
     assert (plain["outcome"], plain["response"]) == ("reward", "response")
     assert not {"subject", "group"} & set(plain)  # id is another one in each row; groups are of participants
-    assert "trial" not in guessed_columns(frame.assign(trial=frame.trial % 3))  # it does not tell their order
+    assert "trial" not in guessed_columns(frame.assign(trial=frame.trial % 2))  # it does not tell their order
     assert constant_columns(frame) == ["site"]
     assert guessed_columns(pd.DataFrame({"a": [1, 2], "b": [3, 4]})) == {}
 

@@ -355,6 +355,22 @@ def test_an_interrupted_fit_goes_on_where_it_was(tmp_path: Path, monkeypatch: py
     assert len(list(tmp_path.iterdir())) == 6
 
 
+def test_participants_come_as_they_are_found_and_are_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    model, trials, free = Model(Delta(), Estimate()), _trials(False), ["learning_rate", "response.noise"]
+    monkeypatch.setattr("astonish.fit.estimate._FEW", 2)
+    parts: list[Fit] = []
+    whole = fit(model, trials, free, starts=2)
+    again = fit(model, trials, free, starts=2, checkpoint=tmp_path, found=parts.append)
+    assert [part.trials.subjects for part in parts] == [trials.subjects[:2], trials.subjects[2:]]
+    for name in ("values", "low", "high", "bic"):
+        found = np.concatenate([getattr(part, name) for part in parts])
+        np.testing.assert_array_equal(found, getattr(again, name))
+        np.testing.assert_array_equal(found, getattr(whole, name))
+    shared: list[Fit] = []
+    alike = fit(model, trials, free, starts=2, shared=["response.noise"], found=shared.append)
+    assert shared == [alike]  # before all are there, nobody's are known
+
+
 def test_a_shared_noise_of_delta_rules_is_what_all_leave_over() -> None:
     """Rates are those of each alone; the variance is the mean over all; its error that of so many responses."""
     table = _numbers(people=3, steps=60, seed=3).dropna()

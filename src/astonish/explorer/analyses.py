@@ -11,6 +11,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock
@@ -93,8 +94,7 @@ class PageConsole:
 
 def work(pipe: Connection, folder: str, request: Request, content: bytes) -> None:
     """Analyse a table in this process, and tell how it ends: done, refused in a sentence, or failed."""
-    for name in _learners(request):
-        LEARNERS.find(name)  # one's own, by a file that is named from where the page was started
+    request = _from_anywhere(request)
     os.chdir(folder)
     tempfile.tempdir = folder
     console = PageConsole(pipe)
@@ -139,6 +139,17 @@ def _analysed(request: Request, content: bytes, console: PageConsole) -> Json:
 def _downloaded(path: Path) -> bytes:
     """A file of the results; in a table, text that a spreadsheet would run is marked."""
     return defused_text(path.read_bytes().decode()).encode() if path.suffix == ".csv" else path.read_bytes()
+
+
+def _from_anywhere(request: Request) -> Request:
+    """The same, with learners of one's own, whose files are named from where the page was started, by full paths."""
+    names = []
+    for name in _learners(request):
+        LEARNERS.find(name)  # so that a module is found that lies there
+        place, _, kind = name.rpartition(":")
+        names.append(f"{Path(place).resolve()}:{kind}" if place.endswith(".py") else name)
+    named: Any = names[0] if isinstance(request.options.learner, str) else names or None
+    return request._replace(options=replace(request.options, learner=named))
 
 
 def _learners(request: Request) -> list[str]:

@@ -102,7 +102,7 @@ class DataTab:
         """The whole table with what the learner computed for every trial, as CSV."""
         trials, chosen = self._read(*_apart(request), content)
         found, prefix = _computed(chosen, trials, [ALL] if holds_a_belief(chosen.learner) else None)
-        whole = trials.frame.assign(**{prefix + name: values for name, values in found.items()})
+        whole = trials.frame.assign(**{f"{prefix}{name}": values for name, values in found.items()})
         return str(defused(whole).to_csv(index=False, lineterminator="\r\n"))  # so that both are quoted in a cell
 
     def script(self, asked: Mapping[str, str], settings: Values, trials: Trials, prefix: str) -> str:

@@ -23,7 +23,7 @@ from astonish.analysis.options import (
 from astonish.catalogue import FAMILIES, RESPONSES
 from astonish.domain import Domain
 from astonish.explorer.controls import Json, check_keys, one, one_of
-from astonish.explorer.upload import ENDS
+from astonish.explorer.upload import ending
 
 Asked = Sequence[tuple[str, str]]  # names of options and what was said, in order; what can be several may be repeated
 AnalysisOptions = FitOptions | CompareOptions | RecoverOptions
@@ -77,8 +77,8 @@ def safe_name(name: str) -> str:
     >>> safe_name("../../my data.CSV"), safe_name("-x;rm.tsv.gz"), safe_name("résumé.parquet")
     ('my-data.csv', 'x-rm.tsv.gz', 'résumé.parquet')
     """
-    end = next((end for end in sorted(ENDS, key=len, reverse=True) if name.lower().endswith(end)), ENDS[0])
-    stem = re.split(r"[\\/]", name.removesuffix(name[-len(end) :]) if name.lower().endswith(end) else name)[-1]
+    end = ending(name)
+    stem = re.split(r"[\\/]", name[: -len(end)])[-1]
     plain = "".join(letter if letter.isalnum() or letter in "_-" else "-" for letter in stem)[:60].strip("-")
     return f"{plain or 'trials'}{end}"
 

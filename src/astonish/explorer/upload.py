@@ -23,12 +23,18 @@ TEXT, PARQUET = (".csv", ".tsv", ".txt"), ".parquet"
 ENDS = (*TEXT, *(f"{end}.gz" for end in TEXT), PARQUET)
 
 
-@contextmanager
-def as_file(name: str, content: bytes) -> Iterator[Path]:
-    """A table as a file, unpacked, if it is small enough. Of its name, only the ending is used."""
+def ending(name: str) -> str:
+    """How a file's name ends, if it is one that the page takes."""
     end = next((end for end in ENDS if name.lower().endswith(end)), None)
     if end is None:
         raise ValueError(f"the file ends in {Path(name).suffix[:20]!r}; give one that ends in {', '.join(ENDS)}")
+    return end
+
+
+@contextmanager
+def as_file(name: str, content: bytes) -> Iterator[Path]:
+    """A table as a file, unpacked, if it is small enough. Of its name, only the ending is used."""
+    end = ending(name)
     if not content.strip():
         raise ValueError("the file is empty; give a table with a row for each trial")
     if end.endswith(".gz"):
