@@ -35,6 +35,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "astonish"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["copy.js"]
 html_theme_options = {
     "article_header_end": ["notebook"],
     "header_links_before_dropdown": 7,
