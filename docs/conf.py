@@ -14,8 +14,8 @@ author = "The astonish developers"
 copyright = f"2026, {author}"
 release = version = astonish.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
-extensions += ["catalogue", "docstrings", "links", "mathml", "notebooks", "rooms"]  # ours, in extensions/
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode"]
+extensions += ["catalogue", "commands", "docstrings", "links", "mathml", "notebooks", "rooms"]  # ours, in extensions/
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "extensions"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]

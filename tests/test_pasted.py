@@ -1,8 +1,8 @@
 """Does each page of the documentation run if somebody pastes what is visible on it, in order and nothing else?
 
 Cells that the site removes prepare a page, draw pictures of it or check what it says; a reader has none of them. Shown
-code is plain Python, so that it runs in a script as well as in a notebook. Pages with sessions (prompts) and no cells are
-run by pytest as doctests.
+code is plain Python, so that it runs in a script as well as in a notebook. Pages with sessions (prompts) and no cells
+are run by pytest as doctests.
 """
 
 import doctest
