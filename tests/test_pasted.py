@@ -41,7 +41,9 @@ def visible(page: str) -> list[str]:
 
 
 PAGES = [
-    path for path in sorted(DOCS.rglob("*.md")) if "_build" not in path.parts and "{code-cell}" in path.read_text()
+    path
+    for path in sorted(DOCS.rglob("*.md"))
+    if "_build" not in path.parts and "{code-cell}" in path.read_text() and path.stem != "gallery"  # tested below
 ]
 
 
@@ -63,4 +65,13 @@ def test_a_page_runs_when_it_is_pasted(page: Path, tmp_path: Path, monkeypatch: 
     with plt.rc_context():
         for number, code in enumerate(visible(page.read_text()), 1):
             exec(compile(code, f"<{page.name}, block {number}>", "exec"), session.__dict__)
+        plt.close("all")
+
+
+@pytest.mark.parametrize("number", range(len(visible((DOCS / "gallery.md").read_text()))))
+def test_a_block_of_the_gallery_runs_by_itself(number: int) -> None:
+    code = visible((DOCS / "gallery.md").read_text())[number]
+    with plt.rc_context():
+        exec(compile(code, f"<gallery.md, block {number + 1}>", "exec"), {"__name__": "gallery"})
+        assert plt.get_fignums(), "it draws nothing"
         plt.close("all")
