@@ -39,6 +39,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 def test_prompts_and_what_was_printed_are_left_out(page: Any) -> None:
     assert page.evaluate("text => typed(text)", SESSION) == "def f(x):\n    return x\n\nprint(f(2))\n# the end"
+    assert page.evaluate("text => typed(text)", "$ astonish cite\nastonish: no\n") == "astonish cite"
     assert page.evaluate("text => typed(text)", "a = 1\n  b\n") == "a = 1\n  b"
 
 

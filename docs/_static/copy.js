@@ -3,10 +3,11 @@
 /** The lines that a reader types: of a session with prompts those behind them, else all. */
 function typed(text) {
   const lines = text.replace(/\s+$/, "").split("\n");
-  if (!lines.some((line) => line.startsWith(">>> "))) return lines.join("\n");
+  const prompt = [/^(>>>|\.\.\.)( |$)/, /^\$ /].find((one) => one.test(lines[0]));
+  if (!prompt) return lines.join("\n");
   return lines
-    .filter((line) => /^(>>>|\.\.\.)( |$)/.test(line))
-    .map((line) => line.slice(4))
+    .filter((line) => prompt.test(line))
+    .map((line) => line.replace(prompt, ""))
     .join("\n");
 }
 
