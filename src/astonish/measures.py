@@ -52,7 +52,7 @@ def measure(learner: Learner, xs: Any, hazard: float | None = None) -> "DataFram
     learner: one that holds a belief, which gives all measures, or has quantities. Its first belief is the prior of
     measures that need one.
     xs: a series as `run` takes it; where a sample is missing, all measures are NaN.
-    hazard: the chance of a change before each sample; given, measures that heed it get columns of their own.
+    hazard: the probability of a change before each sample; given, measures that heed it get columns of their own.
 
     >>> from astonish import Beta, Smile
     >>> table = measure(Smile(Beta(), m=1.0), [1, 1, 0, None], hazard=0.1)
