@@ -15,7 +15,8 @@ copyright = f"2026, {author}"
 release = version = astonish.__version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode"]
-extensions += ["catalogue", "commands", "docstrings", "links", "mathml", "notebooks", "rooms"]  # ours, in extensions/
+# ours, in extensions/
+extensions += ["catalogue", "commands", "docstrings", "links", "mathml", "notebooks", "rooms", "sources"]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "extensions"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
