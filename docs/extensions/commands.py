@@ -17,8 +17,9 @@ from typer.models import ArgumentInfo
 
 from astonish.cli.app import app
 
+ARGUMENTS = "Arguments"
 PLAIN = {str: "text", int: "whole number", float: "number", Path: "path", bool: ""}
-HEADS = ("option", "value", "if left out", "meaning")
+HEADS = ("value", "if left out", "meaning")
 
 
 class Word(NamedTuple):
@@ -59,7 +60,7 @@ def _word(each: inspect.Parameter, hint: Any) -> Word:
     left_out = "" if unsaid else str(each.default)
     if isinstance(about, ArgumentInfo):
         needed = "" if each.default is not inspect.Parameter.empty else "needed"
-        return Word(each.name.upper(), _value(kind), needed, about.help or "", "Arguments")
+        return Word(each.name.upper(), _value(kind), needed, about.help or "", ARGUMENTS)
     typed = [word for word in (about.default, *(about.param_decls or ())) if isinstance(word, str)]
     name = ", ".join(typed or [_flags(each.name, kind)]).replace("/", ", ")
     if kind is bool:
@@ -114,10 +115,11 @@ def _section(name: str, command: Callable[..., None]) -> nodes.section:
 
 
 def _table(rows: list[Word]) -> nodes.table:
-    group = nodes.tgroup(cols=len(HEADS))
+    heads = ("argument" if rows[0].panel == ARGUMENTS else "option", *HEADS)
+    group = nodes.tgroup(cols=len(heads))
     group += [nodes.colspec(colwidth=width) for width in (5, 3, 3, 9)]
     head, body = nodes.thead(), nodes.tbody()
-    head += _row([nodes.Text(text) for text in HEADS])
+    head += _row([nodes.Text(text) for text in heads])
     body += [_row([nodes.literal(text=row[0]), *map(nodes.Text, row[1:4])]) for row in rows]
     group += [head, body]
     table = nodes.table(classes=["catalogue"])
