@@ -14,8 +14,9 @@ author = "The astonish developers"
 copyright = f"2026, {author}"
 release = version = astonish.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
-extensions += ["catalogue", "docstrings", "links", "mathml", "notebooks", "rooms"]  # ours, in extensions/
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode"]
+# ours, in extensions/
+extensions += ["catalogue", "commands", "docstrings", "links", "mathml", "notebooks", "rooms", "sources"]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "extensions"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -35,14 +36,15 @@ html_theme = "pydata_sphinx_theme"
 html_title = "astonish"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["copy.js"]
 html_theme_options = {
     "article_header_end": ["notebook"],
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "navigation_with_keys": True,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
 html_show_sourcelink = False
-html_sidebars = {"others": []}  # a section of one page
+html_sidebars = {"others": [], "gallery": []}  # sections of one page
 html_context = {"default_mode": "auto"}  # light or dark as the reader's machine is

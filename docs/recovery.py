@@ -66,7 +66,7 @@ def rows(name: str, found: Recovery) -> list[dict[str, Any]]:
             "bias": f"{row['bias']:.2f}",
             "rmse": f"{row['rmse']:.2f}",
             "coverage": f"{row['coverage']:.2f}",
-            "at a bound or not told": f"{row['at_bound'] + row['not_told']:.0f} of {PEOPLE}",
+            "at a bound or undetermined": f"{row['at_bound'] + row['not_told']:.0f} of {PEOPLE}",
         }
         for parameter, row in found.summary().iterrows()
     ]

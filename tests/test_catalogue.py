@@ -215,9 +215,14 @@ def test_every_learner_takes_the_outcomes_that_it_is_for(kind: str) -> None:
         ("smile", "x", {"m": -1.0}, "Smile's m = -1 is not allowed; give a finite number of at least 0"),
         ("smile", "x", {"noise": 0.0}, "std = 0 is not allowed; give a finite number above 0"),
         ("message-passing", "x", {"hypotheses": 2.5}, "hypotheses = 2.5 is not allowed; give a whole number"),
-        ("smile", "same", {}, "noise cannot be told from outcomes that hardly differ from trial to trial; set noise"),
-        ("varsmile", "same", {"noise": 1.0}, "std cannot be told from outcomes that are all 5; set it"),
-        ("pearce-hall", "same", {}, "scale cannot be told from outcomes that are all 5; set it"),
+        (
+            "smile",
+            "same",
+            {},
+            "noise cannot be estimated from outcomes that hardly differ from trial to trial; set noise",
+        ),
+        ("varsmile", "same", {"noise": 1.0}, "std cannot be estimated from outcomes that are all 5; set it"),
+        ("pearce-hall", "same", {}, "scale cannot be estimated from outcomes that are all 5; set it"),
         ("nassar2010", "same", {"noise": 1.0}, "low = 5 and high = 5 leave no room"),
     ],
 )

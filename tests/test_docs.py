@@ -11,6 +11,7 @@ import pytest
 import astonish
 import astonish.fit
 import astonish.fit.posterior
+import astonish.study
 import astonish.trials
 
 ROOT = Path(__file__).parent.parent
@@ -62,9 +63,11 @@ def test_dead_links_and_what_is_loaded_from_elsewhere_are_found(tmp_path: Path) 
 EXPORTS = ("astonish.learners", "astonish.beliefs", "astonish.responses")
 PUBLIC = [
     (module.__name__, name)
-    for module in (astonish, astonish.trials, astonish.fit, astonish.fit.posterior)
+    for module in (astonish, astonish.trials, astonish.fit, astonish.fit.posterior, astonish.study)
     for name in module.__all__
+    if name not in ("Result", "Setting")  # other names of dictionaries
 ]
+PUBLIC += [("astonish.config", "config"), ("astonish.domain", "Domain"), ("astonish.domain", "parameter")]
 
 
 @pytest.mark.parametrize(("module", "name"), PUBLIC)

@@ -177,7 +177,7 @@ def test_it_draws_the_rooms_and_the_agent() -> None:
     ("how", "sentence"),
     [
         ({"leave": (0.1, -0.1)}, "leave = -0.1 is not allowed; give a finite number from 0 to 1"),
-        ({"leave": 0.1}, "leave = 0.1 is not allowed; give the chances of leaving A and B"),
+        ({"leave": 0.1}, "leave = 0.1 is not allowed; give the probabilities of leaving A and B"),
         ({"maze": maze(A)}, r"the maze has doors of shape \(1, 16, 4\); give one maze of two environments"),
         ({"render_mode": "human"}, "render_mode = 'human' is not allowed; give None or 'ansi'"),
     ],

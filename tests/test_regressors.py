@@ -224,7 +224,10 @@ SMILE = Smile(FAMILY, prior=PRIOR)
             lambda: regressors(SMILE, _trials(), ["shanon"]),
             "there is no measure 'shanon'; did you mean 'shannon'. Known are all, surprise, sha",
         ),
-        (lambda: regressors(SMILE, _trials(), ["shannon_with_change"]), "needs the chance of a change .* give hazard"),
+        (
+            lambda: regressors(SMILE, _trials(), ["shannon_with_change"]),
+            "needs the probability .* give hazard",
+        ),
         (lambda: regressors(SMILE, _trials(), ["all"], 1.5), "hazard = 1.5 is not allowed"),
         (lambda: regressors(SMILE, _trials(), hazard=0.1), "hazard = 0.1 is for measures that end in _with_change"),
         (lambda: regressors(SMILE, _trials(), ["state_prediction_error"]), "does not apply .* what does is"),

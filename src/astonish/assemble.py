@@ -136,7 +136,7 @@ def fact_of(trials: Trials, name: str, settings: Mapping[str, float]) -> Fact | 
         return Fact(0.1 * (settings["noise"] if "noise" in settings else _noise(trials).value), "a tenth of noise")
     low, high = trials.outcome_range
     if name in _OF_A_RANGE and low == high:
-        raise ValueError(f"{_OF_A_RANGE[name]} cannot be told from outcomes that are all {low:g}; set it")
+        raise ValueError(f"{_OF_A_RANGE[name]} cannot be estimated from outcomes that are all {low:g}; set it")
     known = {
         "low": Fact(low, "the smallest outcome"),
         "high": Fact(high, "the largest outcome"),
@@ -176,7 +176,7 @@ def _median_noise(trials: Trials, name: str, period: float | None = None) -> flo
     sizes = np.abs(steps if period is None else wrapped(steps, period))
     noise = float(np.median(sizes)) / (_HALF * math.sqrt(2)) if len(sizes) else 0.0
     if noise == 0:
-        raise ValueError(f"{name} cannot be told from outcomes that hardly differ from trial to trial; set {name}")
+        raise ValueError(f"{name} cannot be estimated from outcomes that hardly differ from trial to trial; set {name}")
     return noise
 
 
@@ -187,7 +187,7 @@ def _reward_noise(trials: Trials) -> float:
         own = rewards[row][trials.observed[row] & (trials.choices[row] == option)]
         squares, count = squares + float(np.square(own - own.mean()).sum()) if len(own) else squares, count + len(own)
     if not squares:
-        raise ValueError("noise cannot be told from options that always pay the same; set noise")
+        raise ValueError("noise cannot be estimated from options that always pay the same; set noise")
     return math.sqrt(squares / count)
 
 

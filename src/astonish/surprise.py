@@ -5,8 +5,9 @@ Gerstner (2022). All measures are taken before the belief has moved. They are in
 given as its logarithm; but `state_prediction_error` is a probability, and errors have the units of the samples.
 
 Measures of a prediction come in two variants. Left alone, the believer takes the world to be as it was. With a
-`hazard`, the chance that it changed just before the sample, the prediction is the mixture of the belief's (1 - hazard)
-and of that of the `prior` (hazard), from which a changed world is drawn; the family's own prior when left out.
+`hazard`, the probability that it changed just before the sample, the prediction is the mixture of the belief's
+(1 - hazard) and of that of the `prior` (hazard), from which a changed world is drawn; the family's own prior when
+left out.
 """
 
 from typing import Any

@@ -5,7 +5,7 @@ import math
 from astonish.domain import OPEN_PROBABILITY, POSITIVE, Domain, Parameter
 
 NOISE = Parameter(POSITIVE, (0.02, 0.5), "standard deviation of the samples", 1.0, "noise")
-HAZARD = Parameter(OPEN_PROBABILITY, (0.005, 0.5), "chance of a change before each sample", 0.1, "hazard", "h")
+HAZARD = Parameter(OPEN_PROBABILITY, (0.005, 0.5), "probability of a change before each sample", 0.1, "hazard", "h")
 LOW = Parameter(Domain(), (0.0, 0.3), "lower end of the range of the mean", -20.0, "low")
 HIGH = Parameter(Domain(), (0.7, 1.0), "upper end of the range of the mean", 20.0, "high")
 MEAN = Parameter(Domain(), (0.0, 1.0), "mean of the first belief", 0.0, "middle")

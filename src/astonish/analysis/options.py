@@ -201,7 +201,7 @@ class CompareOptions:
 class RecoverOptions:
     """What can be said about a recovery of parameters and learners."""
 
-    learner: list[str] | None = option(f"{FITTED_HELP} Several: could they be told apart? Else smile.", None, MODEL)
+    learner: list[str] | None = option(f"{FITTED_HELP} Several: could they be distinguished? Else smile.", None, MODEL)
     participants: int = option("How many to simulate with each learner.", 200, SEARCH)
     trials: list[int] | None = option(
         "Also with so many trials, once for each number: how many are needed?", None, SEARCH

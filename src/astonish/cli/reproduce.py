@@ -21,9 +21,7 @@ def reproduce(
         ),
     ] = None,
     out: Annotated[Path, Option(help="Folder for pictures, numbers and the report.")] = Path("figures"),
-    seed: Annotated[
-        int, Option(min=0, max=2**32 - 1, help="Seed of all random numbers; the same seed gives the same files.")
-    ] = 1,
+    seed: Annotated[int, Option(min=0, max=2**32 - 1, help="Random seed; the same seed gives the same files.")] = 1,
     quick: Annotated[bool, Option("--quick", help="Small versions, to see that it works.")] = False,
     thorough: Annotated[
         bool, Option("--thorough", help="Five seeds, from this one on, and 100 walks instead of 20 where that matters.")

@@ -73,9 +73,9 @@ class SurpriseDrift(base.DriftDetector):
 class OnlineSurpriseRegressor(base.Regressor):
     """A linear regression that relearns quickly when the response becomes surprising.
 
-    rule: "varsmile" or "smile". m: readiness to change one's mind; with "varsmile", p / (1 - p) for a chance p that
-    all weights change before a sample, and 0 is Bayes' rule. noise: the standard deviation of the response about its
-    prediction. std: that of each weight, and of the intercept, about 0 before anything is known. The defaults suit
+    rule: "varsmile" or "smile". m: readiness to change one's mind; with "varsmile", p / (1 - p) for a probability p
+    that all weights change before a sample, and 0 is Bayes' rule. noise: the standard deviation of the response about
+    its prediction. std: that of each weight, and of the intercept, about 0 before anything is known. The defaults suit
     features and responses of about the size of 1: put `preprocessing.StandardScaler` in front, or say otherwise.
     Features may come and go; one that is absent counts as 0. A sample with a missing value (None, NaN) is skipped.
 

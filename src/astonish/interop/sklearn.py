@@ -24,11 +24,11 @@ with naming_extra("this module needs"):
 class SurpriseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """A linear regression that goes through rows in their order, and relearns quickly when responses become surprising.
 
-    rule: "varsmile" or "smile". m: readiness to change one's mind; with "varsmile", p / (1 - p) for a chance p that
-    all weights change before a row, and 0 is Bayes' rule: ridge regression, with a penalty of (noise / std)^2. noise:
-    the standard deviation of the response about its prediction. std: that of each weight, and of the intercept, about
-    0 before anything is known. The defaults suit features and responses of about the size of 1: standardise them, or
-    say otherwise.
+    rule: "varsmile" or "smile". m: readiness to change one's mind; with "varsmile", p / (1 - p) for a probability p
+    that all weights change before a row, and 0 is Bayes' rule: ridge regression, with a penalty of (noise / std)^2.
+    noise: the standard deviation of the response about its prediction. std: that of each weight, and of the intercept,
+    about 0 before anything is known. The defaults suit features and responses of about the size of 1: standardise them,
+    or say otherwise.
 
     `fit` starts again, `partial_fit` goes on. After either, `surprise_` and `learning_rate_` have a number for each
     row that was just given, and `coef_`, `intercept_` are the present estimates.

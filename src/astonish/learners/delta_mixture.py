@@ -31,13 +31,13 @@ class Nodes(NamedTuple):
 
 @config
 class DeltaMixture(MixtureLearner):
-    """Before each sample the world changes with chance `hazard`, to a parameter drawn from the prior.
+    """Before each sample the world changes with probability `hazard`, to a parameter drawn from the prior.
 
     A node of run length l is a delta rule: it remembers what is worth l samples, because before each sample it keeps
     1 - 1/l of its evidence and fades that far towards the prior. With a prior worth one sample the estimate's learning
     rate is 1/(l + 1). The node's probability follows from how well it predicts the sample. A change leads to the
-    shortest node. Without one, the run is one sample longer: probability moves on to the next node, with a chance of
-    1 / (difference of lengths), so that the mean run length grows by 1; in the last node it stays.
+    shortest node. Without one, the run is one sample longer: a share of the probability, 1 / (difference of lengths),
+    moves on to the next node, so that the mean run length grows by 1; in the last node it stays.
 
     Run lengths grow in equal ratios from 1 to `longest`, yet by at least 1 from node to node; a single node has the
     length `longest`, and is the learner `Leaky` with keep = 1 - 1/longest. It reports Shannon's surprise; its learning

@@ -1,4 +1,4 @@
-"""Does the chance of a 1 stay as it is, or is it drawn anew? The dynamic belief model of Yu & Cohen (2009)."""
+"""Does the probability of a 1 stay as it is, or is it drawn anew? The dynamic belief model of Yu & Cohen (2009)."""
 
 from typing import Any, ClassVar
 
@@ -15,16 +15,16 @@ from astonish.precision import Number
 
 @config
 class DynamicBelief(MixtureLearner):
-    """Before each outcome the chance of a 1 stays the same with probability `alpha`, else it is drawn from the prior.
+    """Before each outcome the probability of a 1 stays as it is with probability `alpha`, or is drawn from the prior.
 
     It is `MessagePassing` with the hazard `1 - alpha`, under the name and with the parameter of the paper, for outcomes
     0 and 1 and a Beta prior. The fixed belief model of the same paper is `Bayes`. It is exact with as many hypotheses
-    as outcomes. The estimate is the chance of a 1 now; the paper's prediction of the next outcome is `alpha` times that
-    and `1 - alpha` times the mean of the prior, and the surprise it reports, Shannon's, is of that prediction.
+    as outcomes. The estimate is the probability of a 1 now; the paper's prediction of the next outcome is `alpha` times
+    that and `1 - alpha` times the mean of the prior, and the surprise it reports, Shannon's, is of that prediction.
     """
 
     family: Family
-    alpha: Number = parameter(0.8, OPEN_PROBABILITY, (0.5, 0.99), "chance that the probability of a 1 stays the same")
+    alpha: Number = parameter(0.8, OPEN_PROBABILITY, (0.5, 0.99), "probability that the world stays as it is")
     prior: Belief | None = None
     hypotheses: int = parameter(50, COUNT, (20, 200), "how many times of the last change are kept in mind", static=True)
     name: ClassVar[str] = "dbm"

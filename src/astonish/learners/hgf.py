@@ -155,7 +155,7 @@ class BinaryFilter(Learner, Protocol):
         return LevelUpdate(step_variance, expected, mean + moved, new, moved, -log(jnp.where(x == 1, one, zero)))
 
     def _info(self, mean: Array, below: LevelUpdate, x: Number) -> Info:
-        """Surprise and learning rate: the share by which the chance of the outcome that did not come has shrunk."""
+        """Surprise and learning rate: the share by which the probability of the other outcome has shrunk."""
         missed, still_missed = (jnp.where(x == 1, *self._chances(mu)[::-1]) for mu in (mean, below.mean))
         return Info(below.surprise, jnp.clip(1 - still_missed / missed, 0.0, 1.0))
 

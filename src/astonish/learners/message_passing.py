@@ -73,7 +73,7 @@ class MixtureLearner(FamilyLearner, Protocol):
 
 @config
 class MessagePassing(MixtureLearner):
-    """Before each sample the world changes with chance `hazard`, to a parameter drawn from the prior.
+    """Before each sample the world changes with probability `hazard`, to a parameter drawn from the prior.
 
     It keeps so many `hypotheses` about the time of the last change. It reports Shannon's surprise; its learning rate is
     the share of the newest sample in those since the last change, averaged over hypotheses. All it reports is exact as

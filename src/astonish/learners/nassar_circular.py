@@ -30,7 +30,7 @@ from astonish.world_parameters import CONCENTRATION, DIRECTION, HAZARD, PERIOD
 
 @config
 class NassarCircular(CircularLearner):
-    """Knows how concentrated samples are, and that the direction jumps anywhere with chance `hazard` before each.
+    """Knows how concentrated samples are, and that the direction jumps anywhere with probability `hazard` before each.
 
     The variance of samples is taken to be 1 / `concentration`, as it is for small noise, where this learner agrees with
     `Nassar2012`. It reports Shannon's surprise of an observer who weighs the evidence normatively.

@@ -62,8 +62,8 @@ class GaussianJumps(GaussianFilter):
 class NassarGaussian2010(GaussianJumps):
     """Nas10*: of its two beliefs it averages the precisions, that is, the numbers of samples they rest on.
 
-    The mean jumps with chance `hazard` before each sample, to a value from a normal distribution with this `mean` and
-    `std`. It reports Shannon's surprise; its learning rate is the weight of the new sample.
+    The mean jumps with probability `hazard` before each sample, to a value from a normal distribution with this `mean`
+    and `std`. It reports Shannon's surprise; its learning rate is the weight of the new sample.
     """
 
     name: ClassVar[str] = "nassar-gaussian2010"

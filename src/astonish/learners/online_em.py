@@ -1,8 +1,8 @@
 """Online expectation-maximisation for environments that switch (Mongillo & Deneve 2008; the paper's section 4.12).
 
-The learner knows that there are several environments, each with its own chances of going from room to room, and
-learns these chances, those of a switch, and where it is. The statistics phi of equation 37 are needed only summed over
-the environment before (for the rooms) or over the rooms (for the switches), so only these two sums are kept.
+The learner knows that there are several environments, each with its own probabilities of going from room to room, and
+learns these probabilities, those of a switch, and where it is. The statistics phi of equation 37 are needed only summed
+over the environment before (for the rooms) or over the rooms (for the switches), so only these two sums are kept.
 """
 
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -23,7 +23,7 @@ class Environments(NamedTuple):
 
     where: the probability of being in each environment (q). room: the room left last. steps: how many samples so far.
     switches: statistics of switches, `[now, from, to]`. moves: of moves, `[now, environment, room, next room]`.
-    first: the chances of moves with which it started, `[environment, room, next room]`.
+    first: the probabilities of moves with which it started, `[environment, room, next room]`.
     """
 
     where: Annotated[Array, NOT_NEGATIVE]
@@ -45,9 +45,9 @@ class OnlineEM(Learner):
     rooms: int = parameter(REQUIRED, _SEVERAL, (4, 20), "how many rooms there are", static=True)
     environments: int = parameter(2, _SEVERAL, (2, 4), "how many environments there are", static=True)
     learning_rate: Number = parameter(0.001, PROBABILITY, (0.0001, 0.01), "weight of the newest sample (eta)")
-    switch: Number = parameter(0.1, OPEN_PROBABILITY, (0.001, 0.2), "chance of a switch that it starts from")
+    switch: Number = parameter(0.1, OPEN_PROBABILITY, (0.001, 0.2), "probability of a switch that it starts from")
     frozen: Number = parameter(2000, WHOLE, (0, 5000), "samples that only fill the statistics")
-    seed: Number = parameter(0, WHOLE, (0, 1000), "seed of the random first chances of moves")
+    seed: Number = parameter(0, WHOLE, (0, 1000), "seed of the random first probabilities of moves")
     name: ClassVar[str] = "online-em"
     reports: ClassVar[str] = "shannon"
 
@@ -81,7 +81,7 @@ class OnlineEM(Learner):
         return after, Info(-jnp.log(evidence), rate)
 
     def estimate(self, state: Environments) -> Array:
-        """The chances of each next room from the room left last, wherever the learner is."""
+        """The probabilities of each next room from the room left last, wherever the learner is."""
         return state.where @ self.moves_from(state, state.room)
 
     def local(self, state: Environments, x: tuple[Number, Number]) -> tuple[Learner, Environments, Any]:
@@ -91,22 +91,22 @@ class OnlineEM(Learner):
         return f"in room {x[0]}"
 
     def switches(self, state: Environments) -> Array:
-        """The chances of going from one environment to another (P, eq. 38)."""
+        """The probabilities of going from one environment to another (P, eq. 38)."""
         some = self.environments
         switch = jnp.asarray(self.switch) / (some - 1)
         first = jnp.where(jnp.eye(some, dtype=bool), 1 - self.switch, switch)
         return self._learned(state, state.switches.sum(0), first)
 
     def moves(self, state: Environments) -> Array:
-        """The chances of going from room to room in each environment (T, eq. 38)."""
+        """The probabilities of going from room to room in each environment (T, eq. 38)."""
         return self._learned(state, state.moves.sum(0), state.first)
 
     def moves_from(self, state: Environments, room: Array) -> Array:
-        """The chances of each next room from one room, in each environment."""
+        """The probabilities of each next room from one room, in each environment."""
         return self._learned(state, state.moves[:, :, room].sum(0), state.first[:, room])
 
     def _learned(self, state: Environments, counts: Array, first: Array) -> Array:
-        """Counts as chances; the first ones as long as they are frozen, or there is nothing to count."""
+        """Counts as probabilities; the first ones as long as they are frozen, or there is nothing to count."""
         total = (counts @ jnp.ones(counts.shape[-1], counts.dtype))[..., None]  # the compiler adds up one by one
         learned = (state.steps >= self.frozen) & (total > limits(total).tiny)
         return jnp.where(learned, counts * (1 / jnp.where(learned, total, 1.0)), first)

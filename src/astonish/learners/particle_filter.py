@@ -32,7 +32,7 @@ class Particles(NamedTuple):
 
 @config
 class ParticleFilter(MixtureLearner):
-    """Before each sample the world changes with chance `hazard`, to a parameter drawn from the prior.
+    """Before each sample the world changes with probability `hazard`, to a parameter drawn from the prior.
 
     It reports Shannon's surprise and its estimate of the probability of a change; its learning rate is the share of the
     newest sample in those since the last change, averaged over particles. Particles are resampled as soon as the

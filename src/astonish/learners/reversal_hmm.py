@@ -29,15 +29,15 @@ class Reversal(NamedTuple):
 class ReversalHMM(Learner):
     """Exact inference in a world of two states: one option is good and the other bad, and they may swap at any time.
 
-    An outcome of 1 speaks for the first option: its chance is `good` while that option is the good one, and `bad` while
-    it is not. Before each outcome, the first included, the options swap roles with probability `hazard`.
-    The estimate is the chance of a 1 as things are now. The learning rate is the share of the error by which the
+    An outcome of 1 speaks for the first option: its probability is `good` while that option is the good one, and `bad`
+    while it is not. Before each outcome, the first included, the options swap roles with probability `hazard`.
+    The estimate is the probability of a 1 as things are now. The learning rate is the share of the error by which the
     outcome moves it from what was expected; it is the same for both outcomes. It reports Shannon's surprise.
     """
 
     hazard: Number = HAZARD.field()
-    good: Number = parameter(0.8, OPEN_PROBABILITY, (0.55, 0.95), "chance of a 1 while the first option is good")
-    bad: Number = parameter(0.2, OPEN_PROBABILITY, (0.05, 0.45), "chance of a 1 while the first option is bad")
+    good: Number = parameter(0.8, OPEN_PROBABILITY, (0.55, 0.95), "probability of a 1 while the first option is good")
+    bad: Number = parameter(0.2, OPEN_PROBABILITY, (0.05, 0.45), "probability of a 1 while the first option is bad")
     name: ClassVar[str] = "reversal-hmm"
     reports: ClassVar[str] = "shannon"
     takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
@@ -90,6 +90,6 @@ class ReversalHMM(Learner):
 
 
 def _log_chance(chance: Number, x: Number) -> Array:
-    """The logarithm of the chance of an outcome 0 or 1, given that of a 1."""
+    """The logarithm of the probability of an outcome 0 or 1, given that of a 1."""
     chance = jnp.asarray(chance, jnp.result_type(float, chance))
     return jnp.where(jnp.asarray(x) == 1, jnp.log(chance), jnp.log1p(-chance))

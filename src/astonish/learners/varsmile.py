@@ -19,8 +19,8 @@ class VarSmile(FamilyLearner):
     """The past fades towards the prior by gamma, and the new sample counts fully, so that confidence can grow.
 
     gamma is `m S / (1 + m S)`, where S, the Bayes-factor surprise, says how much more probable the sample is under the
-    prior than under the belief. It reports ln S; with `m = p / (1 - p)` for a chance p of a change before each sample,
-    gamma is the probability that there was one.
+    prior than under the belief. It reports ln S; with `m = p / (1 - p)` for a probability p of a change before each
+    sample, gamma is the probability that there was one.
     """
 
     family: Family

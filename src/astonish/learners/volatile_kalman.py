@@ -107,7 +107,7 @@ class VolatileKalman(VolatileFilter, NumberLearner):
 
 @config
 class BinaryVolatileKalman(VolatileFilter):
-    """The same for outcomes 0 and 1, of which it follows the log-odds of a 1. Its estimate is the chance of a 1.
+    """The same for outcomes 0 and 1, of which it follows the log-odds of a 1. Its estimate is the probability of a 1.
 
     It reports Shannon's surprise. Its learning rate is that of the estimate: the share of the error, outcome less
     estimate, by which the estimate moves.
@@ -147,7 +147,7 @@ class BinaryVolatileKalman(VolatileFilter):
         return jnp.square(self._slope(state)) * state.volatility
 
     def _slope(self, state: VolatileState) -> Array:
-        """By how much the chance of a 1 rises with its log-odds."""
+        """By how much the probability of a 1 rises with its log-odds."""
         return jax.nn.sigmoid(state.mean) * jax.nn.sigmoid(-state.mean)
 
     def with_estimate(self, state: VolatileState, value: Any) -> VolatileState:

@@ -4,8 +4,8 @@
 
 The step of a learner, traced by JAX, is compiled by LLVM instead of XLA: a call then costs a fraction of a microsecond.
 Not everything can be: what has no rule in `lowering`, and what has large arrays, is left to XLA, as is everything where
-llvmlite is not installed. The environment variable `ASTONISH_ENGINE` (`native` or `xla`) decides for all that are not
-told otherwise.
+llvmlite is not installed. The environment variable `ASTONISH_ENGINE` (`native` or `xla`) decides wherever nothing
+else is said.
 """
 
 import os

@@ -72,7 +72,7 @@ class Response(Protocol):
     kind: "estimate" if responses are numbers that report the learner's estimate, "choice" if they are labels of
     outcomes, or options, "readout" if they are other numbers that follow an outcome.
     of_probabilities: whether a choice rests on probabilities alone, so that rewards that are other numbers do not do.
-    scale: the parameter, if any, that only multiplies estimates, and is told by no response if these never change.
+    scale: the parameter, if any, that only multiplies estimates, and cannot be found if these never change.
     only_after: whether it follows an outcome, and so
     cannot come before that of its trial.
     """

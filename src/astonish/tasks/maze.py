@@ -36,7 +36,7 @@ class Maze(NamedTuple):
 
     @property
     def transitions(self) -> NDArray[np.float64]:
-        """The chance of each next room, `[environment, room, next room]`, the doors being equally likely."""
+        """The probability of each next room, `[environment, room, next room]`, the doors being equally likely."""
         return np.eye(self.rooms)[self.doors].mean(axis=-2)
 
 
@@ -95,7 +95,7 @@ def chances_of_leaving(tau: float, psi: float) -> tuple[float, float]:
 
 
 def share_of_b(leave: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The share of all time spent in B that the chances of leaving A and B imply; a half if neither is ever left."""
+    """The share of all time spent in B, given the probabilities of leaving A and B; a half if neither is ever left."""
     total = leave.sum(axis=-1)
     return np.where(total > 0, leave[..., 0] / np.where(total > 0, total, 1.0), 0.5)
 
@@ -103,7 +103,7 @@ def share_of_b(leave: NDArray[np.float64]) -> NDArray[np.float64]:
 def walk(mazes: Maze, steps: int, seeds: Any, leave: Any = (0.005, 0.005)) -> Walk:
     """Walks of so many steps, one per seed, each the same whatever the others are.
 
-    mazes: one for all, or one per seed (its arrays stacked). leave: the chances of leaving A and B, likewise. The
+    mazes: one for all, or one per seed (its arrays stacked). leave: the probabilities of leaving A and B, likewise. The
     start is a random room in a random environment, in B as often as it is in the long run (`share_of_b`).
     """
     steps = int(Domain(1, whole=True).check("steps", steps))

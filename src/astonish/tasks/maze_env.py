@@ -28,8 +28,8 @@ gymnasium.register("astonish/Maze-v0", "astonish.tasks.maze_env:MazeEnv")
 class MazeEnv(gymnasium.Env[np.int64, np.int64]):
     """Observations are rooms, actions doors (0 up, 1 down, 2 right, 3 left); before each step the maze may switch.
 
-    maze: of two environments. leave: the chances of leaving A and B. info has what the agent does not observe: the
-    `environment` (0 is A, 1 is B) that the step was made in, and whether it had just `switched`.
+    maze: of two environments. leave: the probabilities of leaving A and B. info has what the agent does not observe:
+    the `environment` (0 is A, 1 is B) that the step was made in, and whether it had just `switched`.
 
     >>> env = MazeEnv()
     >>> room, info = env.reset(seed=2)
@@ -50,7 +50,7 @@ class MazeEnv(gymnasium.Env[np.int64, np.int64]):
         self.maze, self.render_mode = maze, render_mode
         self.leave = Domain(0.0, 1.0).check("leave", leave)
         if self.leave.shape != (2,):
-            raise ValueError(f"leave = {leave} is not allowed; give the chances of leaving A and B")
+            raise ValueError(f"leave = {leave} is not allowed; give the probabilities of leaving A and B")
         self.observation_space = Discrete(maze.rooms)
         self.action_space = Discrete(maze.doors.shape[-1])
         self._room, self._environment = -1, 0  # nowhere, before the first reset

@@ -51,8 +51,8 @@ def regressors(
 
     measures: which surprises: "surprise", the learner's own, as when left out; names from `measures.COLUMNS`, or of the
     learner's own quantities (see `Learner.quantities`); or "all" that apply. "novelty", of `astonish.novelty`, comes
-    beside them. hazard: the chance of a change before each trial, for measures that end in "_with_change". prefix: goes
-    before the names of the new columns.
+    beside them. hazard: the probability of a change before each trial, for measures that end in "_with_change". prefix:
+    goes before the names of the new columns.
     Where an outcome is missing, so are they. It warns if the learner failed (see `Learner.failures`).
 
     >>> from pandas import DataFrame
@@ -130,7 +130,7 @@ def _check_names(names: Sequence[str], found: Sequence[str], hazard: float | Non
         if name not in known:
             raise unknown("measure", name, (*known, NOVELTY))
         if name.endswith(_WITH_CHANGE) and hazard is None:
-            raise ValueError(f"{name} needs the chance of a change before each trial; give hazard")
+            raise ValueError(f"{name} needs the probability of a change before each trial; give hazard")
     if hazard is not None:
         PROBABILITY.check("hazard", hazard)
         if not any(name == ALL or name.endswith(_WITH_CHANGE) for name in names):

@@ -1,0 +1,92 @@
+"""Do the commands on the pages for users of R and MATLAB run, and do the names of the HGF toolbox's page exist?"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from astonish import HGF, run
+from astonish.catalogue import LEARNERS, RESPONSES, known_parameters
+from astonish.cli.app import app
+from astonish.learners import ClassicHGF, ContinuousHGF, TwoLevelHGF
+
+DOCS = Path(__file__).parent.parent / "docs"
+R, MATLAB = ((DOCS / page).read_text() for page in ("r.md", "matlab.md"))
+NAMES = MATLAB.split("## Names of the HGF toolbox")[1]
+TRAJECTORIES = NAMES.split("Trajectories are columns")[1]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the tables that the pages take for granted."""
+    rng = np.random.default_rng(1)
+    numbers = pd.DataFrame({"id": np.repeat(["a", "b"], 20), "x": rng.normal(size=40).cumsum()})
+    numbers.assign(b=numbers["x"] + rng.normal(0, 0.2, 40)).to_csv(tmp_path / "numbers.csv", index=False)
+    binary = pd.DataFrame({"subject": np.repeat([1, 2], 40), "u": rng.integers(0, 2, 80), "y": rng.integers(0, 2, 80)})
+    binary.to_csv(tmp_path / "binary.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _run(folder: Path, table: str, command: list[str]) -> None:
+    (folder / table).rename(folder / "trials.csv")
+    result = CliRunner().invoke(app, command)
+    (folder / "trials.csv").rename(folder / table)
+    assert result.exit_code == 0, result.output
+
+
+def test_commands_of_the_page_for_r(folder: Path) -> None:
+    commands = [
+        re.findall(r'"(.*?)"', call) for call in re.findall(r"^astonish\((.*?)\)\n", R, re.MULTILINE | re.DOTALL)
+    ]
+    assert [command[0] for command in commands] == ["surprise", "fit"]
+    for command in commands:
+        _run(folder, "numbers.csv", command)
+    for file in re.findall(r'read\.csv\("(.*?)"\)', R):
+        assert len(pd.read_csv(folder / file)) > 0
+
+
+def test_commands_of_the_page_for_matlab(folder: Path) -> None:
+    written = re.findall(r"command = \[?(.*?);\n", MATLAB, re.DOTALL)
+    commands = ["".join(re.findall(r"'(.*?)'", text)).split()[1:] for text in written]
+    assert [command[0] for command in commands] == ["surprise", "fit"]
+    for command in commands:
+        _run(folder, "binary.csv", command)
+    for file in re.findall(r"readtable\('(.*?)'\)", MATLAB):
+        assert len(pd.read_csv(folder / file)) > 0
+    columns = set(pd.read_csv(folder / "regressors.csv").columns)
+    for _, ours in re.findall(r"^\| (`traj.*?) \| (.*) \|$", TRAJECTORIES, re.MULTILINE):
+        assert set(re.findall(r"`(\w+)`", ours)) <= columns
+
+
+def test_names_beside_those_of_the_toolbox_exist() -> None:
+    learners = {"hgf": HGF, "hgf-classic": ClassicHGF, "hgf2": TwoLevelHGF, "hgf-continuous": ContinuousHGF}
+    for name, kind in learners.items():
+        assert f"`{name}` (class `{kind.__name__}`)" in NAMES
+        assert LEARNERS.classes()[name] is kind
+    for parameter in ("omega2", "omega3", "kappa", "mu2", "mu3", "pi2", "pi3"):
+        assert f"`{parameter}`" in NAMES
+        assert parameter in known_parameters(HGF)
+    assert "zeta" in known_parameters(RESPONSES.classes()["unit-square"])
+
+
+def test_quantities_are_what_the_toolbox_calls_so() -> None:
+    """The toolbox's definitions of psi and epsi, in terms of its means, variances and errors."""
+    outcomes = np.random.default_rng(2).integers(0, 2, 50)
+    learner, state = HGF(), run(HGF(), outcomes[:-1]).state
+    new, _ = learner.step(state, int(outcomes[-1]))
+    found = {name: float(value) for name, value in learner.quantities(state, new, int(outcomes[-1])).items()}
+    sahat2, sa2, sa3 = 1 / found["pihat2"], 1 / found["pi2"], 1 / found["pi3"]
+    da2 = (sa2 + (found["mu2"] - float(state.mu2)) ** 2) / sahat2 - 1
+    v2 = np.exp(learner.kappa * float(state.mu3) + learner.omega2)
+    assert found["m1"] == pytest.approx(1 / (1 + np.exp(-float(state.mu2))))
+    assert found["delta1"] == pytest.approx(outcomes[-1] - found["m1"])
+    assert found["delta2"] == pytest.approx(da2)
+    assert (found["psi2"], found["psi3"]) == pytest.approx((sa2, sa3 / sahat2))
+    assert found["epsilon2"] == pytest.approx(found["psi2"] * found["delta1"])
+    assert found["epsilon3"] == pytest.approx(found["psi3"] * found["delta2"])
+    assert found["volatility"] == pytest.approx(v2)
+    assert sahat2 == pytest.approx(float(state.sigma2) + v2)
