@@ -28,8 +28,10 @@ from astonish.explorer.gaussian import GaussianTab
 from astonish.explorer.guard import Guard, sentence
 from astonish.explorer.lab import LabTab
 from astonish.explorer.maze import MazeTab
+from astonish.explorer.stream import StreamTab
 from astonish.explorer.upload import LARGEST
 from astonish.explorer.worker import Worker
+from astonish.watch.feed import Feed
 
 STATIC = Path(__file__).parent / "static"
 LARGEST_REQUEST = 64 * 1024
@@ -43,20 +45,23 @@ def make_app(
     learners: Sequence[str] = (),
     token: str | None = None,
     worker: Worker | None = None,
+    feed: Feed | None = None,
 ) -> Starlette:
     """The application.
 
     host: the address it listens on. warm: compile what the page shows first, in a thread. learners: names of learners
     that are offered beside those of the catalogue. token: a secret, without which nobody is answered. worker: reads the
-    tables that people send, within its limits.
+    tables that people send, within its limits. feed: a stream to be shown.
     """
     data, process = DataTab(learners), worker or Worker()
     tabs: dict[str, Tab] = {"gaussian": GaussianTab(learners), "maze": MazeTab(learners), "lab": LabTab()}
+    if feed is not None:
+        tabs["stream"] = StreamTab(feed)
 
     @asynccontextmanager
     async def alive(app: Starlette) -> AsyncIterator[None]:
         app.state.limiter, app.state.uploads = CapacityLimiter(AT_ONCE), CapacityLimiter(UPLOADS)
-        app.state.worker = process
+        app.state.worker, app.state.page = process, index(feed is not None)
         app.state.controls = {"data": data.controls, **{name: tab.controls for name, tab in tabs.items()}}
         app.state.answers = {name: tab.answer for name, tab in tabs.items()}
         app.state.tables = {"preview": data.preview, "data": data.answer, "table": data.table}
@@ -92,16 +97,20 @@ def warm_up(stop: Event, tabs: dict[str, Tab]) -> None:
             tabs["lab"].answer({"family": family})
 
 
-async def _index(_: Request) -> Response:
-    return HTMLResponse(await to_thread.run_sync(index))  # whatever else is being computed
+async def _index(request: Request) -> Response:
+    return HTMLResponse(request.app.state.page)
 
 
 @cache
-def index() -> str:
-    """The page. Plotly would write a style sheet for maps into it, which is forbidden, unless one is there by name."""
+def index(with_stream: bool) -> str:
+    """The page. with_stream: whether it has a tab for a stream.
+
+    Plotly would write a style sheet for maps into it, which is forbidden, unless one is there by name.
+    """
     names = re.findall(r'getElementById\("([0-9a-f]{64})"\)', plotly_file().read_text(encoding="utf-8"))
     there = "".join(f'<template id="{name}"></template>' for name in names)
-    return (STATIC / "index.html").read_text(encoding="utf-8").replace("<!-- styles of Plotly -->", there)
+    page = (STATIC / "index.html").read_text(encoding="utf-8").replace("<!-- styles of Plotly -->", there)
+    return page if with_stream else re.sub(r" *<!-- stream -->.*?<!-- /stream -->\n", "", page, flags=re.DOTALL)
 
 
 async def _plotly(_: Request) -> Response:

@@ -4,9 +4,10 @@ import * as gaussian from "./gaussian.js";
 import * as maze from "./maze.js";
 import * as lab from "./lab.js";
 import * as data from "./data.js";
+import * as stream from "./stream.js";
 import { json, say, showAgain } from "./ask.js";
 
-const STARTS = { gaussian, maze, lab, data };
+const STARTS = { gaussian, maze, lab, data, stream };
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 const THEMES = ["system", "light", "dark"];
 const tabs = [...document.querySelectorAll("[data-tab]")];
