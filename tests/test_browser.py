@@ -28,7 +28,6 @@ from astonish.assemble import choose
 from astonish.explorer import gaussian, maze
 from astonish.paper.figure import RunSettings
 from astonish.paper.figure1 import SIMULATIONS
-from astonish.tasks.gaussian_jumps import gaussian_jumps
 from astonish.trials import Columns, read_trials
 from astonish.trials.regressors import regressors
 
@@ -111,7 +110,7 @@ def _drawn(page: Any, tab: str, answers: int = 1) -> None:
         arg=[tab, answers],
         timeout=60000,
     )
-    page.wait_for_selector(f"#{tab} .main-svg", state="attached")
+    page.wait_for_selector(f"#{tab} .plot svg", state="attached")
 
 
 def _answers(page: Any, tab: str) -> int:
@@ -157,7 +156,7 @@ def _cells(page: Any, tab: str, nth: int = 0) -> dict[str, list[str]]:
 def _plotted(page: Any, tab: str, name: str, nth: int = 0, plot: int = 0) -> Any:
     """The heights of a line, by its name; nth: of those that share it."""
     found: list[float | None] = page.evaluate(
-        """([tab, name, nth, plot]) => Array.from(document.querySelectorAll(`#${tab} .js-plotly-plot`)[plot].data
+        """([tab, name, nth, plot]) => Array.from(document.querySelectorAll(`#${tab} .plot`)[plot].plotted
             .filter(each => each.name === name)[nth].y)""",
         [tab, name, nth, plot],
     )
@@ -166,7 +165,7 @@ def _plotted(page: Any, tab: str, name: str, nth: int = 0, plot: int = 0) -> Any
 
 def _gaussian_world(page: Any, at: dict[str, float], names: list[str]) -> None:
     """The table and the lines on the page are the library's own."""
-    task = gaussian_jumps(int(at["samples"]), int(at["seed"]), at["hazard"], at["noise"])
+    task = gaussian.series(at, int(at["seed"]))
     padded = np.append(task.samples, np.full(gaussian.LENGTH - len(task.samples), np.nan))  # compiled already
     cells = _cells(page, "gaussian")
     assert list(cells) == names
@@ -185,7 +184,7 @@ def _gaussian_world(page: Any, at: dict[str, float], names: list[str]) -> None:
 
 def test_every_slider_changes_the_gaussian_world(visit: Any) -> None:
     names = ["smile", "leaky", "delta", "pearce-hall", "kalman"]
-    page = visit(f"#gaussian.learners={'+'.join(names)}")
+    page = visit(f"#gaussian.measure=own&gaussian.learners={'+'.join(names)}")
     _drawn(page, "gaussian")
     at = dict(DEFAULTS)
     _gaussian_world(page, at, names)
@@ -203,7 +202,7 @@ def test_every_slider_changes_the_gaussian_world(visit: Any) -> None:
 
 
 def test_every_learner_can_be_switched_on_and_off(visit: Any) -> None:
-    page = visit("#gaussian.learners=none&gaussian.samples=50")
+    page = visit("#gaussian.measure=own&gaussian.learners=none&gaussian.samples=50")
     _drawn(page, "gaussian")
     assert _cells(page, "gaussian") == {}
     for name in GAUSSIAN.learners:
@@ -222,7 +221,7 @@ def test_stale_answers_are_dropped(visit: Any) -> None:
     page.evaluate("""() => { const box = document.querySelector('input[name="gaussian.seed number"]');
         for (let seed = 100; seed <= 140; seed += 1) { box.value = seed; box.dispatchEvent(new Event("input")); } }""")
     page.wait_for_timeout(1500)
-    assert "(200, 140," in _lines(page)
+    assert "seed=140)" in _lines(page)
     assert _answers(page, "gaussian") < 10
 
 
@@ -249,7 +248,7 @@ def _walked(page: Any, at: dict[str, float], switches: list[int], learner: Any) 
     said = str(page.locator("#maze .controls [role=status]").inner_text())
     where = f"room {way.rooms[step] + 1}, environment {'AB'[way.environment[max(step - 1, 0)]]}"
     assert said == f"After {step} step{'s' * (step != 1)}: {where}"
-    believed = page.evaluate("document.querySelectorAll('#maze .js-plotly-plot')[1].data[0].z.map(row => [...row])")
+    believed = page.evaluate("document.querySelectorAll('#maze .plot')[1].plotted[0].z.map(row => [...row])")
     left = int(way.rooms[step - 1])
     if step:
         assert np.delete(believed[left], left) == pytest.approx(history.estimate[step - 1], rel=1e-9)
@@ -306,8 +305,9 @@ def _shaped(page: Any, noise: float, mean: float, std: float, x: float, m: float
     spread = np.hypot(std, noise)
     shannon = 0.5 * ((x - mean) / spread) ** 2 + np.log(spread * np.sqrt(2 * np.pi))
     assert float(cells["shannon"][0]) == pytest.approx(shannon, rel=1e-3)
-    names = page.evaluate("document.querySelectorAll('#lab .js-plotly-plot')[1].data.map(each => each.name)")
-    bound, limit = map(float, re.findall(r"[\d.]+(?:e[+-]?\d+)?", names[3]))
+    names = page.evaluate("document.querySelectorAll('#lab .plot')[1].plotted.map(each => each.name)")
+    (line,) = [name for name in names if name and name.startswith("bound")]
+    bound, limit = map(float, re.findall(r"[\d.]+(?:e[+-]?\d+)?", line))
     assert [bound, limit] == pytest.approx([most * m * surprise / (1 + m * surprise), most], rel=0.01)
 
 
@@ -357,7 +357,7 @@ def test_a_click_drops_the_observation_to_expect_there(visit: Any) -> None:
     box, before = page.locator("#lab .plot").first.bounding_box(), _answers(page, "lab")
     page.mouse.click(box["x"] + 0.5 * box["width"], box["y"] + 0.6 * box["height"])
     _drawn(page, "lab", before + 1)
-    points = page.evaluate("[...document.querySelector('#lab .js-plotly-plot').data[0].x]")
+    points = page.evaluate("[...document.querySelector('#lab .plot').plotted[0].x]")
     wait = float(page.input_value('input[name="lab.own.x number"]'))
     assert 0.1 < wait < 3.0
     assert min(abs(1 / wait - np.array(points))) < 0.2  # one over a rate that was drawn
@@ -434,7 +434,7 @@ def test_kinds_of_outcomes_and_the_example(visit: Any, tmp_path: Path) -> None:
     fresh = visit("#tab=data&data.learner=delta")
     fresh.get_by_role("button", name="Try an example").click()
     _drawn(fresh, "data")
-    samples = gaussian_jumps(120, 3, DEFAULTS["hazard"], DEFAULTS["noise"]).samples
+    samples = gaussian.series(DEFAULTS | {"samples": 120}, seed=3).samples
     assert _plotted(fresh, "data", "outcome") == pytest.approx(samples.round(2), abs=0.0051)
 
 
@@ -526,8 +526,8 @@ def test_tabs_go_by_keys_and_everything_has_a_name(visit: Any) -> None:
 def test_it_fits_the_screen_in_light_and_dark(visit: Any, scheme: str, width: int) -> None:
     page = visit("#gaussian.learners=smile+delta", color_scheme=scheme)
     _drawn(page, "gaussian")
-    back = "document.querySelector('#gaussian .js-plotly-plot')._fullLayout.paper_bgcolor"
-    assert page.evaluate(back) == {"light": "#fff", "dark": "#15171a"}[scheme]
+    text = "document.querySelector('#gaussian .plot text').getAttribute('fill')"
+    assert page.evaluate(text) == {"light": "#1b1b1b", "dark": "#e8e8e8"}[scheme]
     page.set_viewport_size({"width": width, "height": 800})
     for tab in ("maze", "lab", "data", "gaussian"):
         page.click(f"#tab-{tab}")
@@ -537,6 +537,6 @@ def test_it_fits_the_screen_in_light_and_dark(visit: Any, scheme: str, width: in
         page.wait_for_timeout(100)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1"), tab
     page.click("#theme")  # light
-    assert page.evaluate(back) == "#fff"
+    assert page.evaluate(text) == "#1b1b1b"
     page.click("#theme")  # dark
-    assert page.evaluate(back) == "#15171a"
+    assert page.evaluate(text) == "#e8e8e8"

@@ -38,6 +38,7 @@ from astonish.assemble import choose
 from astonish.catalogue import LEARNERS
 from astonish.checks import check_parameters
 from astonish.explorer import data, guard, lab, maze, server
+from astonish.explorer.averages import compared
 from astonish.explorer.controls import json_number
 from astonish.explorer.gaussian import GaussianTab
 from astonish.explorer.upload import ENDS
@@ -96,21 +97,75 @@ def _printed(lines: str) -> str:
 def test_estimates_are_those_of_the_library_though_series_are_padded(page: TestClient) -> None:
     said = {"m": 0.3, "hazard": 0.1, "noise": 2.0, "seed": 5, "samples": 60}
     answer = _asked(page, "gaussian", **said, learners=["smile", "delta"])
-    task = gaussian_jumps(60, 5, hazard=0.1, noise=2.0)
-    assert np.array_equal(_numbers(answer["samples"]), task.samples)
-    assert np.array_equal(_numbers(answer["truth"]), task.truth)
+    task = gaussian_jumps(1000, 5, hazard=0.1, noise=2.0)
+    samples, truth = task.samples[:60], task.truth[:60]
+    assert np.array_equal(_numbers(answer["samples"]), samples)
+    assert np.array_equal(_numbers(answer["truth"]), truth)
     assert answer["changes"] == [t + 1 for t in range(60) if task.changed[t]]
-    history = run(Smile(Gaussian(2.0), 0.3), task.samples)
-    for name in ("estimate", "surprise", "learning_rate"):
+    history = run(Smile(Gaussian(2.0), 0.3), samples)
+    for name in ("estimate", "learning_rate"):
         assert _numbers(answer["learners"]["smile"][name]) == pytest.approx(getattr(history, name), rel=1e-9)
     estimate, followed = 0.0, []
-    for x in task.samples:
+    for x in samples:
         estimate += 0.1 * (x - estimate)
         followed.append(estimate)
     made = answer["learners"]["delta"]
     assert _numbers(made["estimate"]) == pytest.approx(followed, rel=1e-9)
-    assert made["squared_error"] == pytest.approx(np.mean((followed - task.truth) ** 2), rel=1e-9)
-    assert made["absolute_error"] == pytest.approx(np.mean(np.abs(followed - task.truth)), rel=1e-9)
+    assert made["squared_error"] == pytest.approx(np.mean((followed - truth) ** 2), rel=1e-9)
+    assert made["absolute_error"] == pytest.approx(np.mean(np.abs(followed - truth)), rel=1e-9)
+
+
+def test_more_samples_extend_a_series(page: TestClient) -> None:
+    few, many = (_asked(page, "gaussian", learners=["delta"], samples=samples) for samples in (50, 1000))
+    assert np.array_equal(_numbers(few["samples"]), _numbers(many["samples"])[:50])
+    assert few["changes"] == [step for step in many["changes"] if step <= 50]
+
+
+def test_one_measure_of_surprise_for_all_learners(page: TestClient) -> None:
+    said = {"samples": 40, "learners": ["smile", "kalman", "delta"]}
+    answer = _asked(page, "gaussian", **said)
+    samples, learners = _numbers(answer["samples"]), answer["learners"]
+    estimates = np.append(0.0, _numbers(learners["smile"]["estimate"])[:-1])
+    shannon = -stats.norm.logpdf(samples, estimates, 4 * np.sqrt(2))  # SMiLe's belief stays as wide as the noise
+    assert _numbers(learners["smile"]["surprise"]) == pytest.approx(shannon, rel=1e-9)
+    assert learners["delta"]["surprise"] is None
+    assert answer["surprise"]["label"] == "surprise: Shannon surprise, -ln p(x) (nats)"
+    assert answer["surprise"]["words"].endswith("Not shown, for they do not have it: delta.")
+    errors = _asked(page, "gaussian", **said, measure="absolute_error")
+    for made in errors["learners"].values():
+        before = np.append(0.0, _numbers(made["estimate"])[:-1])
+        assert _numbers(made["surprise"]) == pytest.approx(np.abs(samples - before), rel=1e-9)
+    own = _asked(page, "gaussian", **said, measure="own")
+    for name in said["learners"]:
+        history = run(GAUSSIAN.assembled(name, _defaults(GAUSSIAN)).learner, samples)
+        assert _numbers(own["learners"][name]["surprise"]) == pytest.approx(history.surprise, rel=1e-9)
+    assert "smile: confidence-corrected surprise (nats); " in own["surprise"]["words"]
+    assert "measure = 'joy' is not known" in _refused(page.post("/api/gaussian", json={"measure": "joy"}))
+
+
+def test_the_winner_is_the_one_over_many_seeds(page: TestClient) -> None:
+    answer = _asked(page, "averages", samples=30, learners=["delta", "smile"])
+    errors: dict[str, Any] = {}
+    for name in ("delta", "smile"):
+        learner = GAUSSIAN.assembled(name, _defaults(GAUSSIAN)).learner
+        tasks = [gaussian_jumps(1000, seed) for seed in range(50)]
+        off = [run(learner, task.samples[:30]).estimate - task.truth[:30] for task in tasks]
+        errors[name] = np.mean(np.square(off), axis=1)
+        found = answer["learners"][name]
+        assert [found["mean"], found["error"]] == pytest.approx(
+            [errors[name].mean(), stats.sem(errors[name])], rel=1e-9
+        )
+    assert answer["best"] == min(errors, key=lambda name: errors[name].mean()) == "smile"
+    apart = errors["delta"] - errors["smile"]
+    assert f"larger by {apart.mean():.3g} ± {stats.sem(apart):.2g}" in answer["words"]
+    assert "is more than 2 standard errors" in answer["words"]
+    assert _asked(page, "averages", samples=30, learners=["delta"])["best"] is None
+    assert _asked(page, "averages", learners=[])["learners"] == {}
+
+
+def test_a_small_difference_between_learners_is_said_to_be_one() -> None:
+    errors = {"a": np.array([1.0, 2.0, 3.0]), "b": np.array([1.5, 1.9, 3.2])}  # the difference is 0.2 ± 0.17
+    assert "0.2 ± 0.17 (paired by seed; ± 1 standard error), which is not more than 2" in compared(errors)["words"]
 
 
 def test_moving_a_slider_compiles_nothing(page: TestClient) -> None:
@@ -144,16 +199,20 @@ def test_every_learner_is_told_what_it_can_use() -> None:
 
 def test_lines_of_the_gaussian_world_print_its_errors(page: TestClient) -> None:
     answer = _asked(page, "gaussian", learners=["smile", "delta", "nassar2012"], samples=40)
-    printed = _printed(answer["python"]).splitlines()
-    assert printed == [
-        f"{name}: squared error {made['squared_error']:.4g}, absolute error {made['absolute_error']:.4g}"
+    averages = _asked(page, "averages", learners=["smile", "delta", "nassar2012"], samples=40)["learners"]
+    assert _printed(answer["python"]).splitlines() == [
+        line
         for name, made in answer["learners"].items()
+        for line in (
+            f"{name}: squared error {made['squared_error']:.4g}, absolute error {made['absolute_error']:.4g}",
+            f"{name}: squared error over all seeds {averages[name]['mean']:.4g} ± {averages[name]['error']:.2g}",
+        )
     ]
 
 
 def test_lines_name_all_learners_rightly() -> None:
     made = {name: GAUSSIAN.assembled(name, _defaults(GAUSSIAN)) for name in GAUSSIAN.learners}
-    lines = GAUSSIAN.script(_defaults(GAUSSIAN), made).partition("for name")[0]
+    lines = GAUSSIAN.script(_defaults(GAUSSIAN), made).partition("def errors")[0]
     scope: dict[str, Any] = {}
     exec(compile(lines, "<page>", "exec"), scope)
     assert list(scope["learners"]) == GAUSSIAN.learners
@@ -760,7 +819,7 @@ def test_the_page_needs_nothing_from_elsewhere(page: TestClient) -> None:
         if path.startswith("/static"):
             assert not re.search(r"https?://(?!www\.w3\.org)|//cdn|\beval\(|innerHTML|new Function", answer.text), path
             queue += [f"/static/{name}" for name in re.findall(r'from "\./([^"]+)"', answer.text)]
-    assert {"/plotly.min.js", "/static/lab.js", "/static/maze.js", "/static/state.js"} <= seen
+    assert {"/static/plot.js", "/static/lab.js", "/static/maze.js", "/static/state.js"} <= seen
 
 
 def test_controls_describe_what_is_allowed(page: TestClient) -> None:

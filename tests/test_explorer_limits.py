@@ -288,7 +288,7 @@ def away() -> Iterator[TestClient]:
         yield client
 
 
-PATHS = ("/", "/static/app.js", "/plotly.min.js", "/api/lab", "/nowhere")
+PATHS = ("/", "/static/app.js", "/static/plot.js", "/api/lab", "/nowhere")
 
 
 def test_without_the_token_nothing_answers(away: TestClient) -> None:

@@ -72,6 +72,7 @@ class Learner(Protocol):
     reference: a proper belief in place of flatness (see `surprise.confidence_corrected`).
     meanings: what each of its `quantities` means, by name.
     period: after how much samples and estimates repeat, if they are angles; else None.
+    reports: the measure of surprise in its `Info`, by its name in `measures.COLUMNS`; empty if it is one of its own.
     A learner that holds a belief also has a `family`.
     """
 
@@ -93,6 +94,10 @@ class Learner(Protocol):
     @property
     def period(self) -> Number | None:
         return None
+
+    @property
+    def reports(self) -> str:
+        return ""
 
     def init(self) -> State:
         """The state before the first sample."""

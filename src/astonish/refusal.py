@@ -12,7 +12,7 @@ EXTRAS = {  # which modules each of them installs, besides those of other extras
     "excel": ("openpyxl",),
     "frames": ("narwhals", "pandas"),
     "native": ("llvmlite",),
-    "page": ("anyio", "plotly", "starlette", "uvicorn"),
+    "page": ("anyio", "starlette", "uvicorn"),
     "parquet": ("pyarrow",),
     "plots": ("matplotlib",),
     "posteriors": ("arviz_base", "arviz_stats", "h5netcdf", "h5py", "numpyro"),

@@ -28,9 +28,8 @@ def explore(
     with guarded(needs="the page needs"):
         from astonish.explorer.connections import make_server
         from astonish.explorer.guard import is_loopback
-        from astonish.explorer.server import make_app, plotly_file
+        from astonish.explorer.server import make_app
 
-        plotly_file()  # if it is missing, better now than on the page
         token = None if is_loopback(host) else token_urlsafe()
         app = make_app(host, learners=learner or (), token=token)
         try:

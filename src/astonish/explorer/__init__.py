@@ -2,4 +2,4 @@
 
 from astonish.refusal import check_installed
 
-check_installed("the page needs", "anyio", "pandas", "plotly", "starlette")
+check_installed("the page needs", "anyio", "pandas", "starlette")

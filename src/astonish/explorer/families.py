@@ -40,7 +40,7 @@ class LabFamily(NamedTuple):
 
 
 def lab_families() -> dict[str, LabFamily]:
-    """Those of the catalogue about one number, the chances of four outcomes, and the paper's examples.
+    """Those of the catalogue about one number, the probabilities of four outcomes, and the paper's examples.
 
     To be called in double precision. The first call takes a second, which is what the paper's figures import.
     """
@@ -113,12 +113,14 @@ def _examples() -> dict[str, LabFamily]:
     """The paper's examples: voters, a listener, drivers (Fig. 1)."""
     from astonish.paper.figure1 import CARS, MANY, WORDS, drivers, listener, voting
 
-    chances: Any = voting().probability.to_numpy().reshape(4, 4)
+    probabilities: Any = voting().probability.to_numpy().reshape(4, 4)
     candidates = tuple(f"candidate {k}" for k in range(1, 5))
     (slots, _), (cars, _), _ = drivers(MANY)
     kinds = ("red cars", "green BMWs", f"the other {MANY - 2} kinds")
     return {
-        "election": _grid("Election: which candidate do most people prefer?", finite(chances), candidates, candidates),
+        "election": _grid(
+            "Election: which candidate do most people prefer?", finite(probabilities), candidates, candidates
+        ),
         "joke": _grid("Joke: what does 'tank' mean?", listener()[0], ("container", "vehicle"), tuple(WORDS)),
         "parking": _grid("Parking lot: which kind of car does the neighbour drive?", cars, kinds, CARS),
         "slots": _grid("Parking lot: how busy is the day?", slots, ("quiet", "usual", "busy"), CARS),

@@ -98,7 +98,7 @@ def _update(family: Family, belief: Belief, x: Any, m: Any) -> dict[str, Any]:
 
 
 def _bars(shape: LabFamily, beliefs: dict[str, Belief]) -> Json:
-    """The weight of each model, or the expected chance of each outcome."""
+    """The weight of each model, or the expected probability of each outcome."""
     heights = {name: belief.weights if hasattr(belief, "weights") else belief.mean for name, belief in beliefs.items()}
     return {"kind": "bars", "at": list(shape.points), **{name: packed(height) for name, height in heights.items()}}
 

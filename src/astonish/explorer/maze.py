@@ -11,6 +11,7 @@ import numpy as np
 from astonish.assemble import Assembly, Outcomes, imports, known_facts
 from astonish.domain import Domain, Numbers
 from astonish.explorer.controls import Json, Slider, Values, listed, numbers, one, one_of, packed
+from astonish.explorer.surprises import MEASURES
 from astonish.explorer.world import WorldTab, settings_of
 from astonish.kinds import Contexts, OutcomeKind
 from astonish.tasks.maze import A, B, Walk, maze
@@ -97,7 +98,8 @@ def shown(assembly: Assembly, way: Walk) -> Json:
         "learning_rate": course.learning_rate,
         "error": current_error(course.believed, DRAWN.transitions, way.environment),
     }
-    about = {"settings": settings_of(assembly), "estimator": estimator(learner)}
+    own = MEASURES.get(learner.reports, "measure that it defines")
+    about = {"settings": settings_of(assembly), "estimator": estimator(learner), "measure": own}
     return about | {name: packed(values) for name, values in series.items()}
 
 

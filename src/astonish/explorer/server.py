@@ -7,8 +7,6 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -17,8 +15,9 @@ from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -36,6 +35,7 @@ from astonish.watch.feed import Feed
 STATIC = Path(__file__).parent / "static"
 LARGEST_REQUEST = 64 * 1024
 AT_ONCE = 2  # answers computed side by side
+COMPRESSION = 1  # of 9; more would take longer than it saves
 UPLOADS = 4  # tables held in memory; one is computed, the others wait for it
 
 
@@ -53,8 +53,8 @@ def make_app(
     that are offered beside those of the catalogue. token: a secret, without which nobody is answered. worker: reads the
     tables that people send, within its limits. feed: a stream to be shown.
     """
-    data, process = DataTab(learners), worker or Worker()
-    tabs: dict[str, Tab] = {"gaussian": GaussianTab(learners), "maze": MazeTab(learners), "lab": LabTab()}
+    data, gaussian, process = DataTab(learners), GaussianTab(learners), worker or Worker()
+    tabs: dict[str, Tab] = {"gaussian": gaussian, "maze": MazeTab(learners), "lab": LabTab()}
     if feed is not None:
         tabs["stream"] = StreamTab(feed)
 
@@ -63,7 +63,7 @@ def make_app(
         app.state.limiter, app.state.uploads = CapacityLimiter(AT_ONCE), CapacityLimiter(UPLOADS)
         app.state.worker, app.state.page = process, index(feed is not None)
         app.state.controls = {"data": data.controls, **{name: tab.controls for name, tab in tabs.items()}}
-        app.state.answers = {name: tab.answer for name, tab in tabs.items()}
+        app.state.answers = {"averages": gaussian.averages, **{name: tab.answer for name, tab in tabs.items()}}
         app.state.tables = {"preview": data.preview, "data": data.answer, "table": data.table}
         stop = Event()
         if not warm:
@@ -77,14 +77,13 @@ def make_app(
 
     routes = [
         Route("/", _index),
-        Route("/plotly.min.js", _plotly),
         Route("/api/{tab:str}", _controls, methods=["GET"]),
         Route("/api/{question:str}", _answer, methods=["POST"]),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     handlers: Any = dict.fromkeys((HTTPException, ValueError, ClientDisconnect, Exception), _problem)
-    guard = [Middleware(Guard, host=host, token=token)]
-    return Starlette(routes=routes, middleware=guard, exception_handlers=handlers, lifespan=alive)
+    layers = [Middleware(Guard, host=host, token=token), Middleware(GZipMiddleware, compresslevel=COMPRESSION)]
+    return Starlette(routes=routes, middleware=layers, exception_handlers=handlers, lifespan=alive)
 
 
 def warm_up(stop: Event, tabs: dict[str, Tab]) -> None:
@@ -101,29 +100,10 @@ async def _index(request: Request) -> Response:
     return HTMLResponse(request.app.state.page)
 
 
-@cache
 def index(with_stream: bool) -> str:
-    """The page. with_stream: whether it has a tab for a stream.
-
-    Plotly would write a style sheet for maps into it, which is forbidden, unless one is there by name.
-    """
-    names = re.findall(r'getElementById\("([0-9a-f]{64})"\)', plotly_file().read_text(encoding="utf-8"))
-    there = "".join(f'<template id="{name}"></template>' for name in names)
-    page = (STATIC / "index.html").read_text(encoding="utf-8").replace("<!-- styles of Plotly -->", there)
+    """The page. with_stream: whether it has a tab for a stream."""
+    page = (STATIC / "index.html").read_text(encoding="utf-8")
     return page if with_stream else re.sub(r" *<!-- stream -->.*?<!-- /stream -->\n", "", page, flags=re.DOTALL)
-
-
-async def _plotly(_: Request) -> Response:
-    return FileResponse(plotly_file(), media_type="text/javascript")
-
-
-@cache
-def plotly_file() -> Path:
-    """Plotly's JavaScript, out of its Python package, which itself would take long to import."""
-    spec = find_spec("plotly")
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError("the page needs plotly, which is not installed", name="plotly")
-    return Path(spec.origin).parent / "package_data" / "plotly.min.js"
 
 
 async def _controls(request: Request) -> Response:

@@ -49,6 +49,7 @@ class Bayes(_WithEvidence):
     family: Family
     prior: Belief | None = None
     name: ClassVar[str] = "bayes"
+    reports: ClassVar[str] = "shannon"
 
     def step(self, state: Evidence, x: Any) -> tuple[Evidence, Info]:
         samples = state.samples + 1
@@ -67,6 +68,7 @@ class Leaky(_WithEvidence):
     keep: Number = parameter(0.9, PROBABILITY, (0.5, 0.99), "how much of the past still counts after each sample")
     prior: Belief | None = None
     name: ClassVar[str] = "leaky"
+    reports: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("keep",)
     usual_contexts: ClassVar[Contexts] = "together"
 

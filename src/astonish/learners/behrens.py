@@ -48,6 +48,7 @@ class Behrens2007(Learner):
     volatilities: int = parameter(15, Domain(2, whole=True), (5, 45), "how many values of the volatility", static=True)
     changes: int = parameter(8, COUNT, (1, 50), "how many values of the volatility's own change", static=True)
     name: ClassVar[str] = "behrens2007"
+    reports: ClassVar[str] = "shannon"
     takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
     samples: ClassVar[Domain] = Domain(0, 1, whole=True)
     meanings: ClassVar[dict[str, str]] = {"volatility": "expected volatility v, a logarithm, after the outcome"}

@@ -24,6 +24,7 @@ class Delta(Learner):
     )
     start: Number = START.field()
     name: ClassVar[str] = "delta"
+    reports: ClassVar[str] = "absolute_error"
     aliases: ClassVar[tuple[str, ...]] = ("rw", "rescorla-wagner")
     takes: ClassVar[tuple[str, ...]] = NUMBERS
     free: ClassVar[tuple[str, ...]] = ("learning_rate",)

@@ -21,6 +21,7 @@ class DeltaCircular(CircularLearner):
     start: Number = DIRECTION.field()
     period: Number = PERIOD.field()
     name: ClassVar[str] = "delta-circular"
+    reports: ClassVar[str] = "absolute_error"
     free: ClassVar[tuple[str, ...]] = ("learning_rate",)
 
     def init(self) -> Array:

@@ -50,6 +50,7 @@ class DeltaMixture(MixtureLearner):
     longest: Number = parameter(20.0, Domain(1.0), (5.0, 200.0), "run length of the longest node")
     nodes: int = parameter(3, COUNT, (2, 10), "how many delta rules there are", static=True)
     name: ClassVar[str] = "delta-mixture"
+    reports: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("hazard",)
 
     @property

@@ -183,6 +183,7 @@ class TwoLevelHGF(BinaryFilter):
     mu2: Number = _MU.field(about="mean of the first belief about the log odds")
     pi2: Number = _PI.field(about="precision of the first belief about the log odds")
     name: ClassVar[str] = "hgf2"
+    reports: ClassVar[str] = "shannon"
     meanings: ClassVar[dict[str, str]] = _OF_LEVEL_2
 
     def init(self) -> TwoLevels:
@@ -217,6 +218,7 @@ class HGF(BinaryFilter):
     mu3: Number = _MU.field(default=1.0, about="mean of the first belief about the log-volatility")
     pi3: Number = _PI.field(about="precision of the first belief about the log-volatility")
     name: ClassVar[str] = "hgf"
+    reports: ClassVar[str] = "shannon"
     meanings: ClassVar[dict[str, str]] = _OF_LEVEL_2 | _OF_LEVEL_3
 
     def init(self) -> Any:
@@ -251,6 +253,7 @@ class ClassicHGF(HGF):
     """
 
     name: ClassVar[str] = "hgf-classic"
+    reports: ClassVar[str] = "shannon"
     largest_log_odds: ClassVar[float] = _CLASSIC_LOG_ODDS
     meanings: ClassVar[dict[str, str]] = {
         **HGF.meanings,
@@ -294,6 +297,7 @@ class ContinuousHGF(Learner):
     mu2: Number = _MU.field(about="mean of the first belief about the log-volatility")
     pi2: Number = _PI.field(about="precision of the first belief about the log-volatility")
     name: ClassVar[str] = "hgf-continuous"
+    reports: ClassVar[str] = "shannon"
     takes: ClassVar[tuple[str, ...]] = (OutcomeKind.CONTINUOUS,)
     free: ClassVar[tuple[str, ...]] = ("omega1",)
     samples: ClassVar[Domain] = Domain()

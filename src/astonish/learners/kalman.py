@@ -49,6 +49,7 @@ class Kalman(GaussianFilter):
     mean: Number = MEAN.field()
     std: Number = STD.field(default=1.0)
     name: ClassVar[str] = "kalman"
+    reports: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("drift",)
 
     def step_variance(self, state: GaussianBelief) -> Array:

@@ -78,6 +78,7 @@ class MessagePassing(MixtureLearner):
     hypotheses: int = parameter(20, COUNT, (5, 100), "how many times of the last change are kept in mind", static=True)
     merge: bool = field(default=True, kw_only=True, metadata={"static": True})
     name: ClassVar[str] = "message-passing"
+    reports: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("hazard",)
     usual_contexts: ClassVar[Contexts] = "together"
 

@@ -81,6 +81,7 @@ class Nassar2010(UniformJumps):
 
     likelihood_weight: Number = EVIDENCE_WEIGHT.field()
     name: ClassVar[str] = "nassar2010"
+    reports: ClassVar[str] = "shannon"
 
     def init(self) -> RunLength:
         middle = self._middle()
@@ -113,6 +114,7 @@ class Nassar2012(UniformJumps):
     surprise_sensitivity: Number = EVIDENCE_WEIGHT.field()
     uncertainty_underestimation: Number = UNDERESTIMATION.field()
     name: ClassVar[str] = "nassar2012"
+    reports: ClassVar[str] = "shannon"
     aliases: ClassVar[tuple[str, ...]] = ("reduced-bayes",)
 
     def init(self) -> RelativeVariance:

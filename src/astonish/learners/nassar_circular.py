@@ -45,6 +45,7 @@ class NassarCircular(CircularLearner):
     surprise_sensitivity: Number = EVIDENCE_WEIGHT.field()
     uncertainty_underestimation: Number = UNDERESTIMATION.field()
     name: ClassVar[str] = "reduced-bayes-circular"
+    reports: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("hazard",)
 
     def init(self) -> RelativeVariance:

@@ -67,6 +67,7 @@ class NassarGaussian2010(GaussianJumps):
     """
 
     name: ClassVar[str] = "nassar-gaussian2010"
+    reports: ClassVar[str] = "shannon"
 
     def step(self, state: GaussianBelief, x: Number) -> tuple[GaussianBelief, Info]:
         fork, info = self._fork(state, x)
@@ -83,6 +84,7 @@ class NassarGaussian2012(GaussianJumps):
     """
 
     name: ClassVar[str] = "nassar-gaussian2012"
+    reports: ClassVar[str] = "shannon"
 
     def step(self, state: GaussianBelief, x: Number) -> tuple[GaussianBelief, Info]:
         fork, info = self._fork(state, x)

@@ -22,6 +22,7 @@ class NoLearning(Learner):
 
     start: Number = START.field(about="estimate, which never changes")
     name: ClassVar[str] = "no-learning"
+    reports: ClassVar[str] = "absolute_error"
     takes: ClassVar[tuple[str, ...]] = NUMBERS
     free: ClassVar[tuple[str, ...]] = ("start",)
     learns: ClassVar[bool] = False

@@ -49,6 +49,7 @@ class OnlineEM(Learner):
     frozen: Number = parameter(2000, WHOLE, (0, 5000), "samples that only fill the statistics")
     seed: Number = parameter(0, WHOLE, (0, 1000), "seed of the random first chances of moves")
     name: ClassVar[str] = "online-em"
+    reports: ClassVar[str] = "shannon"
 
     @property
     def samples(self) -> tuple[Domain, Domain]:

@@ -45,6 +45,7 @@ class ParticleFilter(MixtureLearner):
     particles: int = parameter(20, COUNT, (5, 100), "how many particles there are", static=True)
     seed: Number = parameter(0, WHOLE, (0, 1000), "seed of the particles' random numbers")
     name: ClassVar[str] = "particle-filter"
+    reports: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("hazard",)
     usual_contexts: ClassVar[Contexts] = "together"
 

@@ -41,6 +41,7 @@ class PearceHall(NumberLearner):
     associability: Number = parameter(1.0, PROBABILITY, (0.1, 1.0), "associability before the first sample")
     scale: Number = parameter(1.0, POSITIVE, (0.1, 1.0), "the error that counts as 1", fact="range")
     name: ClassVar[str] = "pearce-hall"
+    reports: ClassVar[str] = "absolute_error"
     takes: ClassVar[tuple[str, ...]] = NUMBERS
     free: ClassVar[tuple[str, ...]] = ("salience", "renewal")
 

@@ -35,6 +35,10 @@ class PerContext(Learner):
         check(self.learner)
 
     @property
+    def reports(self) -> str:
+        return self.learner.reports
+
+    @property
     def samples(self) -> tuple[Domain, Any]:
         return Domain(0, self.contexts - 1, whole=True), self.learner.samples
 

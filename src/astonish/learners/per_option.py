@@ -54,6 +54,10 @@ class PerOption(Learner):
                 self.learner.with_estimate(self.learner.init(), jnp.zeros(()))  # refuses if it cannot
 
     @property
+    def reports(self) -> str:
+        return self.learner.reports
+
+    @property
     def samples(self) -> tuple[Any, ...]:
         chosen, outcome = Domain(0, self.options - 1, whole=True), self.learner.samples
         if not self.counterfactual:

@@ -39,6 +39,7 @@ class ReversalHMM(Learner):
     good: Number = parameter(0.8, OPEN_PROBABILITY, (0.55, 0.95), "chance of a 1 while the first option is good")
     bad: Number = parameter(0.2, OPEN_PROBABILITY, (0.05, 0.45), "chance of a 1 while the first option is bad")
     name: ClassVar[str] = "reversal-hmm"
+    reports: ClassVar[str] = "shannon"
     takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
     free: ClassVar[tuple[str, ...]] = ("hazard", "good", "bad")
     samples: ClassVar[Domain] = Domain(0, 1, whole=True)

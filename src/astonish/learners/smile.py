@@ -68,6 +68,10 @@ class Smile(FamilyLearner):
         python = ", ".join(f"{name}={_FAINT}" for name in names)
         return f"{words} (reference=family.prior({python})) lets them go from {low:.2g} to {high:.2g}, or "
 
+    @property
+    def reports(self) -> str:
+        return _reported(self.reference)
+
     def step(self, state: Belief, x: Any) -> tuple[Belief, Info]:
         update = rule.smile(self.family, state, x, self.m, self.reference)
         return update.belief, Info(update.surprise, update.gamma)
@@ -101,8 +105,17 @@ class Modulated(FamilyLearner):
                 if gamma.ndim:
                     raise ValueError(f"gamma gives an array of shape {gamma.shape}; give a function to one number")
 
+    @property
+    def reports(self) -> str:
+        return _reported(self.reference)
+
     def step(self, state: Belief, x: Any) -> tuple[Belief, Info]:
         surprise = confidence_corrected(self.family, state, x, self.reference)
         gamma = jnp.asarray(self.gamma(surprise))
         gamma = jnp.where(gamma < 0, 0.0, jnp.where(gamma > 1, 1.0, gamma))
         return rule.step(self.family, state, x, gamma, self.reference), Info(surprise, gamma)
+
+
+def _reported(reference: Belief | None) -> str:
+    """The measure of surprise by which learning is modulated."""
+    return "confidence_corrected" if reference is None else "confidence_corrected_reference"

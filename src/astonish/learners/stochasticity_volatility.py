@@ -61,6 +61,7 @@ class StochasticityVolatility(NumberLearner):
     particles: int = parameter(100, COUNT, (20, 200), "how many particles there are", static=True)
     seed: Number = parameter(0, WHOLE, (0, 1000), "seed of the particles' random numbers")
     name: ClassVar[str] = "stochasticity-volatility"
+    reports: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("lambda_s", "lambda_v")
     meanings: ClassVar[dict[str, str]] = {
         "stochasticity": "variance that samples are believed to have, after the outcome",

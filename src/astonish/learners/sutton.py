@@ -39,6 +39,7 @@ class SuttonK1(NumberLearner):
     first_trace: Number = parameter(0.005, Domain(), (0.0, 0.1), "trace of changes before the first sample (h)")
     scale: Number = parameter(1.0, POSITIVE, (0.1, 1.0), "the error that counts as 1", fact="range")
     name: ClassVar[str] = "sutton-k1"
+    reports: ClassVar[str] = "absolute_error"
     takes: ClassVar[tuple[str, ...]] = NUMBERS
     free: ClassVar[tuple[str, ...]] = ("meta_rate", "first_rate")
 

@@ -28,6 +28,7 @@ class TwoRate(Learner):
     )
     start: Number = START.field()
     name: ClassVar[str] = "two-rate"
+    reports: ClassVar[str] = "absolute_error"
     aliases: ClassVar[tuple[str, ...]] = ("rw2",)
     takes: ClassVar[tuple[str, ...]] = NUMBERS
     free: ClassVar[tuple[str, ...]] = ("learning_rate_positive", "learning_rate_negative")

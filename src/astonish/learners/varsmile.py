@@ -27,6 +27,7 @@ class VarSmile(FamilyLearner):
     m: Number = parameter(0.1, Domain(0.0), (0.01, 1.0), "readiness to forget; the odds of a change, if normative")
     prior: Belief | None = None
     name: ClassVar[str] = "varsmile"
+    reports: ClassVar[str] = "bayes_factor"
     free: ClassVar[tuple[str, ...]] = ("m",)
     usual_contexts: ClassVar[Contexts] = "together"
 

@@ -79,6 +79,7 @@ class VolatileKalman(VolatileFilter, NumberLearner):
     )
     start: Number = START.field()
     name: ClassVar[str] = "vkf"
+    reports: ClassVar[str] = "shannon"
     takes: ClassVar[tuple[str, ...]] = NUMBERS
     free: ClassVar[tuple[str, ...]] = ("volatility_rate", "drift")
 
@@ -118,6 +119,7 @@ class BinaryVolatileKalman(VolatileFilter):
         0.1, POSITIVE, (0.01, 1.0), "variance of the noise, of the log-odds, and of the first belief"
     )
     name: ClassVar[str] = "vkf-binary"
+    reports: ClassVar[str] = "shannon"
     takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
     free: ClassVar[tuple[str, ...]] = ("volatility_rate", "v0", "omega")
     samples: ClassVar[Domain] = Domain(0, 1, whole=True)

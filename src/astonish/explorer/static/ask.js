@@ -1,9 +1,17 @@
 // Questions to the server. One of a kind is under way at a time, and of those that wait only the newest is asked.
-const problem = document.getElementById("problem");
+const problem = document.getElementById("problem"), notice = document.getElementById("notice");
+const AGAIN = 1500, SOON = 300; // milliseconds: until the server is tried again, and until waiting is mentioned
+const BEFORE = "These are results for earlier settings";
+const SILENT = "astonish does not answer; is it still running? Start it again with: astonish explore.";
 
-export function say(sentence) {
+export function say(sentence) { // what went wrong
   problem.hidden = !sentence;
   problem.textContent = sentence || "";
+}
+
+export function mention(sentence) { // what was assumed or dropped
+  notice.hidden = !sentence;
+  notice.textContent = sentence || "";
 }
 
 let underWay = 0;
@@ -12,7 +20,7 @@ function waits(more) { // for something that takes its time, such as a learner t
   underWay += more;
   const working = document.getElementById("working");
   if (underWay === 0) working.textContent = "";
-  else setTimeout(() => { if (underWay > 0) working.textContent = "working ..."; }, 300);
+  else setTimeout(() => { if (underWay > 0) working.textContent = "working ..."; }, SOON);
 }
 
 export async function fetched(path, options) {
@@ -21,7 +29,7 @@ export async function fetched(path, options) {
   try {
     answer = await fetch(path, options);
   } catch {
-    throw new Error("astonish does not answer; is it still running? Start it again with: astonish explore");
+    throw Object.assign(new Error(SILENT), { silent: true });
   } finally {
     waits(-1);
   }
@@ -43,10 +51,23 @@ export async function attempt(work) { // what goes wrong is shown as a sentence
   }
 }
 
-const onScreen = [];
+export async function persist(work, wanted = () => true) { // tried until the server answers, as long as it is wanted
+  while (true) {
+    try {
+      return await work();
+    } catch (trouble) {
+      if (!trouble.silent || !wanted()) throw trouble;
+      say(`${trouble.message} Trying again ...`);
+      await new Promise((done) => { setTimeout(done, AGAIN); });
+      if (!wanted()) throw trouble;
+    }
+  }
+}
+
+const onScreen = new Map(); // by the place where it is shown
 
 export function showAgain() {
-  for (const each of onScreen) each();
+  for (const each of onScreen.values()) each();
 }
 
 function timed(draw) { // from the answer to the next picture on the screen
@@ -58,26 +79,56 @@ function timed(draw) { // from the answer to the next picture on the screen
   }));
 }
 
-export function asker(send, show) {
-  let busy = false, next = null, again = null;
-  onScreen.push(() => again?.());
+function freshness(views) { // whether what is shown belongs to the present settings
+  if (!views) return () => {};
+  const word = document.createElement("p");
+  let timer = null;
+  word.className = "outdated";
+  word.hidden = true;
+  views.prepend(word);
+  function mark(text) {
+    word.hidden = !text;
+    word.textContent = text;
+    views.classList.toggle("stale", Boolean(text));
+  }
+  return (state) => { // "waiting", "failed" or "fresh"; where nothing was shown yet, nothing is out of date
+    clearTimeout(timer);
+    views.setAttribute("aria-busy", state === "waiting");
+    if (state !== "fresh" && !onScreen.has(views)) return;
+    if (state === "waiting") timer = setTimeout(() => mark(`${BEFORE}; those for the present ones are being computed.`), SOON);
+    else mark(state === "failed" ? `${BEFORE}; there are none for the present ones.` : "");
+  };
+}
+
+export function asker(send, show, views = null) { // views: the place where answers are shown
+  const now = freshness(views), place = views ?? {};
+  let busy = false, next = null;
+  onScreen.delete(place);
   return async (body) => {
     next = body;
+    now("waiting");
     if (busy) return;
     busy = true;
     while (next) {
       const asked = next;
       next = null;
-      await attempt(async () => {
-        const answer = await send(asked);
-        again = () => show(answer, asked);
-        timed(again);
-      });
+      try {
+        const answer = await persist(() => send(asked), () => next === null);
+        const draw = () => show(answer, asked);
+        onScreen.set(place, draw);
+        timed(draw);
+        if (next === null) now("fresh");
+        say("");
+      } catch (trouble) {
+        if (next !== null) continue;
+        say(trouble.message);
+        now("failed");
+      }
     }
     busy = false;
   };
 }
 
-export function question(path, show) {
-  return asker((body) => json(path, { method: "POST", body: JSON.stringify(body) }), show);
+export function question(path, show, views) {
+  return asker((body) => json(path, { method: "POST", body: JSON.stringify(body) }), show, views);
 }

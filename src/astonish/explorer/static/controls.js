@@ -12,9 +12,21 @@ export function element(kind, attributes = {}, ...children) {
   return thing;
 }
 
-function row(host, label, about, ...fields) { // a label, and the fields that it is of
+function row(host, label, about, ...fields) { // a label, the fields that it is of, and room for what is wrong
   const id = fields[0].id = `control-${made++}`;
-  host.append(element("div", { className: "control" }, element("label", { htmlFor: id, title: about }, label), ...fields));
+  const wrong = element("p", { className: "wrong", id: `${id}-wrong`, role: "alert", hidden: true });
+  host.append(element("div", { className: "control" }, element("label", { htmlFor: id, title: about }, label), ...fields, wrong));
+  fields.at(-1).setAttribute("aria-describedby", wrong.id);
+  return (sentence, marked = Boolean(sentence)) => {
+    wrong.hidden = !sentence;
+    wrong.textContent = sentence;
+    fields.at(-1).setAttribute("aria-invalid", marked);
+  };
+}
+
+function allowed(least, most, whole) { // in words
+  const kind = whole ? "a whole number" : "a number";
+  return Math.max(Math.abs(least), Math.abs(most)) < 1e9 ? `${kind} from ${least} to ${most}` : `${kind} of at least ${least}`;
 }
 
 export function short(name) { // of a learner in a file, without its folder
@@ -31,41 +43,56 @@ export function values(controls) {
 }
 
 export function slider(host, key, spec, changed) {
-  const { label, about = "", low, high, step, least = low, most = high } = spec;
+  const { label, about = "", low, high, step, least = low, most = high } = spec, name = label.split(":")[0];
   const to = spec.log ? (number) => Math.log10(Math.max(number, low)) : Number;
   const from = spec.log ? (at) => Number((10 ** at).toPrecision(3)) : Number;
   const range = element("input", { type: "range", name: key, min: to(low), max: to(high), step });
   const box = element("input", { type: "number", name: `${key} number`, min: least, max: most, step: "any",
     "aria-label": `${label}, as a number` });
   let value = spec.default;
+  const wrong = row(host, label, about, range, box);
+  const good = (number) => Number.isFinite(number) && number >= least && number <= most && (!spec.whole || Number.isInteger(number));
+  const refusal = (text) => `${name} = ${text} is not allowed; give ${allowed(least, most, spec.whole)}. It is still ${value}.`;
   function put(number) {
     value = Math.min(most, Math.max(least, spec.whole ? Math.round(number) : number));
     range.value = to(value);
     range.setAttribute("aria-valuetext", String(value));
     if (document.activeElement !== box) box.value = value;
     state.set(key, value === spec.default ? null : value);
+    wrong("");
   }
   range.addEventListener("input", () => { put(from(range.value)); changed(); });
   box.addEventListener("input", () => {
-    if (box.value !== "" && box.checkValidity()) { put(Number(box.value)); changed(); }
+    const text = box.validity.badInput ? "that" : box.value;
+    if (text !== "" && good(Number(text))) { put(Number(text)); changed(); } else wrong(text === "" ? "" : refusal(text));
   });
-  box.addEventListener("blur", () => { box.value = value; });
-  row(host, label, about, range, box);
-  const kept = Number.parseFloat(state.get(key, ""));
-  put(Number.isFinite(kept) ? kept : spec.default);
+  box.addEventListener("blur", () => { box.value = value; box.setAttribute("aria-invalid", false); });
+  const kept = state.get(key, null), number = Number(kept ?? spec.default);
+  put(kept !== null && good(number) ? number : spec.default);
+  if (kept !== null && !good(number)) wrong(refusal(kept), false);
   return { get value() { return value; }, put };
 }
 
-export function box(host, key, label, usual, changed) { // a number that may be left to others
+export function box(host, key, label, usual, changed, [least, most] = [-Infinity, Infinity]) { // a number that may be left to others
   const field = element("input", { type: "number", name: key, step: "any", placeholder: usual ?? "automatic" });
+  const wrong = row(host, label, "", field);
+  let value = "";
+  const good = (text) => text === "" || (Number(text) >= least && Number(text) <= most);
+  const refusal = (text) => `${label} = ${text} is not allowed; give ${allowed(least, most)}.`;
+  function take(text) {
+    const fine = !field.validity.badInput && good(text);
+    wrong(fine ? "" : refusal(field.validity.badInput ? "that" : text));
+    if (fine) value = text;
+    return fine;
+  }
   field.value = state.get(key, "");
+  if (!take(field.value)) state.set(key, field.value = "");
   field.addEventListener("input", () => {
-    if (!field.checkValidity()) return;
-    state.set(key, field.value);
+    if (!take(field.value)) return;
+    state.set(key, value);
     changed();
   });
-  row(host, label, "", field);
-  return { get value() { return field.value; } };
+  return { get value() { return value; } };
 }
 
 export function folded(host, title) {
@@ -81,10 +108,14 @@ export function select(host, key, label, options, start, changed) {
     box.replaceChildren(...pairs.map(([value, text]) => element("option", { value }, text)));
     box.value = pairs.some(([value]) => String(value) === String(chosen)) ? chosen : pairs[0]?.[0] ?? "";
   }
-  const keep = () => state.set(key, box.value === String(start) ? null : box.value);
-  offer(options, state.get(key, start));
-  box.addEventListener("change", () => { keep(); changed(box.value); });
-  row(host, label, "", box);
+  const keep = () => state.set(key, box.value === String(start) ? null : box.value), asked = state.get(key, start);
+  offer(options, asked);
+  box.addEventListener("change", () => { wrong(""); keep(); changed(box.value); });
+  const wrong = row(host, label, "", box);
+  if (options.length > 1 && String(asked) !== box.value) { // where more is offered later, it may be among that
+    wrong(`${label.split(":")[0]} = ${asked} is not offered; it is ${box.selectedOptions[0]?.text ?? "empty"}.`, false);
+    keep();
+  }
   return { get value() { return box.value; }, put(value) { box.value = value; keep(); }, offer };
 }
 
@@ -115,17 +146,21 @@ export function button(host, text, pressed, className = "") {
   return made;
 }
 
+function noiseless(number) { // what is left of rounding is 0
+  return Math.abs(number) < 1e-12 ? 0 : Number(number.toPrecision(4));
+}
+
 export function table(host, name) {
   const head = element("thead"), body = element("tbody");
   const wide = element("div", { className: "wide", tabIndex: 0, role: "region", hidden: true, "aria-label": name },
     element("h2", {}, name), element("table", {}, head, body));
   host.append(wide);
-  return (columns, rows, best = -1) => {
+  return (columns, rows, best = -1) => { // best: the row of the winner
     wide.hidden = false;
     head.replaceChildren(element("tr", {}, ...columns.map((text) => element("th", { scope: "col" }, text))));
     body.replaceChildren(...rows.map(([first, ...cells], at) => element("tr", { className: at === best ? "best" : "" },
       element("th", { scope: "row" }, first), ...cells.map((cell) => (typeof cell === "number"
-        ? element("td", { className: "number" }, Number.isFinite(cell) ? Number(cell.toPrecision(4)) : "infinite")
+        ? element("td", { className: "number" }, Number.isFinite(cell) ? noiseless(cell) : "infinite")
         : element("td", {}, cell))))));
   };
 }

@@ -1,6 +1,6 @@
 // Your data: a file that stays on this machine, its columns, and what a learner makes of its trials.
 import { box, button, element, select, short, table } from "./controls.js";
-import { axis, count, figure, look, unpack } from "./plots.js";
+import { figure, look, unpack } from "./plot.js";
 import { asker, attempt, fetched, json } from "./ask.js";
 import * as state from "./state.js";
 
@@ -48,10 +48,10 @@ export function start(host, views, spec, python) {
   views.append(hint);
   const first = table(views, "First rows of the table");
   const understood = element("pre", { className: "words", hidden: true });
-  const picture = figure(views, "data", "Outcomes, surprise and learning rate, trial by trial", 560);
+  const picture = figure(views, "data", "Outcomes, surprise and learning rate, trial by trial", { height: 560 });
   views.append(understood);
   picture.frame.hidden = true;
-  const ask = asker((query) => json(`/api/data?${query}`, { method: "POST", body: file }), show);
+  const ask = asker((query) => json(`/api/data?${query}`, { method: "POST", body: file }), show, views);
 
   async function open(chosen) {
     if (!chosen) return;
@@ -122,21 +122,16 @@ export function start(host, views, spec, python) {
     understood.textContent = [answer.understood, "", `learner: ${answer.learner}`,
       ...(answer.assumed.length ? ["where nothing else was set:"] : []), ...answer.assumed.map((each) => `  ${each}`)].join("\n");
     picture.frame.hidden = false;
-    const surprise = unpack(answer.surprise), x = count(surprise.length), size = 3;
-    const line = (k) => ({ ...look(k), width: 1.6 });
-    const data = [
-      { y: answer.outcome, mode: "markers", name: "outcome", marker: { size: 4, color: look(6).color } },
-      { y: answer.prediction, mode: "lines", name: "prediction", line: line(0) },
-      { y: answer.surprise, yaxis: "y2", mode: "lines+markers", name: "surprise", line: line(2), marker: { size } },
-      { y: answer.learning_rate, yaxis: "y3", mode: "lines+markers", name: "learning rate", line: line(3), marker: { size } },
-    ].filter(({ y }) => y).map((each) => ({ ...each, x, y: unpack(each.y) }));
-    const upper = Boolean(answer.outcome || answer.prediction);
-    picture.draw(data, {
-      xaxis: { title: { text: "trial" }, anchor: "y3", range: [0, surprise.length + 1] },
-      ...(upper ? { yaxis: axis("outcome", 0.56, 1) } : {}),
-      yaxis2: axis("surprise", upper ? 0.29 : 0.55, upper ? 0.5 : 1, { rangemode: "tozero" }),
-      yaxis3: axis("learning rate", 0, upper ? 0.22 : 0.45, { range: [-0.03, 1.03] }),
-    }, `Participant ${answer.who}, ${surprise.length} trials.`);
+    const surprise = unpack(answer.surprise), panels = [];
+    const marks = (name, packed, at, ...kinds) => (packed ? kinds.map((kind) => ({ kind, name, y: unpack(packed), ...look(at) })) : []);
+    if (answer.outcome || answer.prediction) {
+      panels.push({ label: "outcome", share: 0.5, marks: [...marks("outcome", answer.outcome, 6, "dots"),
+        ...marks("prediction", answer.prediction, 0, "line")] });
+    }
+    panels.push({ label: "surprise", share: 0.25, zero: true, marks: marks("surprise", answer.surprise, 2, "line", "dots") },
+      { label: "learning rate", share: 0.25, range: [-0.03, 1.03], marks: marks("learning rate", answer.learning_rate, 3, "line", "dots") });
+    picture.draw({ words: `Participant ${answer.who}, ${surprise.length} trials.`,
+      x: { label: "trial", range: [0, surprise.length + 1] }, panels });
   }
 
   async function keep() {

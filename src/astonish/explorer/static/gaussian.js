@@ -1,47 +1,96 @@
 // Gaussian world: linked plots of samples, estimates, surprise, learning rate and error.
-import { checkboxes, folded, short, sliders, table, values } from "./controls.js";
-import { axis, colour, count, figure, look, swatch, unpack, uprights, WHOLE_HEIGHT } from "./plots.js";
-import { question } from "./ask.js";
+import { checkboxes, element, folded, select, short, sliders, table, values } from "./controls.js";
+import { colour, figure, look, swatch, unpack } from "./plot.js";
+import { attempt, json, question } from "./ask.js";
+import * as state from "./state.js";
 
-export function start(host, views, spec, python) {
+const REST = 400; // milliseconds without a change, after which averages are computed
+
+function averaged(found) { // two digits of the standard error, and as many places of the mean
+  if (!found) return "...";
+  const places = Math.min(Math.max(1 - Math.floor(Math.log10(found.error || 1)), 0), 12);
+  return `${found.mean.toFixed(places)} ± ${found.error.toFixed(places)}`;
+}
+
+export function start(host, views, spec, python, explained = null) { // explained.show(index, asked): about one sample
   const set = sliders(host, "gaussian", spec.sliders, changed);
   const place = (name) => spec.learners.indexOf(name);
+  const measure = select(host, "gaussian.measure", "measure of surprise", spec.measures, spec.measures[0][0], changed);
   const chosen = checkboxes(host, "gaussian.learners", "Learners", spec.learners, spec.shown,
     (name) => swatch(place(name)), changed);
   Object.assign(set, sliders(folded(host, "Parameters of other learners"), "gaussian", spec.more, changed));
-  const picture = figure(views, "gaussian", "Samples, estimates, surprise, learning rate and error", 720);
+  const picture = figure(views, "gaussian", "Samples, estimates, surprise, learning rate and error", { height: 720, stays: true });
+  const about = element("p", { className: "quiet" });
+  views.append(about);
   const errors = table(views, "Errors of the learners");
-  const ask = question("/api/gaussian", show);
+  const verdict = element("p", { className: "quiet", role: "status" });
+  views.append(verdict);
+  const ask = question("/api/gaussian", (answer, asked) => { latest = [answer, asked]; show(); }, views);
+  let latest = null, averages = null, resting = null, picked = Number.parseInt(state.get("gaussian.pick", ""), 10);
 
   function changed() {
-    ask({ ...values(set), learners: chosen.value });
+    ask({ ...values(set), measure: measure.value, learners: chosen.value });
+    averages = null;
+    clearTimeout(resting);
+    resting = setTimeout(average, REST);
   }
 
-  function show(answer) {
+  async function average() {
+    const { seed, ...world } = values(set), body = JSON.stringify({ ...world, learners: chosen.value });
+    await attempt(async () => {
+      const found = await json("/api/averages", { method: "POST", body }), { seed: _, ...now } = values(set);
+      if (JSON.stringify({ ...now, learners: chosen.value }) !== body) return; // it has moved on
+      averages = found;
+      if (latest) showErrors(latest[0]);
+    });
+  }
+
+  function pick(index) {
+    picked = index;
+    state.set("gaussian.pick", index);
+    show();
+  }
+
+  function show() {
+    const [answer, asked] = latest;
     python(answer.python);
-    const samples = unpack(answer.samples), truth = unpack(answer.truth), x = count(samples.length);
-    const data = [
-      uprights(answer.changes.map((step) => step - 0.5), "jumps", "y5"),
-      { x, y: samples, mode: "markers", name: "samples", marker: { color: colour("quiet"), size: 4, opacity: 0.65 } },
-      { x, y: truth, mode: "lines", name: "truth", line: { color: colour("text"), width: 1.5, shape: "hv" } },
-    ];
+    draw(answer);
+    about.textContent = answer.surprise.words;
+    showErrors(answer);
+    if (picked >= 0 && picked < answer.samples.shape[0]) explained?.show(picked, asked);
+  }
+
+  function draw(answer) {
+    const samples = unpack(answer.samples), truth = unpack(answer.truth), panels = [[], [], [], []];
+    const jumps = { kind: "rules", x: answer.changes.map((step) => step - 0.5), name: "jumps", dash: "dot", opacity: 0.6 };
     for (const [name, made] of Object.entries(answer.learners)) {
-      const estimate = unpack(made.estimate), off = estimate.map((e, t) => Math.abs(e - truth[t]));
-      const common = { x, mode: "lines", line: { ...look(place(name)), width: 1.6 }, legendgroup: name, name: short(name) };
-      const parts = [estimate, unpack(made.surprise), unpack(made.learning_rate), off];
-      parts.forEach((y, k) => data.push({ ...common, y, yaxis: `y${k ? k + 1 : ""}`, showlegend: k === 0 }));
+      const estimate = unpack(made.estimate), off = estimate.map((each, t) => Math.abs(each - truth[t]));
+      const parts = [estimate, made.surprise && unpack(made.surprise), unpack(made.learning_rate), off];
+      parts.forEach((y, k) => y && panels[k].push({ kind: "line", name: short(name), y, ...look(place(name)), group: name }));
     }
-    picture.draw(data, {
-      xaxis: { title: { text: "sample" }, anchor: "y4", range: [0, samples.length + 1] },
-      yaxis: axis("value", 0.62, 1), yaxis2: axis("surprise", 0.42, 0.58, { rangemode: "tozero" }),
-      yaxis3: axis("learning rate", 0.22, 0.38, { range: [-0.03, 1.03] }),
-      yaxis4: axis("error", 0, 0.18, { rangemode: "tozero" }), yaxis5: WHOLE_HEIGHT, uirevision: samples.length,
-    }, `${samples.length} samples, ${answer.changes.length - 1} jumps.`);
-    const rows = Object.entries(answer.learners).map(
-      ([name, made]) => [short(name), made.squared_error, made.absolute_error, made.settings]);
-    const least = Math.min(...rows.map((row) => row[1]));
-    errors(["learner", "mean squared error", "mean absolute error", "its parameters"], rows,
-      rows.findIndex((row) => row[1] === least));
+    const world = [
+      { kind: "dots", y: samples, name: "samples", color: colour("quiet"), size: 4, opacity: 0.65 },
+      { kind: "step", y: truth, name: "truth", color: colour("text"), width: 1.5 },
+    ];
+    picture.draw({
+      words: `${samples.length} samples, ${answer.changes.length - 1} jumps. ${answer.surprise.words}`,
+      x: { label: "sample", range: [0, samples.length + 1] }, picked, pick,
+      panels: [
+        { label: "value", share: 0.4, marks: [jumps, ...world, ...panels[0]] },
+        { label: answer.surprise.label, share: 0.2, zero: true, marks: [jumps, ...panels[1]] },
+        { label: "learning rate", share: 0.2, range: [-0.03, 1.03], marks: [jumps, ...panels[2]] },
+        { label: "error", share: 0.2, zero: true, marks: [jumps, ...panels[3]] },
+      ],
+    });
+  }
+
+  function showErrors(answer) {
+    const rows = Object.entries(answer.learners).map(([name, made]) => {
+      return [short(name), made.squared_error, made.absolute_error, averaged(averages?.learners[name]), made.settings];
+    });
+    errors(["learner", "mean squared error", "mean absolute error", `mean squared error over ${spec.seeds} seeds`,
+      "its parameters"], rows, Object.keys(answer.learners).indexOf(averages?.best));
+    verdict.textContent = averages?.words ?? `Averages over ${spec.seeds} random seeds are being computed ...`;
   }
 
   changed();

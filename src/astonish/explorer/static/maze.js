@@ -45,7 +45,7 @@ export function start(host, views, spec, python) {
       ...made, ...Object.fromEntries(SERIES.map((each) => [each, unpack(made[each])])), name: short(name),
       get look() { return look(LOOKS[k]); } })) }; // which follows the theme
     show();
-  });
+  }, views);
 
   function changed() {
     ask({ ...values(set), learner: first.value, second: second.value, switches });
@@ -74,10 +74,10 @@ export function start(host, views, spec, python) {
   }
 
   function frame(now) {
-    if (!playing) return;
+    if (!playing || !play.isConnected) return;
     part += (now - last) / 1000 * Number(speed.value);
     last = now;
-    if (part >= 1 && walk && views.offsetParent) { // while it can be seen
+    if (part >= 1 && walk && play.offsetParent) { // while it can be seen
       to(place.value + Math.floor(part));
       part %= 1;
     }
@@ -97,9 +97,9 @@ export function start(host, views, spec, python) {
 
   const environmentAt = (at) => walk.environment[Math.max(at - 1, 0)];
 
-  function about({ name, settings, estimator }) {
-    const other = estimator === "mode" ? "" : `; it holds several beliefs about a room, and their ${estimator} is shown`;
-    return `${name}: ${settings}${other}.`;
+  function about({ name, settings, estimator, measure }) {
+    const other = estimator === "mode" ? "" : ` It holds several beliefs about a room, and their ${estimator} is shown.`;
+    return `${name}: ${settings}. Its surprise is the ${measure}.${other}`;
   }
 
   function drawRooms(at) {

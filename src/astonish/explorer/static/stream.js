@@ -16,8 +16,9 @@ export function start(host, views, spec, python) {
   let news = null, drawn = "", troubled = false;
 
   async function ask() {
+    if (!plot.frame.isConnected) return; // another link was opened here
     try {
-      if (views.offsetParent && !document.hidden) {
+      if (plot.frame.offsetParent && !document.hidden) {
         news = await json("/api/stream", { method: "POST", body: JSON.stringify({ after: rows.sample.at(-1) ?? 0 }) });
         if (troubled) say("");
         troubled = false;
