@@ -10,7 +10,7 @@ from pandas import DataFrame
 from astonish.assemble import Assembly, Fact, Outcomes, arguments, assemble, fact_of, imports
 from astonish.detect import Detector
 from astonish.domain import COUNT, Domain
-from astonish.kinds import OutcomeKind
+from astonish.kinds import NUMBERS, OutcomeKind
 from astonish.learner import Learner
 from astonish.precision import double
 from astonish.refusal import NoSimulationError
@@ -84,6 +84,7 @@ def _uncertainty(learner: Learner, state: Any) -> Any:
 
 def samples_needed(name: str, settings: Mapping[str, float], kind: str, family: str | None, first: int) -> int:
     """How many samples have to be seen before the learner of this name can be made: none, if everything is set."""
+    _check_numbers(kind)
 
     class UnknownFactError(Exception):
         pass
@@ -108,8 +109,7 @@ def follower_for(
     say: Callable[[str], None] = lambda _: None,
 ) -> DetectorFollower:
     """The follower with the learner of this name. first: samples that decide what was not set; `say` is told what."""
-    if kind not in (OutcomeKind.CONTINUOUS, OutcomeKind.BINARY):
-        raise ValueError(f"a stream of numbers is not {kind}; give continuous or binary")
+    _check_numbers(kind)
     trials: list[Trials] = []
 
     def fact(word: str, given: Mapping[str, float]) -> Fact | None:
@@ -121,6 +121,11 @@ def follower_for(
     for sentence in assembly.assumed:
         say(f"astonish: assumed from the first {len(first)} samples: {sentence}")
     return DetectorFollower(_detector(assembly.learner, first, alarms), assembly, _condition(alarms))
+
+
+def _check_numbers(kind: str) -> None:
+    if kind not in NUMBERS:
+        raise ValueError(f"a stream of numbers is not {kind}; give {' or '.join(NUMBERS)}")
 
 
 def _read(first: list[float], kind: str) -> Trials:

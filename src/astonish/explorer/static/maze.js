@@ -67,6 +67,7 @@ export function start(host, views, spec, python) {
   function toggle() {
     playing = !playing;
     play.textContent = playing ? "Pause" : "Play";
+    where.setAttribute("aria-live", playing ? "off" : "polite"); // else every step would be read out
     if (playing && place.value >= spec.steps) place.put(0);
     last = performance.now();
     part = 0;

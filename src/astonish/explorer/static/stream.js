@@ -8,10 +8,11 @@ const COLUMNS = ["sample", "x", "estimate", "low", "high", "surprise", "alarm"];
 
 export function start(host, views, spec, python) {
   const rows = Object.fromEntries(COLUMNS.map((name) => [name, []]));
-  const status = element("p", { role: "status" }), about = element("p", { className: "quiet" });
+  const status = element("p", { className: "now" }), about = element("p", { className: "quiet" });
+  const heard = element("p", { className: "hidden-text", role: "status" }); // alarms alone, lest everything be read out
   const most = { label: "samples shown", low: 50, high: spec.kept, default: 300, step: 50, whole: true };
   const length = slider(host, "stream.shown", most, show);
-  host.append(status, about);
+  host.append(status, heard, about);
   const plot = figure(views, "stream", "Belief, surprise and alarms", { height: narrow() ? 460 : 560 });
   let news = null, drawn = "", troubled = false;
 
@@ -51,6 +52,8 @@ export function start(host, views, spec, python) {
     const [x, alarm] = [part("sample"), part("alarm")], places = x.filter((_, k) => alarm[k]);
     const alarms = () => ({ kind: "rules", name: "alarms", x: places, color: colour("series-1"), dash: "solid" });
     about.textContent = news.about;
+    const latest = rows.sample[rows.alarm.lastIndexOf(1)];
+    if (latest) heard.textContent = `Alarm at sample ${latest}`;
     status.textContent = sentence();
     const color = look(0).color, whole = [x[0] ?? 0, Math.max(x.at(-1) ?? 0, (x[0] ?? 0) + 1)];
     plot.draw({
