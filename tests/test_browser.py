@@ -45,12 +45,12 @@ TABLE = "who,run,x,here,there\n" + "".join(
 
 
 @contextlib.contextmanager
-def _served(**options: Any) -> Iterator[str]:
+def _served(port: int = 0, **options: Any) -> Iterator[str]:
     """The address of a page that is served as the command serves it."""
     from astonish.explorer.connections import make_server
     from astonish.explorer.server import make_app
 
-    listening = socket.create_server(("127.0.0.1", 0))
+    listening = socket.create_server(("127.0.0.1", port))
     server = make_server(make_app(warm=False, **options))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()

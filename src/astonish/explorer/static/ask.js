@@ -51,13 +51,14 @@ export async function attempt(work) { // what goes wrong is shown as a sentence
   }
 }
 
-export async function persist(work, wanted = () => true) { // tried until the server answers, as long as it is wanted
+export async function persist(work, wanted = () => true, silent = () => {}) { // until the server answers, if still wanted
   while (true) {
     try {
       return await work();
     } catch (trouble) {
       if (!trouble.silent || !wanted()) throw trouble;
       say(`${trouble.message} Trying again ...`);
+      silent();
       await new Promise((done) => { setTimeout(done, AGAIN); });
       if (!wanted()) throw trouble;
     }
@@ -91,12 +92,12 @@ function freshness(views) { // whether what is shown belongs to the present sett
     word.textContent = text;
     views.classList.toggle("stale", Boolean(text));
   }
-  return (state) => { // "waiting", "failed" or "fresh"; where nothing was shown yet, nothing is out of date
+  return (state) => { // "waiting", "silent" (the server is), "failed" or "fresh"; where nothing was shown yet, nothing is out of date
     clearTimeout(timer);
-    views.setAttribute("aria-busy", state === "waiting");
+    views.setAttribute("aria-busy", state === "waiting" || state === "silent");
     if (state !== "fresh" && !onScreen.has(views)) return;
     if (state === "waiting") timer = setTimeout(() => mark(`${BEFORE}; those for the present ones are being computed.`), SOON);
-    else mark(state === "failed" ? `${BEFORE}; there are none for the present ones.` : "");
+    else mark(state !== "fresh" ? `${BEFORE}; there are none for the present ones.` : "");
   };
 }
 
@@ -113,7 +114,7 @@ export function asker(send, show, views = null) { // views: the place where answ
       const asked = next;
       next = null;
       try {
-        const answer = await persist(() => send(asked), () => next === null);
+        const answer = await persist(() => send(asked), () => next === null, () => now("silent"));
         const draw = () => show(answer, asked);
         onScreen.set(place, draw);
         timed(draw);

@@ -1,7 +1,7 @@
 // Gaussian world: linked plots of samples, estimates, surprise, learning rate and error.
 import { checkboxes, element, folded, select, short, sliders, table, values } from "./controls.js";
 import { colour, figure, look, swatch, unpack } from "./plot.js";
-import { attempt, json, question } from "./ask.js";
+import { json, persist, question, say } from "./ask.js";
 import * as state from "./state.js";
 
 const REST = 400; // milliseconds without a change, after which averages are computed
@@ -35,14 +35,21 @@ export function start(host, views, spec, python, explained = null) { // explaine
     resting = setTimeout(average, REST);
   }
 
+  function settings() { // all that averages depend on
+    const { seed, ...world } = values(set);
+    return JSON.stringify({ ...world, learners: chosen.value });
+  }
+
   async function average() {
-    const { seed, ...world } = values(set), body = JSON.stringify({ ...world, learners: chosen.value });
-    await attempt(async () => {
-      const found = await json("/api/averages", { method: "POST", body }), { seed: _, ...now } = values(set);
-      if (JSON.stringify({ ...now, learners: chosen.value }) !== body) return; // it has moved on
+    const body = settings(), wanted = () => settings() === body;
+    try {
+      const found = await persist(() => json("/api/averages", { method: "POST", body }), wanted);
+      if (!wanted()) return; // it has moved on
       averages = found;
       if (latest) showErrors(latest[0]);
-    });
+    } catch (trouble) {
+      if (wanted()) say(trouble.message);
+    }
   }
 
   function pick(index) {

@@ -4,7 +4,7 @@ import { KINDS } from "./marks.js";
 
 export const FONT = 12, SMALL = 11, LINE = 15;
 const GAP = 6, RIGHT = 12, BAR = 52; // of pixels: around labels, at the right, and for the colours of a heat map
-const NOISE = 1e-12;
+const NOISE = 1e-12, LEAST = 20; // LEAST: pixels of a panel's height
 const ruler = document.createElement("canvas").getContext("2d");
 
 export function wide(text, size = FONT) { // pixels that a text takes
@@ -125,7 +125,7 @@ export function arranged(panels, { columns = 1 }, width, top, height) { // place
   }
   const need = lines.map((line) => Math.max(...line.map(({ head }) => head)) + Math.max(...line.map(({ deep }) => deep)) + GAP);
   const shares = lines.map((line) => Math.max(...line.map(({ share = 1 / lines.length }) => share)));
-  const free = Math.max(height - need.reduce((sum, each) => sum + each, 0), 30 * lines.length);
+  const free = Math.max(height - need.reduce((sum, each) => sum + each, 0), LEAST * lines.length);
   const total = shares.reduce((sum, each) => sum + each, 0);
   let from = top;
   lines.forEach((line, k) => {

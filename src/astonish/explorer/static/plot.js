@@ -9,6 +9,7 @@ import { save } from "./save.js";
 export { count, unpack, written } from "./axes.js";
 export { colour, look, narrow, swatch } from "./look.js";
 
+const LOW = 260; // pixels, below which there is no room for a legend
 let clips = 0;
 
 export function figure(host, name, title, { height = 400, stays = false } = {}) { // stays: in view on narrow screens
@@ -38,8 +39,8 @@ export function figure(host, name, title, { height = 400, stays = false } = {}) 
       ({ name: of, kind, y, low, high, z }, k) => ({ panel: at, name: of, kind, x: spec.panels[at].marks[k].x ?? panel.marks[k].x, y, low, high, z })));
     const width = plot.clientWidth;
     if (!width) return; // out of sight; it is drawn when it is shown
-    const most = spec.height ?? height, short = Math.min(most, Math.max(200, 0.42 * window.innerHeight));
-    drawn = drawing(panels, spec, width, stays && narrow() ? short : most);
+    const most = spec.height ?? height, short = stays && narrow() ? Math.min(most, Math.max(150, 0.42 * window.innerHeight)) : most;
+    drawn = drawing(panels, short < LOW ? { ...spec, legend: false } : spec, width, short);
     plot.replaceChildren(drawn);
     reader.of(panels, spec);
   }

@@ -1,0 +1,233 @@
+"""Does the page stay honest and usable: stale numbers, history, small screens, wrong settings, plots, contrast?"""
+# ruff: noqa: F811 - fixtures are imported, and named by the tests that use them
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from astonish.explorer import gaussian, server
+from test_browser import (
+    DEFAULTS,
+    GAUSSIAN,
+    _cells,
+    _drawn,
+    _plotted,
+    _served,
+    _set,
+    browser,  # noqa: F401
+    home,  # noqa: F401
+    pytestmark,  # noqa: F401
+    visit,  # noqa: F401
+)
+
+CSS = (server.STATIC / "style.css").read_text(encoding="utf-8")
+DELTA = "#gaussian.learners=delta&gaussian.samples=40"
+
+
+def _picked(page: Any) -> int:
+    page.wait_for_timeout(300)
+    return int(re.search(r"gaussian\.pick=(\d+)", page.url)[1])  # type: ignore[index]
+
+
+def test_tabs_are_in_the_history_and_links_open_without_loading_the_page_again(visit: Any) -> None:
+    page = visit(DELTA)
+    _drawn(page, "gaussian")
+    page.evaluate("() => { window.stayed = true; }")
+    page.click("#tab-lab")
+    _drawn(page, "lab")
+    _set(page, "lab.m", 3, "lab")
+    page.go_back()
+    page.wait_for_selector("#gaussian:not([hidden])")
+    page.go_forward()
+    page.wait_for_selector("#lab:not([hidden])")
+    assert page.input_value('input[name="lab.m number"]') == "3"
+    page.evaluate("() => { location.hash = 'tab=lab&lab.m=0.5&gaussian.samples=40'; }")
+    page.wait_for_function("() => document.querySelector('input[name=\"lab.m number\"]')?.value === '0.5'")
+    page.go_back()
+    page.wait_for_function("() => document.querySelector('input[name=\"lab.m number\"]')?.value === '0.5'")
+    assert page.get_attribute("#tab-lab", "aria-selected") == "true"
+    assert page.evaluate("() => window.stayed")
+
+
+def test_what_does_not_apply_is_dropped_with_a_word(visit: Any) -> None:
+    page = visit("#tab=lab&lab.family=beta&lab.own.noise=2&lab.own.ones=4&lab.flavour=7")
+    _drawn(page, "lab")
+    assert "flavour = 7" in page.inner_text("#notice")
+    assert page.input_value('input[name="lab.own.ones number"]') == "4"
+    page.wait_for_timeout(300)
+    assert not re.search("noise|flavour", page.url)
+    page.select_option('select[name="lab.family"]', "gaussian")
+    page.wait_for_function("() => document.getElementById('notice').textContent.includes('ones = 4')")
+    other = visit("#gaussian.noise=-1&gaussian.measure=joy&gaussian.learners=delta&gaussian.samples=40")
+    _drawn(other, "gaussian")
+    assert other.locator(".wrong:not([hidden])").all_inner_texts() == [
+        "noise = -1 is not allowed; give a number from 0.1 to 20. It is still 4.",
+        "measure of surprise = joy is not offered; it is Shannon surprise, -ln p(x) (nats).",
+    ]
+
+
+def test_a_number_that_is_not_allowed_is_named_beside_its_field(visit: Any) -> None:
+    page = visit(DELTA)
+    _drawn(page, "gaussian")
+    box = page.locator('input[name="gaussian.noise number"]')
+    box.fill("-1")
+    sentence = "noise = -1 is not allowed; give a number from 0.1 to 20. It is still 4."
+    assert page.locator(f"#{box.get_attribute('aria-describedby')}").inner_text() == sentence
+    assert box.get_attribute("aria-invalid") == "true"
+    _set(page, "gaussian.noise", 3, "gaussian")
+    assert page.locator(".wrong:not([hidden])").count() == 0
+    page.locator('input[name="gaussian.hazard"]').evaluate(
+        "each => { each.value = -2; each.dispatchEvent(new Event('input')); }"
+    )
+    assert page.input_value('input[name="gaussian.hazard number"]') == "0.01"  # its slider goes through powers of ten
+
+
+def test_the_page_asks_again_when_the_server_is_back(browser: Any, home: str) -> None:
+    with browser.new_context() as context:
+        page = context.new_page()
+        with _served() as address:
+            page.goto(address + DELTA)
+            _drawn(page, "gaussian")
+        page.fill('input[name="gaussian.seed number"]', "77")
+        page.wait_for_function("() => document.getElementById('problem').textContent.includes('Trying again')")
+        assert page.get_attribute("#gaussian .views", "aria-busy") == "true"
+        assert "earlier settings" in page.inner_text("#gaussian .outdated")
+        before = _plotted(page, "gaussian", "samples")
+        with _served(int(address.split(":")[-1].strip("/"))):
+            page.wait_for_selector("#problem", state="hidden", timeout=20000)
+            assert page.get_attribute("#gaussian .views", "aria-busy") == "false"
+            assert page.locator("#gaussian .outdated").is_hidden()
+            expected = gaussian.series(DEFAULTS | {"samples": 40}, seed=77).samples
+            assert _plotted(page, "gaussian", "samples") == pytest.approx(expected)
+            assert _plotted(page, "gaussian", "samples") != pytest.approx(before)
+
+
+def test_surprise_has_one_named_measure_and_the_winner_wins_on_average(visit: Any) -> None:
+    page = visit("#gaussian.learners=smile+delta&gaussian.samples=40")
+    _drawn(page, "gaussian")
+    texts = page.locator("#gaussian .plot svg text").all_text_contents()
+    assert "surprise: Shannon surprise, -ln p(x) (nats)" in texts
+    assert "Not shown, for they do not have it: delta." in page.inner_text("#gaussian .views")
+    assert len(page.evaluate("document.querySelector('#gaussian .plot').plotted.filter(m => m.panel === 1)")) == 2
+    page.wait_for_function("() => document.querySelector('#gaussian tr.best') !== null")
+    averages = GAUSSIAN.averages({"learners": ["smile", "delta"], "samples": 40})
+    assert page.inner_text("#gaussian tr.best th") == averages["best"]
+    for name, cells in _cells(page, "gaussian").items():
+        mean, error = map(float, cells[2].split(" ± "))
+        assert mean == pytest.approx(averages["learners"][name]["mean"], abs=0.51 * 10 ** -len(cells[2].split(".")[-1]))
+        assert error == pytest.approx(averages["learners"][name]["error"], rel=0.06)
+    assert averages["words"] in page.inner_text("#gaussian .views")
+    page.fill('input[name="gaussian.noise number"]', "2")  # the averages of before are not shown beside it
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('#gaussian tbody tr')].every(row => row.innerText.includes('...'))"
+    )
+    assert page.locator("#gaussian tr.best").count() == 0
+
+
+def test_samples_are_read_and_picked_by_pointer_and_keys(visit: Any) -> None:
+    page = visit(DELTA)
+    _drawn(page, "gaussian")
+    samples, plot = _plotted(page, "gaussian", "samples"), page.locator("#gaussian .plot")
+    box = plot.bounding_box()
+    plot.hover(position={"x": 0.5 * box["width"], "y": 120})
+    shown = page.inner_text("#gaussian .readout")
+    at = int(re.search(r"sample (\d+)", shown)[1]) - 1  # type: ignore[index]
+    assert f"samples: {samples[at]:.4g}" in shown
+    plot.click(position={"x": 0.5 * box["width"], "y": 120})
+    assert _picked(page) == at
+    assert plot.get_attribute("role") == "slider"
+    plot.focus()
+    page.keyboard.press("ArrowRight")
+    assert _picked(page) == at + 1
+    assert f"samples: {samples[at + 1]:.4g}" in plot.get_attribute("aria-valuetext")
+    page.keyboard.press("End")
+    assert _picked(page) == 39
+    assert page.locator("#gaussian .plot .picked").count() == 4
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (640, 450)])  # a phone, and a screen at 200 %
+def test_the_plot_stays_in_view_and_a_swipe_scrolls(browser: Any, home: str, width: int, height: int) -> None:
+    with browser.new_context(viewport={"width": width, "height": height}, has_touch=True, is_mobile=True) as context:
+        page = context.new_page()
+        page.goto(home + DELTA)
+        _drawn(page, "gaussian")
+        slider = page.locator('input[name="gaussian.samples"]')
+        slider.evaluate("each => scrollTo(0, each.getBoundingClientRect().bottom + scrollY - innerHeight + 30)")
+        plot, handle = page.locator("#gaussian .plot").bounding_box(), slider.bounding_box()
+        assert plot["y"] >= 0
+        assert plot["y"] + plot["height"] <= handle["y"] < height
+        assert plot["y"] + plot["height"] < 0.62 * height  # there is room for controls
+        page.evaluate("scrollTo(0, 0)")
+        plot = page.locator("#gaussian .plot").bounding_box()
+        touch = context.new_cdp_session(page)
+        y = min(plot["y"] + 60, height - 20)
+        touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": 150, "y": y}]})
+        for moved in range(10, 150, 10):
+            touch.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [{"x": 150, "y": y - moved}]})
+        touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        page.wait_for_function("() => scrollY > 60")
+        page.wait_for_timeout(500)  # it comes to rest
+        assert "gaussian.pick" not in page.url
+        plot = page.locator("#gaussian .plot").bounding_box()
+        page.touchscreen.tap(plot["x"] + 0.5 * plot["width"], plot["y"] + 60)
+        assert 0 <= _picked(page) < 40
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
+
+
+def test_axes_have_round_numbers_and_rounding_errors_are_zero(visit: Any) -> None:
+    page = visit(DELTA)
+    found = page.evaluate("""async () => { const { scale, ticks, written } = await import("/static/axes.js");
+        return [ticks([-1.1, 1.3], 5), ticks([0, 1e-3], 2), ticks([0.001, 200], 8, true), written(3e-17, 1),
+          written(-0.5, 1), ticks([-0.1 - 0.2 + 0.3, 1], 2)[0], scale([1, 100], [0, 10], true)(10),
+          scale([2, 4], [10, 0]).value(2.5)]; }""")
+    assert found == [
+        [[-1, "-1"], [-0.5, "-0.5"], [0, "0"], [0.5, "0.5"], [1, "1"]],
+        [[0, "0"], [5e-4, "0.0005"], [1e-3, "0.001"]],
+        [[10**k, f"{10**k:g}"] for k in range(-3, 3)],
+        "0", "-0.5", [0, "0"], 5, 3.5,
+    ]  # fmt: skip
+
+
+# ---- contrast, from the style sheet
+
+
+def _luminance(colour: str) -> float:
+    digits = colour.strip("#")
+    channels = [int(2 * c, 16) for c in digits] if len(digits) == 3 else [int(digits[k : k + 2], 16) for k in (0, 2, 4)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in np.array(channels) / 255]
+    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+
+def _contrast(one: str, other: str) -> float:
+    low, high = sorted((_luminance(one), _luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_contrast_is_that_of_the_guidelines() -> None:
+    assert _contrast("#000", "#fff") == pytest.approx(21)
+    assert _contrast("#777777", "#fff") == pytest.approx(4.478, abs=1e-3)
+
+
+@pytest.mark.parametrize("theme", [r":root \{", r':root\[data-theme="dark"\] \{'])
+def test_lines_and_borders_are_seen_and_words_are_read(theme: str) -> None:
+    block = re.search(theme + r"(.*?)\n\}", CSS, re.DOTALL)
+    assert block is not None
+    colours: dict[str, str] = dict(re.findall(r"--([\w-]+): (#\w+)", block[1]))
+    series = [name for name in colours if name.startswith("series-")]
+    assert len(series) == 7 == CSS.count("stroke: var(--series-")
+    for name, least in [*((name, 3) for name in (*series, "edge")), ("text", 7), ("quiet", 4.5), ("accent", 4.5)]:
+        for back in ("back", "panel"):
+            assert _contrast(colours[name], colours[back]) >= least, (name, back)
+    assert _contrast(colours["warn"], colours["warn-back"]) >= 4.5
+    assert _contrast(colours["warn"], colours["panel"]) >= 4.5
+    assert _contrast(colours["on-accent"], colours["accent"]) >= 4.5
+    for rule in re.findall(r"^(?:button|select, input|\.drop) \{[^}]*border: [^;]*", CSS, re.MULTILINE):
+        assert "var(--edge)" in rule
+
+
+def test_no_style_is_written_into_elements() -> None:
+    for path in Path(server.STATIC).glob("*.js"):
+        assert not re.search(r"""setAttribute\(["']style|cssText|innerHTML""", path.read_text(encoding="utf-8")), path
