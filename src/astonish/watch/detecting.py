@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
-from pandas import DataFrame
 
 from astonish.assemble import Assembly, Fact, Outcomes, arguments, assemble, fact_of, imports
 from astonish.detect import Detector
@@ -61,7 +60,11 @@ class DetectorFollower:
         ])  # fmt: skip
 
     def update(self, x: float) -> Reading:
-        alarm = self.detector.update(x)
+        try:
+            alarm = self.detector.update(x)
+        except ValueError:
+            self.detector.learner.samples.check("x", x)  # which says it of one number, not of a series
+            raise
         if math.isnan(x) and self._belief is not None:  # nothing has been learned
             return Reading(*self._belief, math.nan, alarm)
         step = self.detector.last_step
@@ -131,6 +134,8 @@ def _check_numbers(kind: str) -> None:
 def _read(first: list[float], kind: str) -> Trials:
     if all(math.isnan(x) for x in first):
         raise ValueError("no number came before the end, from which to tell what was not set; give it by --set")
+    from pandas import DataFrame
+
     return read_trials(DataFrame({"sample": first}), Columns("sample"), kind=kind, missing=[])
 
 

@@ -45,10 +45,23 @@ function one({ title, arrangement, here, probabilities, surprise, color }, flash
 
 const corner = (k) => [(k % 4) * ROOM, Math.floor(k / 4) * ROOM];
 
+function light(hex, share, back) { // relative luminance (WCAG) of a colour that covers so much of a background
+  const parts = (text) => text.slice(1).match(text.length > 4 ? /../g : /./g).map((part) => parseInt(part.padEnd(2, part), 16) / 255);
+  const under = parts(back), mixed = parts(hex).map((part, k) => part * share + under[k] * (1 - share));
+  const [red, green, blue] = mixed.map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+function inkOn(color, share) { // the one of two colours of letters that is easier to read there
+  const [back, text] = [colour("back"), colour("text")], ground = light(color, share, back) + 0.05;
+  const contrast = (ink) => { const each = light(ink, 1, back) + 0.05; return Math.max(each, ground) / Math.min(each, ground); };
+  return contrast(back) > contrast(text) ? back : text;
+}
+
 function cell(room, k, probability, color) { // a room: its number, and how probable it is to be next
-  const [x, y] = corner(k), share = Math.min((probability ?? 0) / LIKELY, 1), ink = colour(share > 0.8 ? "back" : "text");
+  const [x, y] = corner(k), share = 0.92 * Math.min((probability ?? 0) / LIKELY, 1), ink = inkOn(color, share);
   const made = [
-    svg("rect", { x, y, width: ROOM, height: ROOM, fill: color, "fill-opacity": 0.92 * share }),
+    svg("rect", { x, y, width: ROOM, height: ROOM, fill: color, "fill-opacity": share }),
     svg("text", { x: x + 9, y: y + 25, "font-size": 20, fill: ink }, String(room + 1)),
   ];
   if (probability === null || probability < 0.005) return made;
