@@ -288,6 +288,22 @@ def test_lines_of_the_page_give_the_same_alarms(monkeypatch: pytest.MonkeyPatch,
     assert capsys.readouterr().out == "".join(f"alarm at sample {at}\n" for at in feed.last_alarms) != ""
 
 
+def test_samples_that_wait_for_others_are_counted_when_it_is_interrupted() -> None:
+    class Interrupted(io.BytesIO):
+        def readline(self, size: int | None = -1, /) -> bytes:
+            if not (line := super().readline(size)):
+                raise KeyboardInterrupt
+            return line
+
+    feed = Feed()
+    session = Session(feed, lambda _: None)
+    with pytest.raises(KeyboardInterrupt):
+        session.run(Interrupted(b"1\n2\n"), None, 5, lambda _: pytest.fail("too few"), contextlib.nullcontext)
+    said = summary(feed, len(session.waiting), session.left_out)
+    assert said == "2 samples, too few to begin with (waiting for the first 5 samples)"
+    assert session.was_interrupted
+
+
 def test_anything_with_an_update_can_be_followed() -> None:
     class Last:
         description, code = "the last sample", ""

@@ -65,7 +65,7 @@ def distance(believed: Any, truth: Any) -> Array:
 def current_error(believed: Any, transitions: Any, environment: Any) -> Numbers:
     """The error after each step, in the environment of that step. transitions: those of the maze."""
     with double():
-        return np.asarray(distance(jnp.asarray(believed), others(transitions)[environment]))
+        return np.asarray(_distance(believed, others(transitions)[environment]))
 
 
 def others(transitions: Any) -> Any:
@@ -80,6 +80,9 @@ def spread(believed: Any) -> Numbers:
     full = np.zeros((*believed.shape[:-1], rooms))
     full[..., ~np.eye(rooms, dtype=bool)] = believed.reshape(*believed.shape[:-2], -1)
     return full
+
+
+_distance = compiled(distance)
 
 
 @compiled

@@ -39,6 +39,7 @@ class Session:
         numbers = read_numbers(source, self._complain, column)
         if needed:
             self.feed.about = f"waiting for the first {needed} samples"
+            self._say(f"astonish: {self.feed.about}")
         try:
             self.waiting.extend(islice(numbers, needed))
             follower = make([number.x for number in self.waiting])

@@ -61,9 +61,9 @@ def picture(feed: Feed, console: Any) -> Any:
     rows = feed.rows(feed.samples - max(console.width - 24, 10))
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     if not rows:
-        table.add_row(feed.about or "waiting for samples")
+        table.add_row("waiting for samples")
         return table
-    last, table.title, table.title_justify = rows[-1], feed.about, "left"
+    last = rows[-1]
     blocks = BLOCKS if console.encoding.startswith("utf") else PLAIN_BLOCKS
     line = Text()
     for block, row in zip(sparkline([row.surprise for row in rows], blocks), rows, strict=True):
