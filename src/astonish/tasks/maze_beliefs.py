@@ -17,6 +17,7 @@ from astonish.learner import Learner, scan
 from astonish.learners import PerContext
 from astonish.loops import compiled
 from astonish.precision import as_double, double
+from astonish.samples import read_series
 
 
 class Course(NamedTuple):
@@ -37,8 +38,9 @@ def follow(learner: PerContext, choices: Any) -> Course:
     >>> follow(PerContext(Smile(Dirichlet(2)), 3), ([0, 1], [1, 0])).believed[-1].round(2).tolist()
     [[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]
     """
+    samples, _ = read_series(learner.samples, tuple(choices))
     with double():
-        trace = jax.device_get(_followed(as_double(learner), jax.tree.map(np.asarray, tuple(choices))))
+        trace = jax.device_get(_followed(as_double(learner), samples))
     return Course(trace.estimate, trace.surprise, trace.learning_rate)
 
 
