@@ -23,9 +23,9 @@ pytest.importorskip("starlette", reason="the page needs starlette")
 
 from playwright import sync_api
 
-from astonish import Bayes, Dirichlet, PerContext, Smile, run
+from astonish import run
 from astonish.assemble import choose
-from astonish.explorer import gaussian, maze
+from astonish.explorer import gaussian
 from astonish.paper.figure import RunSettings
 from astonish.paper.figure1 import SIMULATIONS
 from astonish.trials import Columns, read_trials
@@ -237,62 +237,6 @@ def test_a_link_reproduces_the_view(visit: Any) -> None:
     _drawn(other, "gaussian")
     assert other.inner_text("#gaussian tbody") == table
     assert _lines(other) == lines
-
-
-def _walked(page: Any, at: dict[str, float], switches: list[int], learner: Any) -> str:
-    """The lines on the page are the library's own up to the present step; what the page says of it."""
-    way = maze.walked(at["hazard"], int(at["seed"]), switches)
-    history, step = run(PerContext(learner, 16), way.choices), int(at["at"])
-    for name, expected in (("surprise", history.surprise), ("learning rate", history.learning_rate)):
-        assert _plotted(page, "maze", name, plot=2) == pytest.approx(expected[:step], rel=1e-9)
-    said = str(page.locator("#maze .controls [role=status]").inner_text())
-    where = f"room {way.rooms[step] + 1}, environment {'AB'[way.environment[max(step - 1, 0)]]}"
-    assert said == f"After {step} step{'s' * (step != 1)}: {where}"
-    believed = page.evaluate("document.querySelectorAll('#maze .plot')[1].plotted[0].z.map(row => [...row])")
-    left = int(way.rooms[step - 1])
-    if step:
-        assert np.delete(believed[left], left) == pytest.approx(history.estimate[step - 1], rel=1e-9)
-    return said
-
-
-def test_the_agent_walks_and_the_environment_switches(visit: Any) -> None:
-    page = visit("#tab=maze&maze.hazard=0")
-    _drawn(page, "maze")
-    at, switches = {"m": 0.1, "hazard": 0.0, "seed": 1, "at": 0}, []
-    _walked(page, at, switches, Smile(Dirichlet(15), 0.1))
-    for name, value in {"m": 0.5, "hazard": 0.1, "seed": 4}.items():
-        _set(page, f"maze.{name}", value, "maze")
-        at[name] = value
-    page.fill('input[name="maze.at number"]', "30")
-    page.get_by_role("button", name="Step", exact=True).click()
-    _walked(page, at | {"at": 31}, switches, Smile(Dirichlet(15), 0.5))
-    for name in ("m", "hazard", "seed"):
-        at[name] = _pulled(page, f"maze.{name}", "maze")
-    page.locator('input[name="maze.at"]').press("ArrowLeft")
-    smile = Smile(Dirichlet(15), at["m"])
-    _walked(page, at | {"at": 30}, switches, smile)
-    before = _answers(page, "maze")
-    page.get_by_role("button", name="Switch environment").click()
-    _drawn(page, "maze", before + 1)
-    page.get_by_role("button", name="Step", exact=True).click()
-    _walked(page, at | {"at": 31}, [30], smile)
-    page.select_option('select[name="maze.speed"]', "25")
-    page.get_by_role("button", name="Play").click()
-    page.wait_for_function("() => Number(document.querySelector('input[name=\"maze.at\"]').value) > 40")
-    page.get_by_role("button", name="Pause").click()
-    at["at"] = int(page.input_value('input[name="maze.at number"]'))
-    here = _walked(page, at, [30], smile)
-    page.wait_for_timeout(300)
-    other = visit(re.sub(r"^[^#]*", "", page.url))
-    _drawn(other, "maze")
-    assert _walked(other, at, [30], smile) == here
-    _chosen(page, "maze.learner", "bayes", "maze")
-    assert "alpha 1" in page.locator("#maze .controls").inner_text()
-    _walked(page, at, [30], Bayes(Dirichlet(15)))
-    before = _answers(page, "maze")
-    page.get_by_role("button", name="Start over").click()
-    _drawn(page, "maze", before + 1)
-    _walked(page, at | {"at": 0}, [], Bayes(Dirichlet(15)))
 
 
 def _shaped(page: Any, noise: float, mean: float, std: float, x: float, m: float) -> None:

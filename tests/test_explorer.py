@@ -33,7 +33,7 @@ import anyio
 from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
-from astonish import Beta, Exponential, Gaussian, Poisson, Smile, run, surprise
+from astonish import Beta, Dirichlet, Exponential, Gaussian, Poisson, Smile, run, surprise
 from astonish.assemble import choose
 from astonish.catalogue import LEARNERS
 from astonish.checks import check_parameters
@@ -223,21 +223,34 @@ def test_lines_name_all_learners_rightly() -> None:
 # ---- the maze
 
 
+def _moves(rooms: list[int], room: int) -> list[int]:
+    """Which of the other rooms came next, each time that this one was left."""
+    return [there - (there > here) for here, there in itertools.pairwise(rooms) if here == room]
+
+
 @pytest.fixture(scope="module")
 def walk(page: TestClient) -> Any:
     return _asked(page, "maze", seed=3, hazard=0.02)
 
 
-def test_the_walk_goes_through_doors_and_its_errors_are_those_of_the_whole_matrix(walk: Any) -> None:
-    rooms, environment, rows = walk["rooms"], walk["environment"], _numbers(walk["estimate"])
-    assert len(rows) == len(environment) == maze.STEPS == len(rooms) - 1
-    truth = maze.DRAWN.transitions
+def test_the_walk_goes_through_doors_and_its_errors_are_those_of_the_modes(walk: Any) -> None:
+    rooms, environment, smile = walk["rooms"], walk["environment"], walk["learners"]["smile"]
+    assert len(environment) == maze.STEPS == len(rooms) - 1
+    truth, rule = maze.DRAWN.transitions, Smile(Dirichlet(15), 0.1)
+    alphas = {room: run(rule, _moves(rooms, room)).state.alpha for room in set(rooms[:-1])}  # at the end of the walk
+    last = {here: t for t, here in enumerate(rooms[:-1])}
+    for room, alpha in alphas.items():
+        mode = (alpha - 1) / (alpha - 1).sum()  # where the density of a Dirichlet distribution is largest
+        assert _numbers(smile["believed"])[last[room]] == pytest.approx(mode, abs=1e-12)
     believed, found = np.where(np.eye(16) > 0, 0.0, 1 / 15), []
     for t, (here, there) in enumerate(itertools.pairwise(rooms)):
         assert there in maze.DRAWN.doors[environment[t], here]
-        believed[here] = np.insert(rows[t], here, 0.0)
+        believed[here] = np.insert(_numbers(smile["believed"])[t], here, 0.0)
         found.append(np.mean((believed - truth[environment[t]]) ** 2))
-    assert _numbers(walk["error"]) == pytest.approx(found, rel=1e-9)
+    assert _numbers(smile["error"]) == pytest.approx(found, rel=1e-9)
+    surprise = _numbers(smile["surprise"])
+    last_steps = [surprise[max(t - 29, 0) : t + 1].mean() for t in range(maze.STEPS)]
+    assert _numbers(smile["smoothed"]) == pytest.approx(last_steps, rel=1e-9)
     changes = [t for t in range(maze.STEPS) if environment[t] != ([0, *environment][t])]
     assert walk["switched"] == changes
     assert 5 < len(changes) < 40  # of 1000 steps at a chance of 0.02
@@ -248,14 +261,45 @@ def test_a_switch_changes_what_follows_and_nothing_before(page: TestClient, walk
     assert other["rooms"][:301] == walk["rooms"][:301]
     assert other["environment"][:300] == walk["environment"][:300]
     assert other["environment"][300:] == [1 - e for e in walk["environment"][300:]]
-    assert np.array_equal(_numbers(other["surprise"])[:300], _numbers(walk["surprise"])[:300])
+    surprises = [_numbers(each["learners"]["smile"]["surprise"])[:300] for each in (other, walk)]
+    assert np.array_equal(*surprises)
     assert _asked(page, "maze", seed=3, hazard=0.02, switches=[300, 300])["rooms"] == walk["rooms"]
 
 
 def test_lines_of_the_maze_walk_the_same_way(page: TestClient) -> None:
-    answer = _asked(page, "maze", seed=3, hazard=0.02, switches=[10, 300])
-    surprise, rate = (_numbers(answer[name]).mean() for name in ("surprise", "learning_rate"))
-    assert _printed(answer["python"]) == f"mean surprise {surprise:.4g}, mean learning rate {rate:.4g}\n"
+    answer = _asked(page, "maze", seed=3, hazard=0.02, switches=[10, 300], second="bayes")
+    expected = []
+    for name, made in answer["learners"].items():
+        surprise, rate, error = (_numbers(made[word]).mean() for word in ("surprise", "learning_rate", "error"))
+        expected.append(f"{name}: mean surprise {surprise:.4g}, mean learning rate {rate:.4g}, mean error {error:.4g}")
+    assert list(answer["learners"]) == ["smile", "bayes"]
+    assert _printed(answer["python"]).splitlines() == expected
+
+
+def test_a_switch_is_seen_at_once_in_the_maze(page: TestClient) -> None:
+    """Around switches with 150 steps on either side, as in Figure 5 but on short walks."""
+    before, after = [], []
+    for seed in range(40):
+        answer = _asked(page, "maze", seed=seed)
+        smile = answer["learners"]["smile"]
+        signals = np.stack([_numbers(smile["surprise"]), _numbers(smile["error"])])
+        for last, switch, following in zip(*([0, *answer["switched"], maze.STEPS][k:] for k in range(3)), strict=False):
+            if switch >= max(last + 150, 300) and following >= switch + 150:
+                before.append(signals[:, switch - 50 : switch].mean(axis=1))
+                after.append(signals[:, switch : switch + 10].mean(axis=1))
+    assert len(after) > 20
+    assert np.mean(before, axis=0) == pytest.approx([0.437, 0.0042], rel=0.1)  # over 403 switches of long walks
+    assert np.mean(after, axis=0) == pytest.approx([0.638, 0.0230], rel=0.2)
+
+
+def test_learners_without_one_belief_for_a_room_show_its_mean(page: TestClient) -> None:
+    answer = _asked(page, "maze", learner="message-passing", second="smile")
+    assert [made["estimator"] for made in answer["learners"].values()] == ["mean", "mode"]
+    rooms, made = answer["rooms"], answer["learners"]["message-passing"]
+    first = rooms.index(rooms[0], 1)  # the room is left for the first time, and then for the second
+    seen = [there - (there > rooms[0]) for there in (rooms[1], rooms[first + 1])]
+    mean = (1 + np.bincount(seen, minlength=15)) / 17
+    assert _numbers(made["believed"])[first] == pytest.approx(mean, rel=0.1)  # a change is hardly probable
 
 
 # ---- the belief lab
@@ -654,6 +698,7 @@ def test_only_get_and_post(page: TestClient) -> None:
         ("maze", {"switches": [0.5]}),
         ("maze", {"switches": list(range(300))}),
         ("maze", {"learner": "delta"}),
+        ("maze", {"second": "delta"}),
         ("maze", {"seed": -1}),
         ("lab", {"family": "nothing"}),
         ("lab", {"family": ["gaussian"]}),
@@ -864,8 +909,9 @@ def test_learners_of_ones_own_are_on_the_page(tmp_path: Path) -> None:
         assert f"{rounded}: squared error {own['squared_error']:.4g}" in _printed(answer["python"])
         assert page.get("/api/maze").json()["learners"][-1] == doubtful
         walks = [_asked(page, "maze", learner=name, doubt=0.4) for name in (doubtful, "bayes")]
-        assert _numbers(walks[0]["estimate"]) == pytest.approx(_numbers(walks[1]["estimate"]), rel=1e-12)
-        assert walks[0]["settings"] == "doubt 0.4, alpha 1"
+        own, bayes = walks[0]["learners"][doubtful], walks[1]["learners"]["bayes"]
+        assert _numbers(own["believed"]) == pytest.approx(_numbers(bayes["believed"]), rel=1e-12)
+        assert own["settings"] == "doubt 0.4, alpha 1"
         assert "mean learning rate 0.4" in _printed(walks[0]["python"])
         said = {"name": "trials.csv", "outcome": "x", "learner": rounded, "set.speed": 0.25, "set.size": 2}
         assert _numbers(_sent(page, "data", **said).json()["learning_rate"])[0] == 0.25

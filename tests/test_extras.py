@@ -56,6 +56,7 @@ NEEDED = {  # which modules need which extras; those in a folder, whatever the f
     "tasks.maze_env": {"worlds"},
     "testing": {"frames"},
     "trials": {"frames"},
+    "watch.detecting": {"frames"},
 }
 CALLS = {  # what people call without one of the packages of an extra, and what that says
     "history.to_frame()": "frames: a table needs pandas",

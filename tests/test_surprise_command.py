@@ -344,7 +344,9 @@ def test_nothing_is_half_written_when_it_is_stopped(
     assert list((tmp_path / "out").iterdir()) == []
 
 
-@pytest.mark.parametrize("words", [["--help"], ["surprise", "--help"], ["fit", "--help"], ["compare", "--help"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["surprise", "--help"], ["fit", "--help"], ["compare", "--help"], ["watch", "--help"]]
+)
 def test_help_comes_without_the_libraries(words: list[str]) -> None:
     program = f"""
 import sys

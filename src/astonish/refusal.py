@@ -48,10 +48,14 @@ def cannot_continue(who: str) -> ValueError:
     return ValueError(f"{who} cannot go on from someone's answer; {advice}")
 
 
-def cannot_simulate(who: str) -> ValueError:
+class NoSimulationError(ValueError):
+    """Samples were to be drawn from something without a model of how they come about."""
+
+
+def cannot_simulate(who: str) -> NoSimulationError:
     """The error for a learner, or a family, without a model of how samples come about."""
     advice = "give a series in which nothing changes to Detector.calibrated"
-    return ValueError(f"{who} does not say how samples come about, so none can be drawn; {advice}")
+    return NoSimulationError(f"{who} does not say how samples come about, so none can be drawn; {advice}")
 
 
 class NotInstalledError(ModuleNotFoundError):

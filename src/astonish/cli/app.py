@@ -15,7 +15,7 @@ except NotInstalledError as problem:
 
 import typer
 
-from astonish.cli import cite, compare, explore, fit, learners, recover, reproduce, surprise, sweep
+from astonish.cli import cite, compare, explore, fit, learners, recover, reproduce, surprise, sweep, watch
 
 _OLD_OPTIONS = {  # they still work for one release
     "--response-time": "--responded",
@@ -44,8 +44,8 @@ def astonish(
 
 
 for _command in (
-    reproduce.reproduce, surprise.surprise, fit.fit, compare.compare, recover.recover, sweep.sweep, explore.explore,
-    learners.learners, cite.cite,
+    reproduce.reproduce, surprise.surprise, fit.fit, compare.compare, recover.recover, sweep.sweep, watch.watch,
+    explore.explore, learners.learners, cite.cite,
 ):  # fmt: skip
     app.command()(_command)
 

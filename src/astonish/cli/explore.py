@@ -33,11 +33,11 @@ def explore(
         token = None if is_loopback(host) else token_urlsafe()
         app = make_app(host, learners=learner or (), token=token)
         try:
-            listening = _listen(host, port)
+            listening = listen(host, port)
         except (OSError, OverflowError) as problem:
             sentence = f"{host} port {port or PORT} cannot be used ({problem}); give another --host or --port"
             raise refuse(sentence, 1) from None
-        links = [f"{each}?token={token}" if token else each for each in _addresses(host, listening.getsockname()[1])]
+        links = [f"{each}?token={token}" if token else each for each in addresses(host, listening.getsockname()[1])]
         if token:
             say("astonish: warning: whoever has the link can use the page, and what it sends is not encrypted")
         print(f"the page is at {' or '.join(links)} (Ctrl-C ends it)", flush=True)
@@ -48,7 +48,8 @@ def explore(
         say("astonish: the page is closed")
 
 
-def _listen(host: str, port: int | None) -> socket.socket:
+def listen(host: str, port: int | None) -> socket.socket:
+    """A socket at this port; at the usual one, or any that is free, if none is given."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, PORT if port is None else port), family=family)
@@ -58,6 +59,7 @@ def _listen(host: str, port: int | None) -> socket.socket:
         return socket.create_server((host, 0), family=family)
 
 
-def _addresses(host: str, port: int) -> list[str]:
+def addresses(host: str, port: int) -> list[str]:
+    """Where a page that listens there is found."""
     names = (LOCAL[host], socket.gethostname()) if host in LOCAL else (host,)
     return [f"http://{f'[{name}]' if ':' in name else name}:{port}/" for name in names]

@@ -19,7 +19,7 @@ from astonish.io.state import check_saved_by, described, matching, named_leaves,
 from astonish.learner import Info, Learner, State
 from astonish.precision import double
 from astonish.series import History, run, run_many
-from astonish.stream import Stream
+from astonish.stream import Step, Stream
 
 _SIGNALS = ("change_probability", "surprise", "learning_rate")
 _OLD_SIGNALS = {"change": "change_probability", "rate": "learning_rate"}
@@ -148,6 +148,16 @@ class Detector:
     def engine(self) -> str:
         """What computes the steps: "native" or "xla" (see `Stream`)."""
         return self._stream.engine
+
+    @property
+    def state(self) -> State:
+        """The learner's state, in NumPy's arrays."""
+        return self._stream.state
+
+    @property
+    def last_step(self) -> Step:
+        """What the last sample that was not missing gave, as `Stream.update` returns it."""
+        return self._stream.last_step
 
     @property
     def drift_detected(self) -> bool:

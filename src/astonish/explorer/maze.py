@@ -1,6 +1,7 @@
-"""The maze: how does a learner of transitions do when the rooms are rearranged?
+"""The maze: how do learners of transitions do when the rooms are rearranged?
 
 The walk is that of the paper's section 2.4, except that the environment also switches when somebody presses a button.
+What is believed, and its error, are the paper's own, as in its Figures 5 and 6 (see `tasks.maze_beliefs`).
 """
 
 from typing import Any, ClassVar
@@ -12,22 +13,25 @@ from astonish.domain import Domain, Numbers
 from astonish.explanation import explain
 from astonish.explorer.controls import Json, Slider, Values, listed, numbers, one, one_of, packed
 from astonish.explorer.explained import explained
-from astonish.explorer.world import WorldTab, shown
+from astonish.explorer.surprises import MEASURES
+from astonish.explorer.world import WorldTab, settings_of
 from astonish.kinds import Contexts, OutcomeKind
-from astonish.series import run
 from astonish.tasks.maze import A, B, Walk, maze
+from astonish.tasks.maze_beliefs import current_error, estimator, follow
 
 STEPS, ROOMS, MOST_SWITCHES = 1000, 16, 200
+SMOOTHED = 30  # steps of which the trace of surprise is the mean
+NONE = "none"  # in place of a second learner
 DRAWN = maze(A, B)
 _STEP = Domain(0, STEPS - 1, whole=True)
 
 
 class MazeTab(WorldTab):
-    """A learner in the maze, with a belief for each room."""
+    """One or two learners in the maze, each with a belief for each room."""
 
     world: ClassVar[dict[str, Slider]] = {
-        "hazard": Slider("hazard: chance of a switch before each step", Domain(0.0, 0.2), 0.005),
-        "seed": Slider("seed of all random numbers", Domain(0, 9999, whole=True), 1),
+        "hazard": Slider("hazard: probability of a switch before each step", Domain(0.0, 0.2), 0.005),
+        "seed": Slider("random seed", Domain(0, 9999, whole=True), 1),
     }
     contexts: ClassVar[Contexts | None] = "apart"  # as in the paper's Algorithm 2
 
@@ -37,68 +41,91 @@ class MazeTab(WorldTab):
 
     def controls(self) -> Json:
         drawn = {"environments": [A.tolist(), B.tolist()], "transitions": DRAWN.transitions.tolist()}
-        return {**super().controls(), "steps": STEPS, **drawn}
+        return {**super().controls(), "steps": STEPS, "smoothed": SMOOTHED, **drawn}
 
     def answer(self, request: Any) -> Json:
-        """`estimate` is what is then believed about the room just left, without the impossible chance of staying."""
-        at, switches, assembly, _ = self._asked(request)
+        """The walk, and what each learner makes of it."""
+        at, switches, asked = self._asked(request, "second")
+        second = one_of("second", asked.get("second", NONE), [*self.learners, NONE])
         way = walked(at["hazard"], int(at["seed"]), switches)
-        history = run(assembly.learner, way.choices)
+        made = {name: self.assembled(name, at) for name in (asked["learner"], second) if name != NONE}
         return {
-            **shown(assembly, history, STEPS),
             "rooms": way.rooms.tolist(),
             "environment": way.environment.tolist(),
             "switched": np.flatnonzero(way.switched).tolist(),
-            "error": packed(errors(way, history.estimate)),
-            "python": self.script(at, assembly, switches),
+            "learners": {name: shown(assembly, way) for name, assembly in made.items()},
+            "python": self.script(at, made, switches),
         }
 
     def explain(self, request: Any) -> Json:
         """What one step did to the belief about the room that was left. at: which step, counted from 0."""
-        at, switches, assembly, asked = self._asked(request, "at")
+        at, switches, asked = self._asked(request, "at")
         step = int(one("at", asked.get("at"), _STEP))
         way = walked(at["hazard"], int(at["seed"]), switches)
         here, there = way.rooms[step], way.rooms[step + 1]
         others = [f"room {room + 1}" for room in range(ROOMS) if room != here]
         seen, where = f"room {there + 1}", f"in room {here + 1}"
-        return explained(explain(assembly.learner, way.choices, step, seen, where), STEPS, others)
+        learner = self.assembled(asked["learner"], at).learner
+        return explained(explain(learner, way.choices, step, seen, where), STEPS, others)
 
-    def _asked(self, request: Any, *more: str) -> tuple[Values, list[int], Assembly, Json]:
-        """The values of sliders, the steps before which the button was pressed, the learner, and the other parts."""
+    def _asked(self, request: Any, *more: str) -> tuple[Values, list[int], Json]:
+        """The values of sliders, the steps before which the button was pressed, and the other parts."""
         at, asked = numbers(request, self.sliders, "learner", "switches", *more)
         name = one_of("learner", asked.get("learner", "smile"), self.learners)
         pressed = listed("switches", asked.get("switches", []), MOST_SWITCHES)
-        return at, [int(one("switches", step, _STEP)) for step in pressed], self.assembled(name, at), asked
+        return at, [int(one("switches", step, _STEP)) for step in pressed], {**asked, "learner": name}
 
-    def script(self, at: Values, assembly: Assembly, switches: list[int]) -> str:
+    def script(self, at: Values, made: dict[str, Assembly], switches: list[int]) -> str:
         """The same in Python."""
+        classes = [each for assembly in made.values() for each in assembly.classes]
         lines = [
             "import numpy as np",
-            *imports(assembly.classes, "run"),
+            *imports(classes),
             "from astonish.tasks.maze import A, B, maze",
+            "from astonish.tasks.maze_beliefs import current_error, follow",
             "",
-            f"doors, rng = maze(A, B).doors, np.random.default_rng({at['seed']})",
+            f"rooms, rng = maze(A, B), np.random.default_rng({at['seed']})",
             f"room, ways, switched = rng.integers(16), rng.integers(4, size={STEPS}), "
             f"rng.random({STEPS}) < {at['hazard']!r}",
             f"for step in {switches!r}:  # where the button was pressed",
             "    switched[step] ^= True",
-            "rooms = [room]",
-            "for environment, way in zip(np.cumsum(switched) % 2, ways):",
-            "    rooms.append(doors[environment, rooms[-1], way])",
-            "here, there = np.array(rooms[:-1]), np.array(rooms[1:])",
-            f"learner = {assembly.code}",
-            "history = run(learner, (here, there - (there > here)))  # .estimate, .surprise, .learning_rate",
-            "surprise, learning_rate = history.surprise.mean(), history.learning_rate.mean()",
-            'print(f"mean surprise {surprise:.4g}, mean learning rate {learning_rate:.4g}")',
+            "visited, environment = [room], np.cumsum(switched) % 2",
+            "for now, way in zip(environment, ways):",
+            "    visited.append(rooms.doors[now, visited[-1], way])",
+            "here, there = np.array(visited[:-1]), np.array(visited[1:])",
+            "learners = {",
+            *(f"    {name!r}: {assembly.code}," for name, assembly in made.items()),
+            "}",
+            "for name, learner in learners.items():",
+            "    course = follow(learner, (here, there - (there > here)))  # .believed, .surprise, .learning_rate",
+            "    error = current_error(course.believed, rooms.transitions, environment)",
+            '    print(f"{name}: mean surprise {course.surprise.mean():.4g}, "',
+            '          f"mean learning rate {course.learning_rate.mean():.4g}, mean error {error.mean():.4g}")',
         ]
         return "\n".join([*lines, ""])
+
+
+def shown(assembly: Assembly, way: Walk) -> Json:
+    """What the page shows of a learner: among it what is `believed` about the room just left, which alone changes."""
+    learner: Any = assembly.learner
+    course = follow(learner, way.choices)
+    series = {
+        "believed": course.believed[np.arange(STEPS), way.rooms[:-1]],
+        "surprise": course.surprise,
+        "smoothed": smoothed(course.surprise),
+        "learning_rate": course.learning_rate,
+        "error": current_error(course.believed, DRAWN.transitions, way.environment),
+    }
+    own = MEASURES.get(learner.reports, "measure that it defines")
+    about = {"settings": settings_of(assembly), "estimator": estimator(learner), "measure": own}
+    return about | {name: packed(values) for name, values in series.items()}
 
 
 def walked(hazard: float, seed: int, switches: list[int]) -> Walk:
     """A walk that starts in A. switches: before which steps, counted from 0, somebody switches the environment."""
     rng = np.random.default_rng(seed)
-    start, doors, by_chance = rng.integers(ROOMS), rng.integers(4, size=STEPS), rng.random(STEPS) < hazard
-    switched = by_chance ^ (np.bincount(np.array(switches, int), minlength=STEPS) % 2 == 1)
+    start, doors, by_itself = rng.integers(ROOMS), rng.integers(4, size=STEPS), rng.random(STEPS) < hazard
+    switched = by_itself ^ (np.bincount(np.array(switches, int), minlength=STEPS) % 2 == 1)
     environment = np.cumsum(switched) % 2
     rooms = [int(start)]
     for where, door in zip(environment, doors, strict=True):
@@ -106,13 +133,13 @@ def walked(hazard: float, seed: int, switches: list[int]) -> Walk:
     return Walk(np.array(rooms, np.int32), environment.astype(np.int32), switched)
 
 
-def errors(way: Walk, rows: Numbers) -> Numbers:
-    """The mean square of the differences between believed and true chances, over all 16 x 16 pairs of rooms."""
-    truth = DRAWN.transitions[:, ~np.eye(ROOMS, dtype=bool)].reshape(2, ROOMS, ROOMS - 1)  # without staying
-    first = np.square(1 / (ROOMS - 1) - truth).sum(axis=-1)  # of each room, in each environment
-    steps = np.arange(len(rows))[:, None]
-    left = np.square(rows - truth[:, way.rooms[: len(rows)]]).sum(axis=-1)  # of the room just left
-    visits = np.where(way.rooms[: len(rows), None] == np.arange(ROOMS), steps, -1)
-    last = np.maximum.accumulate(visits)  # when each room was last left
-    now = way.environment[:, None]
-    return np.where(last < 0, first[way.environment], left[now, last]).sum(axis=-1) / ROOMS**2
+def smoothed(values: Numbers, steps: int = SMOOTHED) -> Numbers:
+    """The mean of the last so many values, or of all as long as there are fewer.
+
+    >>> smoothed(np.array([1.0, 2.0, 6.0]), steps=2).tolist()
+    [1.0, 1.5, 4.0]
+    """
+    after = np.arange(1, len(values) + 1)
+    before = np.maximum(after - steps, 0)
+    sums = np.append(0.0, np.cumsum(values))
+    return (sums[after] - sums[before]) / (after - before)

@@ -4,6 +4,7 @@ It runs nothing that people send, refuses early what is too large, and says what
 """
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -29,9 +30,11 @@ from astonish.explorer.job_routes import job_routes
 from astonish.explorer.jobs import Jobs
 from astonish.explorer.lab import LabTab
 from astonish.explorer.maze import MazeTab
+from astonish.explorer.stream import StreamTab
 from astonish.explorer.tour import TourTab
 from astonish.explorer.upload import LARGEST
 from astonish.explorer.worker import Worker
+from astonish.watch.feed import Feed
 
 STATIC = Path(__file__).parent / "static"
 LARGEST_REQUEST = 64 * 1024
@@ -47,22 +50,27 @@ def make_app(
     token: str | None = None,
     worker: Worker | None = None,
     jobs: Jobs | None = None,
+    feed: Feed | None = None,
 ) -> Starlette:
     """The application.
 
     host: the address it listens on. warm: compile what the page shows first, in a thread. learners: names of learners
     that are offered beside those of the catalogue. token: a secret, without which nobody is answered. worker: reads the
     tables that people send, within its limits. jobs: the fits that people ask for, within theirs.
+    feed: a stream to be shown.
     """
     data, gaussian, maze = DataTab(learners), GaussianTab(learners), MazeTab(learners)
     process, fits = worker or Worker(), jobs or Jobs()
     tabs: dict[str, Tab] = {"tour": TourTab(), "gaussian": gaussian, "maze": maze, "lab": LabTab()}
     more = {"averages": gaussian.averages, "explain-gaussian": gaussian.explain, "explain-maze": maze.explain}
+    if feed is not None:
+        tabs["stream"] = StreamTab(feed)
 
     @asynccontextmanager
     async def alive(app: Starlette) -> AsyncIterator[None]:
         app.state.limiter, app.state.uploads = CapacityLimiter(AT_ONCE), CapacityLimiter(UPLOADS)
         app.state.worker, app.state.jobs, app.state.learners = process, fits, data.learners
+        app.state.page = index(feed is not None)
         app.state.controls = {"data": data.controls, **{name: tab.controls for name, tab in tabs.items()}}
         app.state.answers = {**more, **{name: tab.answer for name, tab in tabs.items()}}
         tables = {"preview": data.preview, "data": data.answer, "table": data.table, "explain-data": data.explain}
@@ -103,8 +111,14 @@ def warm_up(stop: Event, tabs: dict[str, Tab]) -> None:
             tabs["lab"].answer({"family": family})
 
 
-async def _index(_: Request) -> Response:
-    return FileResponse(STATIC / "index.html")
+async def _index(request: Request) -> Response:
+    return HTMLResponse(request.app.state.page)
+
+
+def index(with_stream: bool) -> str:
+    """The page. with_stream: whether it has a tab for a stream."""
+    page = (STATIC / "index.html").read_text(encoding="utf-8")
+    return page if with_stream else re.sub(r" *<!-- stream -->.*?<!-- /stream -->\n", "", page, flags=re.DOTALL)
 
 
 async def _controls(request: Request) -> Response:

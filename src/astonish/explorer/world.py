@@ -60,6 +60,10 @@ class WorldTab(ABC):
 
 def shown(assembly: Assembly, history: History, steps: int) -> Json:
     """What every such tab shows of a learner: its parameters, and what it did in the first steps of a series."""
-    settings = [f"{word} {value:.4g}" for word, value in assembly.settings.items() if value is not None]
     series = {name: getattr(history, name)[:steps] for name in ("estimate", "surprise", "learning_rate")}
-    return {"settings": ", ".join(settings), **{name: packed(values) for name, values in series.items()}}
+    return {"settings": settings_of(assembly), **{name: packed(values) for name, values in series.items()}}
+
+
+def settings_of(assembly: Assembly) -> str:
+    """The parameters of a learner, for the page."""
+    return ", ".join(f"{word} {value:.4g}" for word, value in assembly.settings.items() if value is not None)

@@ -1,8 +1,6 @@
 """How well do the paper's learners know the maze, step by step?
 
-The error of a learner in an environment is the mean square of the differences between its chances of going from room
-to room and the true ones, over all 16 x 16 pairs of rooms (the paper's Fig. 5C). The chances of a learner with beliefs
-are their modes, which are the most probable ones (section 4.11).
+The error of a learner in an environment, and the probabilities that it believes in, are those of `tasks.maze_beliefs`.
 """
 
 from collections.abc import Callable
@@ -24,6 +22,7 @@ from astonish.paper.figure import RunSettings
 from astonish.precision import double
 from astonish.series import OPTIONS
 from astonish.tasks.maze import A, B, Walk, maze, walk
+from astonish.tasks.maze_beliefs import distance, most_probable, others, spread
 
 ROOMS = 16
 M = 0.1  # the paper's readiness to change one's mind
@@ -78,19 +77,6 @@ def smile(m: float = M) -> PerContext:
 def naive() -> PerContext:
     """Bayes' rule, as if there were one environment."""
     return PerContext(Bayes(Dirichlet(ROOMS - 1)), ROOMS)
-
-
-def others(transitions: Any) -> Any:
-    """Chances of going from room to room, without the impossible one of staying."""
-    apart = ~np.eye(ROOMS, dtype=bool)
-    return transitions[..., apart].reshape(*transitions.shape[:-1], ROOMS - 1)
-
-
-def spread(chances: Any) -> Numbers:
-    """The reverse of `others`."""
-    full = np.zeros((*chances.shape[:-1], ROOMS))
-    full[..., ~np.eye(ROOMS, dtype=bool)] = chances.reshape(*chances.shape[:-2], -1)
-    return full
 
 
 def signals_of(learner: PerContext, where: MazeWalks) -> Signals:
@@ -203,17 +189,10 @@ def after_switches(walks: Walk, environment: int, later: int) -> Mask:
     return found
 
 
-def _distance(chances: Array, truth: Array) -> Array:
-    squares = jnp.square(chances - truth)
-    flat = squares.reshape(*squares.shape[:-2], -1)
-    return flat @ jnp.full(flat.shape[-1], 1 / ROOMS**2)  # a product, since the compiler adds up one by one
-
-
 def _signals_of_one(learner: PerContext, samples: Any, truth: Array) -> Signals:
     def read(state: Any) -> tuple[Array, Array]:
-        beliefs = learner.belief(state)
-        entropies = jax.vmap(lambda belief: entropy(Dirichlet(ROOMS - 1), belief))(beliefs)
-        return _distance(beliefs.mode, truth), entropies.sum()
+        entropies = jax.vmap(lambda belief: entropy(Dirichlet(ROOMS - 1), belief))(learner.belief(state))
+        return distance(most_probable(learner, state), truth), entropies.sum()
 
     trace = scan(learner, samples, read=read)
     return Signals(trace.surprise, trace.learning_rate, *trace.estimate)
@@ -221,11 +200,11 @@ def _signals_of_one(learner: PerContext, samples: Any, truth: Array) -> Signals:
 
 def errors_of_one(learner: PerContext, samples: Any, truth: Array) -> Array:
     """The errors of one walk, to be compiled: samples are its choices, truth is without staying (`others`)."""
-    return scan(learner, samples, read=lambda state: _distance(learner.belief(state).mode, truth)).estimate
+    return scan(learner, samples, read=lambda state: distance(most_probable(learner, state), truth)).estimate
 
 
 def _chances_of_one(learner: PerContext, samples: Any) -> Any:
-    return scan(learner, samples, read=lambda state: learner.belief(state).mode).estimate
+    return scan(learner, samples, read=lambda state: most_probable(learner, state)).estimate
 
 
 def _signals_of_one_em(
@@ -236,7 +215,7 @@ def _signals_of_one_em(
     def read(state: Any) -> tuple[Array, Array, Array]:
         moves = learner.moves(state)
         mixture = jnp.tensordot(state.where, moves, 1)
-        return _distance(moves, truth[:, None]), _distance(mixture, truth), state.where
+        return distance(moves, truth[:, None]), distance(mixture, truth), state.where
 
     trace = scan(learner, samples, learner.init()._replace(first=first), read=read)
     errors, mixed, where = trace.estimate  # errors: [step, true environment, learner's environment]

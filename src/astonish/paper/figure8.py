@@ -18,7 +18,6 @@ from astonish.paper.agents import (
     errors,
     errors_of_em_on_device,
     naive,
-    others,
     smile,
 )
 from astonish.paper.claims import Claim, interval, listed, verdict
@@ -26,6 +25,7 @@ from astonish.paper.figure import Drawing, Figure, RunSettings, Tables
 from astonish.report.style import STYLE
 from astonish.study.study import Batching, Result, Setting, Study
 from astonish.tasks.maze import A, B, Maze, chances_of_leaving, maze, rearranged, walk
+from astonish.tasks.maze_beliefs import others
 
 LITTLE = 0.3
 ANEW = "starts anew,"  # a learner that is told of each switch, and the number of visits that it imagines

@@ -20,7 +20,7 @@ from astonish.learner import FamilyLearner, Info, scan
 from astonish.learners import PerContext
 from astonish.loops import compiled
 from astonish.paper import figure3
-from astonish.paper.agents import ROOMS, current, others
+from astonish.paper.agents import ROOMS, current
 from astonish.paper.claims import Claim, Interval, interval, listed, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated, wide
 from astonish.precision import as_double
@@ -28,6 +28,7 @@ from astonish.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE
 from astonish.series import OPTIONS
 from astonish.solver import powers_at
 from astonish.tasks.maze import A, B, maze, walk
+from astonish.tasks.maze_beliefs import distance, most_probable, others
 
 LINKS = ("paper", "exponential", "linear", "logarithm", "step")
 PAPER, EXPONENTIAL, LINEAR, LOGARITHM, STEP = LINKS
@@ -114,12 +115,7 @@ def _maze(run: RunSettings) -> Tables:
 @partial(jax.vmap, in_axes=(None, 0, 0))
 def _walked(learner: PerContext, choices: Any, truth: Array) -> tuple[Array, Array]:
     """The error in each environment after each step of a walk, and gamma."""
-
-    def read(state: Any) -> Array:
-        beliefs: Any = learner.belief(state)
-        return jnp.square(beliefs.mode - truth).sum((-2, -1)) / ROOMS**2
-
-    trace = scan(learner, choices, read=read)
+    trace = scan(learner, choices, read=lambda state: distance(most_probable(learner, state), truth))
     return trace.estimate, trace.learning_rate
 
 

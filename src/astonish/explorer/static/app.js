@@ -5,10 +5,11 @@ import * as gaussian from "./gaussian.js";
 import * as maze from "./maze.js";
 import * as lab from "./lab.js";
 import * as data from "./data.js";
+import * as stream from "./stream.js";
 import { json, mention, persist, say, showAgain } from "./ask.js";
 import { copy } from "./copy.js";
 
-const STARTS = { tour, gaussian, maze, lab, data };
+const STARTS = { tour, gaussian, maze, lab, data, stream };
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 const THEMES = ["system", "light", "dark"];
 const tabs = [...document.querySelectorAll("[data-tab]")], names = tabs.map((tab) => tab.dataset.tab);

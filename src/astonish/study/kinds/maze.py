@@ -14,12 +14,13 @@ from astonish.kinds import OutcomeKind
 from astonish.learner import Learner
 from astonish.learners import PerContext
 from astonish.measures import check_holds_a_belief
-from astonish.paper.agents import ROOMS, errors_of_one, others
+from astonish.paper.agents import ROOMS, errors_of_one
 from astonish.paper.figure import RunSettings
 from astonish.paper.figure8 import study_of
 from astonish.study.kinds.grid import SEED, Options, World, checked_options, own_parameters, study_in
 from astonish.study.study import Setting, Study
 from astonish.tasks.maze import A, B, maze, walk
+from astonish.tasks.maze_beliefs import others
 
 ALLOWED = {"hazard": (0.005, PROBABILITY), "seed": (1, SEED), "episodes": (20, COUNT), "steps": (20000, COUNT)}
 

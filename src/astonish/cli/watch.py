@@ -1,0 +1,145 @@
+"""`astonish watch`: numbers from standard input; what is believed, how surprising each is, and alarms, as they come."""
+
+import sys
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
+from threading import Thread
+from time import sleep
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Exit, Option
+
+from astonish.analysis.options import LEARNER_HELP, names_in, numbers
+from astonish.cli.console import guarded, refuse, say
+from astonish.cli.explore import addresses, listen
+from astonish.kinds import OutcomeKind
+
+if TYPE_CHECKING:
+    from astonish.watch.feed import Feed
+
+MODEL, ALARMS, OUTPUT = "Model", "Alarms", "Input and output"
+
+
+def watch(
+    learner: Annotated[str, Option(help=LEARNER_HELP, rich_help_panel=MODEL)] = "smile",
+    settings: Annotated[
+        list[str] | None, Option("--set", help="A parameter, such as m=0.1 or noise=2.", rich_help_panel=MODEL)
+    ] = None,
+    family: Annotated[
+        str | None, Option(help=f"Family of beliefs: {names_in('beliefs')}; else the usual one.", rich_help_panel=MODEL)
+    ] = None,
+    kind: Annotated[OutcomeKind, Option(help="Are samples continuous, or binary: 0 and 1?", rich_help_panel=MODEL)] = (
+        OutcomeKind.CONTINUOUS
+    ),
+    first: Annotated[
+        int,
+        Option(min=2, help="Samples that decide, before anything is shown, what was not set.", rich_help_panel=MODEL),
+    ] = 100,
+    signal: Annotated[
+        str | None,
+        Option(
+            help="What gives an alarm: change_probability, surprise or learning_rate; else the first that there is.",
+            rich_help_panel=ALARMS,
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None, Option(help="Above which the signal gives an alarm; else it is found.", rich_help_panel=ALARMS)
+    ] = None,
+    false_alarm_rate: Annotated[
+        float, Option(help="False alarms per sample, if the threshold is to be found.", rich_help_panel=ALARMS)
+    ] = 0.001,
+    calibrate: Annotated[
+        int | None,
+        Option(
+            min=1,
+            help="Find it from so many first samples, in which nothing should change; else from the learner's "
+            "own model.",
+            rich_help_panel=ALARMS,
+        ),
+    ] = None,
+    cooldown: Annotated[
+        int, Option(min=0, help="So many samples after an alarm there is no other.", rich_help_panel=ALARMS)
+    ] = 10,
+    burn_in: Annotated[int, Option(min=0, help="So many samples at the start give none.", rich_help_panel=ALARMS)] = 50,
+    within: Annotated[
+        int, Option(min=1, help="Alarm for a change within so many samples up to now.", rich_help_panel=ALARMS)
+    ] = 1,
+    column: Annotated[
+        str | None,
+        Option(help="Column of CSV lines, by its name in the first line, or by its number.", rich_help_panel=OUTPUT),
+    ] = None,
+    every: Annotated[
+        int, Option(min=1, help="Print every so-many-th sample only, and alarms.", rich_help_panel=OUTPUT)
+    ] = 1,
+    json: Annotated[
+        bool, Option("--json", help="Print a JSON object for each sample; else tab-separated.", rich_help_panel=OUTPUT)
+    ] = False,
+    page: Annotated[
+        bool, Option("--page", help="Also show it on a page in the browser.", rich_help_panel=OUTPUT)
+    ] = False,
+    port: Annotated[
+        int | None,
+        Option(min=0, max=65535, help="Port of the page; else 8765, or any free one.", rich_help_panel=OUTPUT),
+    ] = None,
+    browser: Annotated[bool, Option(help="Open the page in the browser.", rich_help_panel=OUTPUT)] = True,
+) -> None:
+    """Follow numbers from standard input, one in a line: what is believed, how surprising each is, and alarms.
+
+    sensor | astonish watch --learner message-passing --false-alarm-rate 0.0001
+
+    In a terminal it draws what is going on; elsewhere it prints a line for each sample. An empty line, or NA, is a
+    missing sample. A line that is no number is left out, and said on standard error.
+    """
+    with guarded(needs="watching needs", stopped="nothing was learned yet"):
+        from astonish.watch.detecting import DetectorSettings, follower_for, samples_needed
+        from astonish.watch.feed import Feed
+        from astonish.watch.session import Session
+        from astonish.watch.views import lines, screen, summary
+
+        given = numbers("--set", settings)
+        alarms = DetectorSettings(threshold, false_alarm_rate, calibrate, signal, cooldown, burn_in, within)
+        needed = max(samples_needed(learner, given, kind, family, first), calibrate or 0)
+        feed = Feed()
+        session = Session(feed, say)
+        draws = sys.stdout.isatty() and not json
+        view = partial(screen, feed, sys.stdout) if draws else partial(lines, sys.stdout, every, json)
+        if sys.stdin.isatty():
+            say("astonish: type a number in each line; Ctrl-D ends")
+        make = partial(follower_for, learner, settings=given, alarms=alarms, kind=kind, family=family, say=say)
+        with served(feed, port, browser) if page else nullcontext():
+            with suppress(KeyboardInterrupt):  # one way in which it ends
+                session.run(sys.stdin.buffer, column, needed, make, view)
+            stays = page and not session.was_interrupted
+            rest = "; the page stays until Ctrl-C" if stays else ""
+            say(f"astonish: {summary(feed, len(session.waiting), session.left_out)}{rest}")
+            with suppress(KeyboardInterrupt):
+                while stays:
+                    sleep(3600)
+        if session.left_out and not feed.samples:
+            raise Exit(2)
+
+
+@contextmanager
+def served(feed: "Feed", port: int | None, browser: bool) -> Iterator[None]:
+    """The page, on this machine alone, beside what else goes on; it ends with the block."""
+    from astonish.explorer.connections import make_server
+    from astonish.explorer.server import make_app
+
+    try:
+        listening = listen("127.0.0.1", port)
+    except (OSError, OverflowError) as problem:
+        raise refuse(f"port {port} cannot be used ({problem}); give another --port", 1) from None
+    link = f"{addresses('127.0.0.1', listening.getsockname()[1])[0]}#tab=stream"
+    server = make_server(make_app(warm=False, feed=feed))
+    thread = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    say(f"astonish: the page is at {link}")
+    if browser:
+        Thread(target=webbrowser.open, args=(link,), daemon=True).start()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(timeout=10)

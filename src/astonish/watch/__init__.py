@@ -1,0 +1,1 @@
+"""A stream of numbers on standard input: read, learned from as it comes, and shown."""
