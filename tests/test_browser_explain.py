@@ -63,7 +63,7 @@ def _click_on(page: Any, index: int) -> None:
 
 
 def test_a_sample_is_explained_by_pointing_and_by_keys(visit: Any) -> None:
-    page = visit(reduced_motion="reduce")
+    page = visit("#tab=gaussian", reduced_motion="reduce")
     _drawn(page, "gaussian")
     assert page.locator("#gaussian .explain").is_hidden()
     _click_on(page, 93)
@@ -96,7 +96,7 @@ def test_a_sample_is_explained_by_pointing_and_by_keys(visit: Any) -> None:
 
 
 def test_the_belief_moves_where_motion_is_welcome_and_a_link_opens_it(visit: Any) -> None:
-    page = visit("#gaussian.pick=93", reduced_motion="no-preference")
+    page = visit("#tab=gaussian&gaussian.pick=93", reduced_motion="no-preference")
     _says(page, _sentence("smile", 93))
     page.wait_for_selector('#gaussian .explain[data-at="1"]')
     assert _places(page) == []

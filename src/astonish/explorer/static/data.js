@@ -4,6 +4,7 @@ import { figure, look, unpack } from "./plot.js";
 import { asker, attempt, fetched, json } from "./ask.js";
 import { control, controls, guessed, NONE } from "./options.js";
 import { takes } from "./drop.js";
+import { explanation } from "./explain.js";
 import { fits } from "./fits.js";
 import * as state from "./state.js";
 
@@ -18,8 +19,7 @@ const LABELS = {
 let last = null; // the table that was read last, for another link to it
 
 export function start(host, views, spec, python) {
-  let file = null, kind = "continuous", boxes = {}, linked = state.get("data.who", ""), found = null;
-  const explained = null; // what explains the trial that is picked, where there is such a thing
+  let file = null, kind = "continuous", boxes = {}, linked = state.get("data.who", ""), found = null, latest = null;
   const input = element("input", { type: "file", accept: spec.ends.join(","), name: "file" });
   const drop = element("label", { className: "drop" }, "Drop a table anywhere on the page, or choose one", element("br"), input);
   const tools = element("div", { className: "tools" });
@@ -54,6 +54,8 @@ export function start(host, views, spec, python) {
   const understood = element("pre", { className: "words", hidden: true }), surprising = element("div");
   views.append(surprising);
   const picture = figure(surprising, "data", "Outcomes, surprise and learning rate, trial by trial", { height: 560 });
+  const explained = explanation(surprising, (at) => json(`/api/explain-data?${query()}&at=${at}`, { method: "POST", body: file }),
+    { what: "trial", moved: pick, closed: () => pick(NaN) });
   surprising.append(understood);
   picture.frame.hidden = true;
   const panel = fits(host, views, spec, { ...columns, ...cells }, { asked: tableWords, file: () => file, python });
@@ -108,7 +110,7 @@ export function start(host, views, spec, python) {
     linked = "";
     who.offer([NONE], "");
     state.set("data.who", null);
-    state.set("data.pick", null);
+    explained.hide();
   }
 
   async function example() { // samples of the Gaussian world
@@ -165,11 +167,18 @@ export function start(host, views, spec, python) {
     understood.textContent = [answer.understood, "", `learner: ${answer.learner}`,
       ...(answer.assumed.length ? ["where nothing else was set:"] : []), ...answer.assumed.map((each) => `  ${each}`)].join("\n");
     picture.frame.hidden = false;
-    paint(answer);
+    latest = answer;
+    paint();
   }
 
-  function paint(answer) { // the trials, and the one that is picked
-    const surprise = unpack(answer.surprise), at = Number.parseInt(state.get("data.pick", ""), 10);
+  function pick(index) {
+    state.set("data.pick", Number.isInteger(index) ? index : null);
+    if (latest) paint();
+  }
+
+  function paint() { // the trials, and the one that is picked, which is explained
+    const answer = latest, surprise = unpack(answer.surprise), at = Number.parseInt(state.get("data.pick", ""), 10);
+    const picked = at >= 0 && at < surprise.length ? at : undefined;
     const marks = (name, packed, k, ...kinds) => (packed ? kinds.map((each) => ({ kind: each, name, y: unpack(packed), ...look(k) })) : []);
     const upper = [...marks("outcome", answer.outcome, 6, "dots"), ...marks("prediction", answer.prediction, 0, "line")];
     picture.draw({
@@ -181,13 +190,11 @@ export function start(host, views, spec, python) {
         { label: "learning rate", share: 0.25, range: [-0.03, 1.03], marks: marks("learning rate", answer.learning_rate, 3, "line", "dots") },
       ],
       legend: true,
-      picked: Number.isInteger(at) && at < surprise.length ? at : undefined,
-      pick(index) {
-        state.set("data.pick", index);
-        paint(answer);
-        explained?.show(index);
-      },
+      picked,
+      pick,
     });
+    if (picked !== undefined) explained.show(picked);
+    else if (at >= 0) explained.hide();
   }
 
   async function keep() {
