@@ -8,7 +8,7 @@ import * as state from "./state.js";
 const SPEEDS = [1, 2, 5, 10, 25, 50];
 const ROOMS = 16, SERIES = ["believed", "surprise", "smoothed", "learning_rate", "error"];
 const LOOKS = [0, 2]; // of the two learners; the agent has the one between
-const TRACE = [[225, 250], [185, 225]]; // heights on wide and on narrow screens, with one learner and with two
+const TRACE = [[225, 260], [185, 225]]; // heights on wide and on narrow screens, with one learner and with two
 
 export function start(host, views, spec, python) {
   let walk = null, playing = false, last = 0, part = 0, furthest = 0, drawn = null;
