@@ -8,7 +8,7 @@ import * as state from "./state.js";
 const SPEEDS = [1, 2, 5, 10, 25, 50];
 const ROOMS = 16, SERIES = ["believed", "surprise", "smoothed", "learning_rate", "error"];
 const LOOKS = [0, 2]; // of the two learners; the agent has the one between
-const TRACE = [[225, 250], [185, 225]]; // heights on wide and on narrow screens, with one learner and with two
+const TRACE = [[225, 260], [185, 225]]; // heights on wide and on narrow screens, with one learner and with two
 
 export function start(host, views, spec, python) {
   let walk = null, playing = false, last = 0, part = 0, furthest = 0, drawn = null;
@@ -18,7 +18,7 @@ export function start(host, views, spec, python) {
   const play = button(tools, "Play", toggle, "main");
   button(tools, "Step", () => { if (playing) toggle(); to(place.value + 1); });
   button(tools, "Switch environment", pressed);
-  button(tools, "Start over", () => { switches = []; state.set("maze.switches", null); furthest = 0; to(0); changed(); });
+  button(tools, "Start over", startOver);
   const where = element("p", { className: "quiet", role: "status" });
   views.append(tools, where);
   const mazes = rooms(views, "Rooms");
@@ -33,7 +33,8 @@ export function start(host, views, spec, python) {
   const speed = select(host, "maze.speed", "steps in a second", SPEEDS, 5, () => {});
   const names = spec.learners.map((name) => [name, short(name)]);
   const first = select(host, "maze.learner", "learner, one belief for each room", names, "smile", changed);
-  const second = select(host, "maze.second", "second learner, beside it", [["none", "none"], ...names], "none", changed);
+  const others = [["none", "none"], ...names];
+  const second = select(host, "maze.second", "second learner, beside it", others, "none", changed);
   const parameters = element("p", { className: "quiet" });
   host.append(parameters);
   const set = sliders(host, "maze", spec.sliders, changed);
@@ -56,6 +57,14 @@ export function start(host, views, spec, python) {
     switches = switches.includes(before) ? switches.filter((step) => step !== before) : [...switches, before];
     state.set("maze.switches", switches.join(" "));
     furthest = place.value; // what was shown of later steps is another walk now
+    changed();
+  }
+
+  function startOver() {
+    switches = [];
+    state.set("maze.switches", null);
+    furthest = 0;
+    to(0);
     changed();
   }
 
@@ -99,8 +108,8 @@ export function start(host, views, spec, python) {
   const environmentAt = (at) => walk.environment[Math.max(at - 1, 0)];
 
   function about({ name, settings, estimator, measure }) {
-    const other = estimator === "mode" ? "" : ` It holds several beliefs about a room, and their ${estimator} is shown.`;
-    return `${name}: ${settings}. Its surprise is the ${measure}.${other}`;
+    const several = `It holds several beliefs about a room, and their ${estimator} is shown.`;
+    return `${name}: ${settings}. Its surprise is the ${measure}. ${estimator === "mode" ? "" : several}`;
   }
 
   function drawRooms(at) {
@@ -109,7 +118,8 @@ export function start(host, views, spec, python) {
       arrangement: spec.environments[environment], here, probabilities: row(made, here, at),
       surprise: at ? shareOf(made.surprise, at - 1) : null, color: made.look.color }));
     const said = walk.learners.map((made, k) => sentence(made, views[k].probabilities, at)).join(" ");
-    where.textContent = `After ${at} step${at === 1 ? "" : "s"}: room ${here + 1}, environment ${"AB"[environment]}. ${said}`;
+    const place = `room ${here + 1}, environment ${"AB"[environment]}`;
+    where.textContent = `After ${at} step${at === 1 ? "" : "s"}: ${place}. ${said}`;
     mazes.draw(views, where.textContent, drawn !== null && drawn !== at);
     drawn = at;
   }
@@ -123,8 +133,9 @@ export function start(host, views, spec, python) {
   }
 
   function drawTrace(at) {
+    const label = (name) => `surprise of ${name}, mean of ${spec.smoothed} steps`;
     const own = walk.learners.map((made) => (
-      { label: `surprise of ${made.name}, mean of ${spec.smoothed} steps`, marks: [switchRules(), line(made, "smoothed")] }));
+      { label: label(made.name), marks: [switchRules(), line(made, "smoothed")] }));
     const error = { label: "error (mean square)", zero: true,
       marks: [switchRules(), ...walk.learners.map((made) => line(made, "error"))] };
     trace.draw({

@@ -1,4 +1,4 @@
-// The rooms of the maze, as they are arranged now: how probable each is to be next, and how surprising the last step was.
+// The rooms of the maze as they are now: how probable each is to be next, and how surprising the last step was.
 import { button, element } from "./controls.js";
 import { colour, svg } from "./look.js";
 import { save } from "./save.js";
@@ -12,7 +12,8 @@ export function rooms(host, title) {
   const tools = element("div", { className: "tools" });
   let drawn = null;
   for (const format of ["png", "svg"]) {
-    const made = button(tools, format.toUpperCase(), () => drawn && save(drawn, "astonish-maze", format, colour("back")));
+    const keep = () => drawn && save(drawn, "astonish-maze", format, colour("back"));
+    const made = button(tools, format.toUpperCase(), keep);
     made.setAttribute("aria-label", `Save "${title}" as ${format.toUpperCase()}`);
   }
   const frame = element("figure", { className: "figure" },
@@ -46,16 +47,17 @@ function one({ title, arrangement, here, probabilities, surprise, color }, flash
 const corner = (k) => [(k % 4) * ROOM, Math.floor(k / 4) * ROOM];
 
 function light(hex, share, back) { // relative luminance (WCAG) of a colour that covers so much of a background
-  const parts = (text) => text.slice(1).match(text.length > 4 ? /../g : /./g).map((part) => parseInt(part.padEnd(2, part), 16) / 255);
+  const pieces = (text) => text.slice(1).match(text.length > 4 ? /../g : /./g); // of #rrggbb or #rgb
+  const parts = (text) => pieces(text).map((piece) => parseInt(piece.padEnd(2, piece), 16) / 255);
   const under = parts(back), mixed = parts(hex).map((part, k) => part * share + under[k] * (1 - share));
   const [red, green, blue] = mixed.map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
 function inkOn(color, share) { // the one of two colours of letters that is easier to read there
-  const [back, text] = [colour("back"), colour("text")], ground = light(color, share, back) + 0.05;
-  const contrast = (ink) => { const each = light(ink, 1, back) + 0.05; return Math.max(each, ground) / Math.min(each, ground); };
-  return contrast(back) > contrast(text) ? back : text;
+  const [back, text] = [colour("back"), colour("text")], ground = light(color, share, back);
+  const away = (ink) => Math.abs(Math.log((light(ink, 1, back) + 0.05) / (ground + 0.05))); // ln of the contrast
+  return away(back) > away(text) ? back : text;
 }
 
 function cell(room, k, probability, color) { // a room: its number, and how probable it is to be next

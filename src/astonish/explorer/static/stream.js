@@ -72,8 +72,9 @@ export function start(host, views, spec, python) {
     if (!rows.sample.length) return news.is_over ? "The input has ended without a sample." : "Waiting for samples.";
     const last = (name) => rows[name].at(-1), many = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
     const sure = Number.isNaN(last("low")) ? "" : ` (between ${written(last("low"))} and ${written(last("high"))})`;
-    return `${many(news.samples, "sample")}, ${many(news.alarms, "alarm")}. Estimate ${written(last("estimate"))}${sure}; `
-      + `last surprise ${written(last("surprise"))}.${news.is_over ? " The input has ended." : ""}`;
+    const counts = `${many(news.samples, "sample")}, ${many(news.alarms, "alarm")}.`;
+    const end = news.is_over ? " The input has ended." : "";
+    return `${counts} Estimate ${written(last("estimate"))}${sure}; last surprise ${written(last("surprise"))}.${end}`;
   }
 
   ask();
