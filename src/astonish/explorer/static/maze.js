@@ -1,7 +1,8 @@
 // The maze: the agent walking, what learners believe comes next, and how surprised they are.
 import { button, element, folded, select, short, slider, sliders, values } from "./controls.js";
 import { colour, count, figure, look, narrow, unpack, written } from "./plot.js";
-import { question } from "./ask.js";
+import { json, question } from "./ask.js";
+import { explanation } from "./explain.js";
 import { rooms } from "./rooms.js";
 import * as state from "./state.js";
 
@@ -11,7 +12,7 @@ const LOOKS = [0, 2]; // of the two learners; the agent has the one between
 const TRACE = [[225, 260], [185, 225]]; // heights on wide and on narrow screens, with one learner and with two
 
 export function start(host, views, spec, python) {
-  let walk = null, playing = false, last = 0, part = 0, furthest = 0, drawn = null;
+  let walk = null, explaining = -1, playing = false, last = 0, part = 0, furthest = 0, drawn = null;
   let switches = state.get("maze.switches", "").split(" ").filter(Boolean).map(Number);
 
   const tools = element("div", { className: "tools" });
@@ -23,6 +24,9 @@ export function start(host, views, spec, python) {
   views.append(tools, where);
   const mazes = rooms(views, "Rooms");
   const trace = figure(views, "maze-trace", "Surprise and error so far", { height: 250 });
+  const explained = explanation(views, (step, asked, name) => json("/api/explain-maze",
+    { method: "POST", body: JSON.stringify({ ...asked, learner: name, at: step }) }),
+  { what: "step", moved: (step) => { to(step + 1); explain(step); }, closed: () => { explaining = -1; }, key: "maze.explained" });
   const more = folded(views, "Belief as a matrix, and learning rate");
   const belief = figure(more, "maze-belief", "Probabilities from room to room: believed, and true");
   const rates = figure(more, "maze-rate", "Learning rate so far", { height: 190 });
@@ -46,10 +50,17 @@ export function start(host, views, spec, python) {
       ...made, ...Object.fromEntries(SERIES.map((each) => [each, unpack(made[each])])), name: short(name),
       get look() { return look(LOOKS[k]); } })) }; // which follows the theme
     show();
+    if (explaining >= 0) explain(explaining); // with what is set now
   }, views);
 
   function changed() {
     ask({ ...values(set), learner: first.value, second: second.value, switches });
+  }
+
+  function explain(step) {
+    explaining = step;
+    const learners = [first.value, second.value].filter((name) => name !== "none");
+    explained.show(step, { ...values(set), switches }, [...new Set(learners)]);
   }
 
   function pressed() {
@@ -140,7 +151,7 @@ export function start(host, views, spec, python) {
       marks: [switchRules(), ...walk.learners.map((made) => line(made, "error"))] };
     trace.draw({
       words: where.textContent, x: steps(), height: TRACE[narrow() ? 1 : 0][own.length - 1], panels: [...own, error],
-      picked: at ? at - 1 : undefined, pick: (index) => { if (playing) toggle(); to(index + 1); },
+      picked: at ? at - 1 : undefined, pick: (index) => { if (playing) toggle(); to(index + 1); explain(index); },
     });
   }
 
