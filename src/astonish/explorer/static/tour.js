@@ -37,7 +37,10 @@ export function start(_, views, spec, python) {
     stations.forEach((each, k) => each.setAttribute("aria-current", k === at ? "step" : "false"));
     progress.textContent = `${at + 1} of ${screens.length}`;
     state.set("screen", at + 1);
-    if (!again) state.write(push);
+    if (!again) {
+      state.write(push);
+      window.scrollTo(0, 0);
+    }
     screens[at].ask();
     changed(screens[at]);
   }
@@ -101,7 +104,8 @@ function screen(views, spec, number, changed) { // what belongs to one screen, w
   }
 
   function show(answer) {
-    lines.replaceChildren(...answer.text.map((text) => element("p", {}, text)));
+    const silent = spec.steps && !answer.text.length ? [element("p", { className: "quiet" }, "Press the right arrow key, or Next line.")] : [];
+    lines.replaceChildren(...silent, ...answer.text.map((text) => element("p", {}, text)));
     const verdict = answer.verdict ? [badge(answer.mark, answer.verdict.replace(" as stated", "")), " at these settings. "] : [];
     found.replaceChildren(...verdict, answer.found);
     draw(drawing(spec, answer));
@@ -154,7 +158,7 @@ function drawing(spec, { found, panels }) { // what plot.js takes
   const x = panels.find((panel) => panel.x)?.x;
   const shared = spec.columns === 1 && panels.length > 1; // above each other: one axis for all
   return { words: found, panels: shared ? whole.map(({ x: _, ...panel }) => panel) : whole, x: shared ? x : undefined,
-    columns: side, height: narrow() ? 60 + 190 * rows : Math.max(280, Math.min(window.innerHeight - (spec.steps ? 570 : 470), 640)) };
+    columns: side, height: narrow() ? 100 + 190 * rows : Math.max(280, Math.min(window.innerHeight - (spec.steps ? 570 : 470), 640)) };
 }
 
 function coloured({ look: at, colour: name, ...mark }) {
