@@ -70,7 +70,7 @@ def test_the_tour_is_where_one_lands_and_goes_by_keys_and_buttons(visit: Any) ->
     _shown(page, 1)
     assert page.get_attribute("#tab-tour", "aria-selected") == "true"
     assert _bars(page, "belief").tolist() == [0.5, 0.5]
-    assert page.locator("#tour .told p").all_inner_texts() == []
+    assert page.locator("#tour .told p").all_inner_texts() == ["Press the right arrow key, or Next line."]
     page.keyboard.press("ArrowRight")
     _shown(page, 1, 2)
     tipping = _bars(page, "belief")[0]
@@ -168,6 +168,9 @@ def test_it_fits_a_phone_twofold_zoom_and_a_lecture_room(visit: Any) -> None:
             bar = page.locator("#tour nav").bounding_box()
             assert bar["y"] + bar["height"] == pytest.approx(height, abs=1)  # it stays in place
             assert page.locator("#tour article:not([hidden]) .plot svg").bounding_box()["width"] <= width
+    page.evaluate("document.querySelector('#tour article:not([hidden]) fieldset').scrollIntoView({block: 'end'})")
+    plot, first = (page.locator(f"#tour article:not([hidden]) {part}").bounding_box() for part in (".plot", "fieldset"))
+    assert 0 <= plot["y"] < plot["y"] + plot["height"] < first["y"] + 200  # it is in view while a control is used
     sizes = page.evaluate("[...document.querySelectorAll('#tour button, #tour input')].filter(e => e.offsetParent)"
                           ".map(e => e.getBoundingClientRect().height)")  # fmt: skip
     assert min(sizes) >= 24  # to be touched

@@ -37,7 +37,10 @@ export function start(_, views, spec, python) {
     stations.forEach((each, k) => each.setAttribute("aria-current", k === at ? "step" : "false"));
     progress.textContent = `${at + 1} of ${screens.length}`;
     state.set("screen", at + 1);
-    if (!again) state.write(push);
+    if (!again) {
+      state.write(push);
+      window.scrollTo(0, 0);
+    }
     screens[at].ask();
     changed(screens[at]);
   }
@@ -48,7 +51,8 @@ export function start(_, views, spec, python) {
   }
 
   function key(event) {
-    const scrolled = event.key === "PageDown" ? window.scrollY + window.innerHeight >= document.body.scrollHeight - 2 : window.scrollY <= 0;
+    const low = window.scrollY + window.innerHeight >= document.body.scrollHeight - 2; // nothing is left to scroll
+    const scrolled = event.key === "PageDown" ? low : window.scrollY <= 0;
     const by = { ArrowRight: 1, ArrowLeft: -1, PageDown: scrolled && 1, PageUp: scrolled && -1 }[event.key];
     const end = { Home: 0, End: screens.length - 1 }[event.key];
     if (!by && end === undefined) return;
@@ -73,7 +77,8 @@ window.addEventListener("popstate", (event) => { // back, forward, or a link tha
 });
 
 function screen(views, spec, number, changed) { // what belongs to one screen, which is out of sight at first
-  const lines = element("div", { className: "told" }), place = element("div"), found = element("p", { className: "found", role: "status" });
+  const lines = element("div", { className: "told" }), place = element("div");
+  const found = element("p", { className: "found", role: "status" });
   const side = element("form", { className: "controls" }), left = element("div", { className: "picture" });
   const article = element("article", { className: "screen", hidden: true, "aria-label": spec.title });
   article.append(element("h2", {}, spec.title), element("p", { className: "idea" }, spec.idea), left, side);
@@ -101,9 +106,11 @@ function screen(views, spec, number, changed) { // what belongs to one screen, w
   }
 
   function show(answer) {
-    lines.replaceChildren(...answer.text.map((text) => element("p", {}, text)));
-    const verdict = answer.verdict ? [badge(answer.mark, answer.verdict.replace(" as stated", "")), " at these settings. "] : [];
-    found.replaceChildren(...verdict, answer.found);
+    const silent = spec.steps && !answer.text.length;
+    const texts = silent ? ["Press the right arrow key, or Next line."] : answer.text;
+    lines.replaceChildren(...texts.map((text) => element("p", { className: silent ? "quiet" : "" }, text)));
+    const verdict = badge(answer.mark, answer.verdict.replace(" as stated", ""));
+    found.replaceChildren(...(answer.verdict ? [verdict, " at these settings. "] : []), answer.found);
     draw(drawing(spec, answer));
     me.python = answer.python;
     article.dataset.answers = Number(article.dataset.answers ?? 0) + 1;
@@ -118,26 +125,32 @@ function badge(mark, text) {
 }
 
 function claim(each) {
-  const parts = [each.why, `In the paper: ${each.paper}.`, `Measured: ${each.measured}.`, `The verdict is the same for ${each.seeds} random seeds.`];
+  const parts = [each.why, `In the paper: ${each.paper}.`, `Measured: ${each.measured}.`,
+    `The verdict is the same for ${each.seeds} random seeds.`].map((text) => element("p", {}, text));
   return element("section", { className: "claim" }, element("h3", {}, `The paper says (${each.where})`),
-    element("p", { className: "says" }, each.says), element("p", {}, "Our verdict: ", badge(each.mark, each.verdict), "."),
-    element("details", {}, element("summary", {}, "Why, and what was measured"), ...parts.map((text) => element("p", {}, text))));
+    element("p", { className: "says" }, each.says),
+    element("p", {}, "Our verdict: ", badge(each.mark, each.verdict), "."),
+    element("details", {}, element("summary", {}, "Why, and what was measured"), ...parts));
 }
 
 function breaker(host, spec, changed) { // the controls, and a button that breaks the claim
   const box = element("fieldset", {}, element("legend", {}, "Try to break it"), element("p", {}, spec.hint)), all = {};
+  const key = (name) => `tour.${spec.name}.${name}`;
   host.append(box);
-  for (const [name, each] of Object.entries(spec.sliders)) all[name] = slider(box, `tour.${spec.name}.${name}`, each, moved);
+  for (const [name, each] of Object.entries(spec.sliders)) all[name] = slider(box, key(name), each, moved);
   for (const [name, each] of Object.entries(spec.choices)) {
-    all[name] = select(box, `tour.${spec.name}.${name}`, each.label, each.options, each.default, moved);
+    all[name] = select(box, key(name), each.label, each.options, each.default, moved);
   }
   const press = button(box, "", () => {
     const broken = isBroken();
-    for (const name of Object.keys(spec.breaking)) all[name].put(broken && name !== spec.steps ? usual(name) : spec.breaking[name]);
+    for (const [name, value] of Object.entries(spec.breaking)) {
+      all[name].put(broken && name !== spec.steps ? usual(name) : value);
+    }
     moved();
   }, "main");
   const usual = (name) => (spec.sliders[name] ?? spec.choices[name]).default;
-  const isBroken = () => Object.entries(spec.breaking).every(([name, value]) => String(all[name].value) === String(value));
+  const stands = ([name, value]) => String(all[name].value) === String(value);
+  const isBroken = () => Object.entries(spec.breaking).every(stands);
 
   function moved() {
     press.textContent = isBroken() ? "As in the paper" : "Break it";
@@ -149,17 +162,20 @@ function breaker(host, spec, changed) { // the controls, and a button that break
 }
 
 function drawing(spec, { found, panels }) { // what plot.js takes
-  const side = narrow() ? (panels.length > 2 ? Math.min(spec.columns, 2) : 1) : spec.columns, rows = Math.ceil(panels.length / side);
+  const few = panels.length > 2 ? Math.min(spec.columns, 2) : 1, side = narrow() ? few : spec.columns;
+  const free = window.innerHeight - (spec.steps ? 570 : 470); // what texts and buttons leave
   const whole = panels.map((panel) => ({ ...panel, marks: panel.marks.map(coloured) }));
   const x = panels.find((panel) => panel.x)?.x;
   const shared = spec.columns === 1 && panels.length > 1; // above each other: one axis for all
   return { words: found, panels: shared ? whole.map(({ x: _, ...panel }) => panel) : whole, x: shared ? x : undefined,
-    columns: side, height: narrow() ? 60 + 190 * rows : Math.max(280, Math.min(window.innerHeight - (spec.steps ? 570 : 470), 640)) };
+    columns: side,
+    height: narrow() ? 100 + 190 * Math.ceil(panels.length / side) : Math.max(280, Math.min(free, 640)) };
 }
 
 function coloured({ look: at, colour: name, ...mark }) {
   const numbers = ["x", "y", "low", "high"].filter((part) => mark[part]?.f8).map((part) => [part, unpack(mark[part])]);
-  return { ...(at === undefined ? {} : look(at)), ...(name ? { color: colour(name) } : {}), ...mark, ...Object.fromEntries(numbers) };
+  const own = at === undefined ? {} : look(at), named = name ? { color: colour(name) } : {};
+  return { ...own, ...named, ...mark, ...Object.fromEntries(numbers) };
 }
 
 function moving(picture) { // bars go from where they were to where they are now, unless motion is unwelcome
@@ -167,7 +183,8 @@ function moving(picture) { // bars go from where they were to where they are now
   return (wanted) => {
     const from = before, begin = performance.now();
     before = latest = wanted;
-    if (!from || STILL.matches || !wanted.panels.some(({ marks }) => marks.some(({ kind }) => kind === "bars"))) return picture.draw(wanted);
+    const still = STILL.matches || !wanted.panels.some(({ marks }) => marks.some(({ kind }) => kind === "bars"));
+    if (!from || still) return picture.draw(wanted);
     function frame(now) {
       if (latest !== wanted) return;
       const part = Math.min(Math.max((now - begin) / MOVE, 0), 1);
