@@ -39,12 +39,12 @@ html_css_files = ["site.css"]
 html_js_files = ["copy.js"]
 html_theme_options = {
     "article_header_end": ["notebook"],
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 7,
     "navigation_with_keys": True,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
 html_show_sourcelink = False
-html_sidebars = {"others": [], "gallery": []}  # sections of one page
+html_sidebars = {"others": []}  # a section of one page
 html_context = {"default_mode": "auto"}  # light or dark as the reader's machine is
