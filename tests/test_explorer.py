@@ -777,6 +777,16 @@ def test_the_page_needs_nothing_from_elsewhere(page: TestClient) -> None:
     assert {"/static/plot.js", "/static/lab.js", "/static/maze.js", "/static/state.js"} <= seen
 
 
+def test_texts_are_compressed_if_the_browser_can_read_that(page: TestClient) -> None:
+    for path in ("/", "/static/style.css", "/static/plot.js", "/api/lab"):
+        packed, plain = (page.get(path, headers={"accept-encoding": coding}) for coding in ("gzip", "identity"))
+        assert packed.headers["content-encoding"] == "gzip"
+        assert "content-encoding" not in plain.headers
+        assert packed.text == plain.text
+        assert int(packed.headers["content-length"]) < 0.6 * len(plain.content)
+        assert packed.headers["content-security-policy"] == guard.HEADERS["content-security-policy"]
+
+
 def test_controls_describe_what_is_allowed(page: TestClient) -> None:
     spec = {tab: page.get(f"/api/{tab}").json() for tab in ("gaussian", "maze", "lab", "data")}
     of_worlds = [sliders for tab in ("gaussian", "maze") for sliders in (spec[tab]["sliders"], spec[tab]["more"])]

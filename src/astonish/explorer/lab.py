@@ -1,5 +1,6 @@
 """Belief lab: what does one observation do to a belief, and how surprising is it by every measure?"""
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +13,7 @@ from astonish.domain import declared
 from astonish.expfam import Belief, Family, bregman
 from astonish.explorer.controls import Json, Values, described, json_number, numbers, one_of, packed, slider_for
 from astonish.explorer.families import LabFamily, lab_families, presets
+from astonish.explorer.memory import give_back_memory
 from astonish.learners import Smile
 from astonish.measures import COLUMNS, Moment, all_measures
 from astonish.precision import as_double, double
@@ -19,12 +21,17 @@ from astonish.trials.regressors import describe
 
 READINESS = {"m": slider_for("m", declared(Smile)["m"])}
 GAMMAS: Any = np.linspace(0.0, 1.0, 101)
+# compiled quickly, for it runs in a millisecond anyway
+QUICKLY: dict[str, str | bool] = {"xla_backend_optimization_level": "0", "xla_llvm_disable_expensive_passes": True}
 FINE = 81  # points of a curve about each of the beliefs drawn
 _NEAR_END = 1e-4  # how near a density is drawn to the ends of what is possible
 
 
 class LabTab:
     """A belief, an observation, and the update by the SMiLe rule."""
+
+    def __init__(self) -> None:
+        self._programs: dict[tuple[str, str], Any] = {}
 
     @cached_property
     def families(self) -> dict[str, LabFamily]:
@@ -45,8 +52,8 @@ class LabTab:
         with double():
             family = as_double(shape.family(at)[0])
             belief = as_double(family.prior(**shape.prior(at)))
-            found = jax.device_get(_update(family, belief, x, m))
-            drawn = _bars(shape, found["beliefs"]) if shape.points else _curves(family, found)
+            found = self.computed(_update, name, family, belief, x, m)
+            drawn = _bars(shape, found["beliefs"]) if shape.points else self.curves(name, family, found)
         measures = {column: found["measures"][column] for column in COLUMNS if column in found["measures"]}
         return {
             "drawn": drawn,
@@ -58,6 +65,25 @@ class LabTab:
             ],
             "python": self.script(shape, at, x, m),
         }
+
+    def computed(self, function: Callable[..., Any], name: str, *given: Any) -> Any:
+        """What a function gives for a family of this name, for which it is compiled once."""
+        key = function.__name__, name
+        if key not in self._programs:
+            self._programs[key] = jax.jit(function).lower(*given).compile(QUICKLY)
+            give_back_memory()  # compiling takes several times what the program does
+        return jax.device_get(self._programs[key](*given))
+
+    def curves(self, name: str, family: Family, found: dict[str, Any]) -> Json:
+        """Densities, at points that are close wherever one of them is narrow, and the observation to expect at each."""
+        assert family.support is not None
+        near = np.linspace(-4, 4, FINE)[:, None] * found["widths"] + found["middles"]
+        at = np.unique(np.clip(near, family.support.low + _NEAR_END, family.support.high - _NEAR_END))
+        padded = np.pad(at, (0, near.size - len(at)), mode="edge")  # always as many, so that nothing is compiled anew
+        curves, expected = self.computed(_densities, name, family, found["beliefs"], padded)
+        drawn: Json = {name: packed(curve[: len(at)]) for name, curve in {**curves, "at": padded}.items()}
+        drawn["expected"] = None if expected is None else packed(expected[: len(at)])
+        return {"kind": "curves", "same_axis": bool(np.array_equal(expected, padded)), **drawn}
 
     def script(self, shape: LabFamily, at: Values, x: float, m: float) -> str:
         """The same in Python."""
@@ -78,7 +104,6 @@ class LabTab:
         return "\n".join([*lines, ""])
 
 
-@jax.jit
 def _update(family: Family, belief: Belief, x: Any, m: Any) -> dict[str, Any]:
     update = rule.smile(family, belief, x, m)
     prior, scaled = family.prior(), expfam.target(family, x)
@@ -103,18 +128,5 @@ def _bars(shape: LabFamily, beliefs: dict[str, Belief]) -> Json:
     return {"kind": "bars", "at": list(shape.points), **{name: packed(height) for name, height in heights.items()}}
 
 
-def _curves(family: Family, found: dict[str, Any]) -> Json:
-    """Densities, at points that are close wherever one of them is narrow, and the observation to expect at each."""
-    assert family.support is not None
-    near = np.linspace(-4, 4, FINE)[:, None] * found["widths"] + found["middles"]
-    at = np.unique(np.clip(near, family.support.low + _NEAR_END, family.support.high - _NEAR_END))
-    padded = np.pad(at, (0, near.size - len(at)), mode="edge")  # always as many, so that nothing is compiled anew
-    curves, expected = jax.device_get(_densities(family, found["beliefs"], padded))
-    drawn: Json = {name: packed(curve[: len(at)]) for name, curve in {**curves, "at": padded}.items()}
-    drawn["expected"] = None if expected is None else packed(expected[: len(at)])
-    return {"kind": "curves", "same_axis": bool(np.array_equal(expected, padded)), **drawn}
-
-
-@jax.jit
 def _densities(family: Family, beliefs: dict[str, Belief], at: Any) -> Any:
     return {name: family.density(belief, at) for name, belief in beliefs.items()}, family.expected(at)

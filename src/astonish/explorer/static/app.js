@@ -60,7 +60,8 @@ async function open(name, { focus = false, push = true } = {}) {
 }
 
 function followed(event) { // back, forward, or a link that was opened here
-  if (event.state?.ours) return open(names.includes(state.linked("tab")) ? state.linked("tab") : wanted(), { push: false });
+  const back = state.linked("tab");
+  if (event.state?.ours) return open(names.includes(back) ? back : wanted(), { push: false });
   for (const name of state.adopt()) {
     if (!started[name]) continue;
     started[name] = null;

@@ -51,7 +51,8 @@ export async function attempt(work) { // what goes wrong is shown as a sentence
   }
 }
 
-export async function persist(work, wanted = () => true, silent = () => {}) { // until the server answers, if still wanted
+// Tries until the server answers, as long as it is wanted. silent: called each time that it does not.
+export async function persist(work, wanted = () => true, silent = () => {}) {
   while (true) {
     try {
       return await work();
@@ -92,11 +93,11 @@ function freshness(views) { // whether what is shown belongs to the present sett
     word.textContent = text;
     views.classList.toggle("stale", Boolean(text));
   }
-  return (state) => { // "waiting", "silent" (the server is), "failed" or "fresh"; where nothing was shown yet, nothing is out of date
+  return (state) => { // "waiting", "silent" (the server is), "failed" or "fresh"
     clearTimeout(timer);
     views.setAttribute("aria-busy", state === "waiting" || state === "silent");
-    if (state !== "fresh" && !onScreen.has(views)) return;
-    if (state === "waiting") timer = setTimeout(() => mark(`${BEFORE}; those for the present ones are being computed.`), SOON);
+    if (state !== "fresh" && !onScreen.has(views)) return; // nothing was shown yet
+    if (state === "waiting") timer = setTimeout(() => mark(`${BEFORE}; new ones are being computed.`), SOON);
     else mark(state !== "fresh" ? `${BEFORE}; there are none for the present ones.` : "");
   };
 }

@@ -15,7 +15,8 @@ export function element(kind, attributes = {}, ...children) {
 function row(host, label, about, ...fields) { // a label, the fields that it is of, and room for what is wrong
   const id = fields[0].id = `control-${made++}`;
   const wrong = element("p", { className: "wrong", id: `${id}-wrong`, role: "alert", hidden: true });
-  host.append(element("div", { className: "control" }, element("label", { htmlFor: id, title: about }, label), ...fields, wrong));
+  const named = element("label", { htmlFor: id, title: about }, label);
+  host.append(element("div", { className: "control" }, named, ...fields, wrong));
   fields.at(-1).setAttribute("aria-describedby", wrong.id);
   return (sentence, marked = Boolean(sentence)) => {
     wrong.hidden = !sentence;
@@ -25,8 +26,9 @@ function row(host, label, about, ...fields) { // a label, the fields that it is 
 }
 
 function allowed(least, most, whole) { // in words
-  const kind = whole ? "a whole number" : "a number";
-  return Math.max(Math.abs(least), Math.abs(most)) < 1e9 ? `${kind} from ${least} to ${most}` : `${kind} of at least ${least}`;
+  const kind = whole ? "a whole number" : "a number", ends = [least, most].map((end) => Math.abs(end) < 1e9);
+  if (ends[0] && ends[1]) return `${kind} from ${least} to ${most}`;
+  return ends[0] ? `${kind} of at least ${least}` : ends[1] ? `${kind} of at most ${most}` : kind;
 }
 
 export function short(name) { // of a learner in a file, without its folder
@@ -51,8 +53,9 @@ export function slider(host, key, spec, changed) {
     "aria-label": `${label}, as a number` });
   let value = spec.default;
   const wrong = row(host, label, about, range, box);
-  const good = (number) => Number.isFinite(number) && number >= least && number <= most && (!spec.whole || Number.isInteger(number));
-  const refusal = (text) => `${name} = ${text} is not allowed; give ${allowed(least, most, spec.whole)}. It is still ${value}.`;
+  const kind = spec.whole ? Number.isInteger : Number.isFinite, wanted = allowed(least, most, spec.whole);
+  const good = (number) => kind(number) && number >= least && number <= most;
+  const refusal = (text) => `${name} = ${text} is not allowed; give ${wanted}. It is still ${value}.`;
   function put(number) {
     value = Math.min(most, Math.max(least, spec.whole ? Math.round(number) : number));
     range.value = to(value);
@@ -64,7 +67,9 @@ export function slider(host, key, spec, changed) {
   range.addEventListener("input", () => { put(from(range.value)); changed(); });
   box.addEventListener("input", () => {
     const text = box.validity.badInput ? "that" : box.value;
-    if (text !== "" && good(Number(text))) { put(Number(text)); changed(); } else wrong(text === "" ? "" : refusal(text));
+    if (text === "" || !good(Number(text))) return wrong(text === "" ? "" : refusal(text));
+    put(Number(text));
+    return changed();
   });
   box.addEventListener("blur", () => { box.value = value; box.setAttribute("aria-invalid", false); });
   const kept = state.get(key, null), number = Number(kept ?? spec.default);
@@ -73,7 +78,8 @@ export function slider(host, key, spec, changed) {
   return { get value() { return value; }, put };
 }
 
-export function box(host, key, label, usual, changed, [least, most] = [-Infinity, Infinity]) { // a number that may be left to others
+// A number that may be left to others.
+export function box(host, key, label, usual, changed, [least, most] = [-Infinity, Infinity]) {
   const field = element("input", { type: "number", name: key, step: "any", placeholder: usual ?? "automatic" });
   const wrong = row(host, label, "", field);
   let value = "";
@@ -133,7 +139,8 @@ export function checkboxes(host, key, title, names, start, swatch, changed) {
       state.set(key, usual ? null : chosen.join(" ") || "none");
       changed();
     });
-    group.append(element("div", { className: "choice" }, box, swatch(name), element("label", { htmlFor: id }, short(name))));
+    const label = element("label", { htmlFor: id }, short(name));
+    group.append(element("div", { className: "choice" }, box, swatch(name), label));
   }
   host.append(group);
   return { get value() { return names.filter((each) => on.has(each)); } };

@@ -19,7 +19,8 @@ export function start(host, views, spec, python, explained = null) { // explaine
   const chosen = checkboxes(host, "gaussian.learners", "Learners", spec.learners, spec.shown,
     (name) => swatch(place(name)), changed);
   Object.assign(set, sliders(folded(host, "Parameters of other learners"), "gaussian", spec.more, changed));
-  const picture = figure(views, "gaussian", "Samples, estimates, surprise, learning rate and error", { height: 720, stays: true });
+  const picture = figure(views, "gaussian", "Samples, estimates, surprise, learning rate and error",
+    { height: 720, stays: true });
   const about = element("p", { className: "quiet" });
   views.append(about);
   const errors = table(views, "Errors of the learners");
@@ -69,11 +70,13 @@ export function start(host, views, spec, python, explained = null) { // explaine
 
   function draw(answer) {
     const samples = unpack(answer.samples), truth = unpack(answer.truth), panels = [[], [], [], []];
-    const jumps = { kind: "rules", x: answer.changes.map((step) => step - 0.5), name: "jumps", dash: "dot", opacity: 0.6 };
+    const changes = answer.changes.map((step) => step - 0.5);
+    const jumps = { kind: "rules", x: changes, name: "jumps", dash: "dot", opacity: 0.6 };
     for (const [name, made] of Object.entries(answer.learners)) {
       const estimate = unpack(made.estimate), off = estimate.map((each, t) => Math.abs(each - truth[t]));
       const parts = [estimate, made.surprise && unpack(made.surprise), unpack(made.learning_rate), off];
-      parts.forEach((y, k) => y && panels[k].push({ kind: "line", name: short(name), y, ...look(place(name)), group: name }));
+      const common = { kind: "line", name: short(name), ...look(place(name)), group: name };
+      parts.forEach((y, k) => y && panels[k].push({ ...common, y }));
     }
     const world = [
       { kind: "dots", y: samples, name: "samples", color: colour("quiet"), size: 4, opacity: 0.65 },

@@ -1,6 +1,6 @@
 // Belief lab: a belief, an observation, and what becomes of them.
 import { element, select, slider, sliders, table, values } from "./controls.js";
-import { colour, figure, look, unpack, written } from "./plot.js";
+import { colour, figure, look, nearest, unpack, written } from "./plot.js";
 import { mention, question } from "./ask.js";
 import * as state from "./state.js";
 
@@ -19,8 +19,10 @@ export function start(host, views, spec, python) {
   const readiness = slider(host, "lab.m", spec.sliders.m, changed);
   const own = element("div");
   host.append(own);
-  const beliefs = figure(views, "lab-belief", "Belief, scaled likelihood and updated belief", { height: 380, stays: true });
-  const steps = figure(views, "lab-step", "Surprise left after a step of size gamma, and what the step costs (Figure 2B)", { height: 380 });
+  const beliefs = figure(views, "lab-belief", "Belief, scaled likelihood and updated belief",
+    { height: 380, stays: true });
+  const steps = figure(views, "lab-step",
+    "Surprise left after a step of size gamma, and what the step costs (Figure 2B)", { height: 380 });
   const measures = table(views, "Measures of surprise");
   const ask = question("/api/lab", show, views);
 
@@ -66,15 +68,15 @@ export function start(host, views, spec, python) {
 
   function drawBeliefs(drawn, seen, observation) {
     const continuous = drawn.kind === "curves", x = continuous ? unpack(drawn.at) : drawn.at;
+    const kind = continuous ? "line" : "bars", color = colour("quiet");
     const marks = Object.entries(NAMES).map(([name, label], k) => (
-      { kind: continuous ? "line" : "bars", x, y: unpack(drawn[name]), name: label, ...look([0, 3, 1][k]), width: 2.2, dash: DASHES[k] }));
-    if (drawn.same_axis) marks.push({ kind: "rules", x: [seen], name: "observation", color: colour("quiet"), dash: "dot", width: 1.5 });
+      { kind, x, y: unpack(drawn[name]), name: label, ...look([0, 3, 1][k]), width: 2.2, dash: DASHES[k] }));
+    if (drawn.same_axis) marks.push({ kind: "rules", x: [seen], name: "observation", color, dash: "dot", width: 1.5 });
     expected = continuous ? drawn.expected && unpack(drawn.expected) : drawn.at.map((_, k) => k);
     beliefs.draw({
       words: `Observation: ${observation}.`, x: { label: continuous ? "parameter" : "" },
       panels: [{ label: continuous ? "density" : "weight", zero: true, marks }],
-      click: (at) => drop(continuous ? x.findIndex((each, k) => Math.abs(each - at) <= Math.abs((x[k + 1] ?? Infinity) - at))
-        : Math.round(at)),
+      click: (at) => drop(continuous ? nearest(x, at) : Math.round(at)),
     });
   }
 
@@ -87,17 +89,20 @@ export function start(host, views, spec, python) {
 
   function drawSteps(answer) {
     const x = unpack(answer.gammas), [first, second] = [look(0).color, look(1).color];
-    const [gamma, bound, most] = [answer.gamma, answer.bound, answer.bound_max].map((number) => written(number ?? Infinity, 0, 3));
-    const here = { kind: "rules", x: [answer.gamma], name: `gamma = ${gamma}`, color: colour("quiet"), dash: "dash", width: 1.5 };
+    const numbers = [answer.gamma, answer.bound, answer.bound_max].map((number) => number ?? Infinity);
+    const [gamma, bound, most] = numbers.map((number) => written(number, 0, 3)), color = colour("quiet");
+    const here = { kind: "rules", x: [answer.gamma], name: `gamma = ${gamma}`, color, dash: "dash", width: 1.5 };
     steps.draw({
       words: `Gamma is ${gamma}, the bound ${bound} of ${most} nats.`, x: { label: "gamma", range: [-0.02, 1.02] },
       panels: [
         { label: "surprise left, S_cc (nats)", zero: true, marks: [
           { kind: "line", x, y: unpack(answer.again), name: "surprise left, S_cc", color: first, width: 2 }, here] },
         { label: "change of the belief, D[new || old] (nats)", zero: true, marks: [
-          { kind: "line", x, y: unpack(answer.spent), name: "change of the belief, D[new || old]", color: second, width: 2, dash: "dash" },
-          { kind: "line", x: [0, 1], y: [answer.bound ?? NaN, answer.bound ?? NaN], name: `bound B = ${bound} of ${most} nats`, color: second, width: 1, dash: "dot" },
-          here, { kind: "dots", x: [answer.gamma], y: [answer.bound ?? NaN], color: second, size: 11, symbol: "diamond" }] },
+          { kind: "line", x, y: unpack(answer.spent), name: "change of the belief, D[new || old]", color: second,
+            width: 2, dash: "dash" },
+          { kind: "line", x: [0, 1], y: [numbers[1], numbers[1]], name: `bound B = ${bound} of ${most} nats`,
+            color: second, width: 1, dash: "dot" },
+          here, { kind: "dots", x: [answer.gamma], y: [numbers[1]], color: second, size: 11, symbol: "diamond" }] },
       ],
     });
   }

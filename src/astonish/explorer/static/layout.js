@@ -38,10 +38,12 @@ export function legend(panels, width) { // entries in rows, each name once
 
 export function prepared(spec) { // panels with numbers only; each knows its axis and what stands along it
   const side = (spec.columns ?? 1) > 1;
-  const panels = spec.panels.map((panel) => ({ ...panel, own: side || Boolean(panel.x), along: panel.x ?? spec.x ?? {} }));
+  const panels = spec.panels.map((panel) => (
+    { ...panel, own: side || Boolean(panel.x), along: panel.x ?? spec.x ?? {} }));
   const groups = [...panels.filter((panel) => panel.own).map((panel) => [panel]), panels.filter((panel) => !panel.own)];
   for (const group of groups.filter((each) => each.length)) {
-    const names = [...new Set(group.flatMap((panel) => panel.marks.filter(named).flatMap((mark) => [...mark.x].map(String))))];
+    const found = group.flatMap((panel) => panel.marks.filter(named).flatMap((mark) => [...mark.x].map(String)));
+    const names = [...new Set(found)];
     for (const panel of group) {
       panel.names = names.length ? names : null;
       panel.marks = stacked(panel.marks.map((mark) => numbered(mark, names)));
@@ -59,7 +61,10 @@ const named = ({ kind, x }) => kind === "heat" || (x && typeof x[0] === "string"
 
 function numbered(mark, names) {
   const { kind, x, y, low, z } = mark;
-  if (kind === "heat") return { ...mark, x: count(z[0]?.length ?? 0).map((k) => k - 1), rows: (mark.y ?? z.map((_, k) => k + 1)).map(String) };
+  if (kind === "heat") {
+    const rows = Array.from(y ?? count(z.length), String);
+    return { ...mark, x: count(z[0]?.length ?? 0).map((k) => k - 1), rows };
+  }
   if (named(mark)) return { ...mark, x: Array.from(x, (each) => names.indexOf(String(each))) };
   return x ? mark : { ...mark, x: count((y ?? low).length) };
 }
@@ -67,7 +72,7 @@ function numbered(mark, names) {
 function stacked(marks) { // bars beside or upon each other
   const bars = marks.filter(({ kind }) => kind === "bars"), beside = bars.filter((mark) => !mark.stacked).length || 1;
   const places = [...new Set(bars.flatMap(({ x }) => [...x]))].sort((a, b) => a - b);
-  const room = 0.8 * places.slice(1).reduce((least, each, k) => Math.min(least, each - places[k]), places.length > 1 ? Infinity : 1);
+  const gaps = places.slice(1).map((each, k) => each - places[k]), room = 0.8 * Math.min(...gaps.length ? gaps : [1]);
   const above = new Map(), below = new Map();
   let at = 0;
   return marks.map((mark) => {
@@ -96,7 +101,8 @@ function upright(panel) { // the range of the heights, and the ticks there if th
   let [low, high] = extent(panel.marks.flatMap((mark) => KINDS[mark.kind].heights(mark)), panel.log);
   if (panel.zero) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
   if (panel.zero && high - low < NOISE) [low, high] = [0, 1]; // nothing but what is left of rounding
-  const ground = panel.zero || panel.marks.some(({ kind }) => kind === "bars"), [least, most] = widened([low, high], 0.05, panel.log);
+  const ground = panel.zero || panel.marks.some(({ kind }) => kind === "bars");
+  const [least, most] = widened([low, high], 0.05, panel.log);
   return { yRange: [ground && low === 0 ? 0 : least, ground && high === 0 && low < 0 ? 0 : most] };
 }
 
@@ -112,8 +118,10 @@ function acrossTicks(panel, width) {
   return list.length <= 8 ? list : thinned(list, room, Math.max(...panel.names.map((name) => wide(name, SMALL))) + 6);
 }
 
-export function arranged(panels, { columns = 1 }, width, top, height) { // places: at = { x, y, left, right, top, bottom }
-  const lines = Array.from({ length: Math.ceil(panels.length / columns) }, (_, k) => panels.slice(k * columns, (k + 1) * columns));
+// Gives each panel its place, at = { x, y, left, right, top, bottom }, of which x and y are scales.
+export function arranged(panels, { columns = 1 }, width, top, height) {
+  const rows = Math.ceil(panels.length / columns);
+  const lines = Array.from({ length: rows }, (_, k) => panels.slice(k * columns, (k + 1) * columns));
   const last = panels.findLast((panel) => !panel.own), cell = width / columns;
   for (const panel of panels) {
     panel.across = panel.own || panel === last ? acrossTicks(panel, cell - 70) : [];
@@ -123,7 +131,8 @@ export function arranged(panels, { columns = 1 }, width, top, height) { // place
     panel.deep = panel.across.length ? GAP + deep * 13 + (panel.along.label ? LINE + 2 : 0) : 0;
     panel.head = panel.label ? LINE + 3 : GAP;
   }
-  const need = lines.map((line) => Math.max(...line.map(({ head }) => head)) + Math.max(...line.map(({ deep }) => deep)) + GAP);
+  const most = (line, part) => Math.max(...line.map((panel) => panel[part]));
+  const need = lines.map((line) => most(line, "head") + most(line, "deep") + GAP);
   const shares = lines.map((line) => Math.max(...line.map(({ share = 1 / lines.length }) => share)));
   const free = Math.max(height - need.reduce((sum, each) => sum + each, 0), LEAST * lines.length);
   const total = shares.reduce((sum, each) => sum + each, 0);

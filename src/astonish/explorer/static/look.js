@@ -27,7 +27,8 @@ export function pen({ color = colour("text"), width = 1.6, dash, opacity }) { //
 }
 
 export function swatch(at) { // its colour follows the theme by itself
-  const { dash } = look(at), line = svg("line", { x1: 0, x2: 24, y1: 6, y2: 6, ...pen({ color: null, dash, width: 3 }) });
+  const drawn = pen({ color: null, dash: look(at).dash, width: 3 });
+  const line = svg("line", { x1: 0, x2: 24, y1: 6, y2: 6, ...drawn });
   line.setAttribute("class", `series-${at % COLOURS}`);
   return svg("svg", { class: "swatch", viewBox: "0 0 24 12", "aria-hidden": true }, line);
 }

@@ -2,7 +2,8 @@
 import { colour, pen, svg } from "./look.js";
 import { written } from "./axes.js";
 
-const VIRIDIS = ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"];
+const VIRIDIS = ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b",
+  "#fde725"];
 const SHADES = 64;
 const round = (place) => Math.round(place * 10) / 10;
 
@@ -19,8 +20,19 @@ function path({ x, y }, at, corner) { // gaps where there is no number
 
 const value = (mark, k, span) => written(mark.y[k], span);
 const rows = (mark) => [mark.y];
-const lineSample = (mark) => svg("line", { x1: 0, x2: 22, y1: 0, y2: 0, ...pen({ ...mark, width: Math.max(mark.width ?? 1.6, 2) }) });
-const boxSample = (mark) => svg("rect", { x: 4, y: -5, width: 12, height: 10, fill: mark.color, opacity: mark.opacity });
+
+function lineSample(mark) { // for the legend, as the next two
+  return svg("line", { x1: 0, x2: 22, y1: 0, y2: 0, ...pen({ ...mark, width: Math.max(mark.width ?? 1.6, 2) }) });
+}
+
+function boxSample({ color, opacity }) {
+  return svg("rect", { x: 4, y: -5, width: 12, height: 10, fill: color, opacity });
+}
+
+function dotSample(mark) {
+  const size = Math.min(Math.max(mark.size ?? 4, 6), 12);
+  return dots({ ...mark, x: [11], y: [0], size }, { x: Number, y: Number })[0];
+}
 
 function dotShape(symbol, left, top, size) {
   const r = size / 2;
@@ -88,8 +100,9 @@ function heat({ z, low = 0, high = 1 }, at) { // cells of one colour are one sha
 export function colourBar({ low = 0, high = 1 }, left, top, height) {
   const steps = 32, part = height / steps;
   const label = (text, y) => svg("text", { x: left + 14, y, fill: colour("text"), "font-size": 11 }, text);
-  return [...Array.from({ length: steps }, (_, k) => svg("rect", { x: left, y: top + height - (k + 1) * part, width: 10,
-    height: part + 0.5, fill: shade(k / (steps - 1)) })), label(written(high), top + 9), label(written(low), top + height)];
+  const boxes = Array.from({ length: steps }, (_, k) => svg("rect", { x: left, y: top + height - (k + 1) * part,
+    width: 10, height: part + 0.5, fill: shade(k / (steps - 1)) }));
+  return [...boxes, label(written(high), top + 9), label(written(low), top + height)];
 }
 
 function text({ x, y, text: words, color = colour("text"), size = 12 }, at) {
@@ -105,10 +118,11 @@ function rules({ x, color = colour("quiet"), dash, width = 1, opacity }, at) {
 export const KINDS = {
   line: { draw: (mark, at) => [svg("path", { d: path(mark, at, false), "stroke-linejoin": "round", ...pen(mark) })],
     heights: rows, say: value, sample: lineSample },
-  step: { draw: (mark, at) => [svg("path", { d: path(mark, at, true), ...pen(mark) })], heights: rows, say: value, sample: lineSample },
-  dots: { draw: dots, heights: rows, say: value,
-    sample: (mark) => dots({ ...mark, x: [11], y: [0], size: Math.min(Math.max(mark.size ?? 4, 6), 12) }, { x: Number, y: Number })[0] },
-  bars: { draw: bars, heights: ({ y, base }) => [Array.from(y, (each, k) => each + (base?.[k] ?? 0)), [0]], say: value, sample: boxSample },
+  step: { draw: (mark, at) => [svg("path", { d: path(mark, at, true), ...pen(mark) })],
+    heights: rows, say: value, sample: lineSample },
+  dots: { draw: dots, heights: rows, say: value, sample: dotSample },
+  bars: { draw: bars, heights: ({ y, base }) => [Array.from(y, (each, k) => each + (base?.[k] ?? 0)), [0]],
+    say: value, sample: boxSample },
   band: { draw: band, heights: ({ low, high }) => [low, high],
     say: (mark, k, span) => `${written(mark.low[k], span)} to ${written(mark.high[k], span)}`, sample: boxSample },
   rules: { draw: rules, heights: () => [], sample: (mark) => lineSample({ color: colour("quiet"), ...mark }) },

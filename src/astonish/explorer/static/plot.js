@@ -6,7 +6,7 @@ import { arranged, FONT, legend, LINE, prepared, SMALL } from "./layout.js";
 import { reading } from "./reading.js";
 import { save } from "./save.js";
 
-export { count, unpack, written } from "./axes.js";
+export { count, nearest, unpack, written } from "./axes.js";
 export { colour, look, narrow, swatch } from "./look.js";
 
 const LOW = 260; // pixels, below which there is no room for a legend
@@ -21,7 +21,8 @@ export function figure(host, name, title, { height = 400, stays = false } = {}) 
   const reader = reading(canvas, plot);
   let spec = null, drawn = null;
   for (const format of ["png", "svg"]) {
-    const made = button(tools, format.toUpperCase(), () => drawn && save(drawn, `astonish-${name}`, format, colour("back")));
+    const made = button(tools, format.toUpperCase(), () => (
+      drawn && save(drawn, `astonish-${name}`, format, colour("back"))));
     made.setAttribute("aria-label", `Save "${title}" as ${format.toUpperCase()}`);
   }
   host.append(frame);
@@ -36,11 +37,13 @@ export function figure(host, name, title, { height = 400, stays = false } = {}) 
   function render() {
     const panels = prepared(spec);
     picture.data = plot.plotted = panels.flatMap((panel, at) => panel.marks.map(
-      ({ name: of, kind, y, low, high, z }, k) => ({ panel: at, name: of, kind, x: spec.panels[at].marks[k].x ?? panel.marks[k].x, y, low, high, z })));
+      ({ name: of, kind, x, y, low, high, z }, k) => (
+        { panel: at, name: of, kind, x: spec.panels[at].marks[k].x ?? x, y, low, high, z })));
     const width = plot.clientWidth;
     if (!width) return; // out of sight; it is drawn when it is shown
-    const most = spec.height ?? height, short = stays && narrow() ? Math.min(most, Math.max(150, 0.42 * window.innerHeight)) : most;
-    drawn = drawing(panels, short < LOW ? { ...spec, legend: false } : spec, width, short);
+    const most = spec.height ?? height, share = Math.max(150, 0.42 * window.innerHeight);
+    const high = stays && narrow() ? Math.min(most, share) : most;
+    drawn = drawing(panels, high < LOW ? { ...spec, legend: false } : spec, width, high);
     plot.replaceChildren(drawn);
     reader.of(panels, spec);
   }
@@ -69,28 +72,30 @@ function words(text, x, y, { anchor, size = SMALL, color = colour("text") } = {}
 function drawPanel(panel) {
   const { at, marks, heat } = panel, clip = `clip-${clips++}`, inside = svg("g", { "clip-path": `url(#${clip})` });
   const rim = heat ? 0 : 5; // a dot on the edge is seen
-  const box = { x: at.left - rim, y: at.top - rim, width: Math.max(at.right - at.left + 2 * rim, 0), height: at.bottom - at.top + 2 * rim };
+  const box = { x: at.left - rim, y: at.top - rim,
+    width: Math.max(at.right - at.left + 2 * rim, 0), height: at.bottom - at.top + 2 * rim };
   for (const mark of marks) inside.append(...KINDS[mark.kind].draw(mark, at));
   return [svg("clipPath", { id: clip }, svg("rect", box)), ...axes(panel), inside,
     ...(heat ? colourBar(heat, at.right + 8, at.top, at.bottom - at.top) : [])];
 }
 
 function axes({ at, upTicks, across, along, label, names, heat }) {
-  const made = [], quiet = colour("quiet"), line = (d, name) => svg("path", { d, ...pen({ color: colour(name), width: 1 }) });
+  const made = [], quiet = { anchor: "middle", color: colour("quiet") };
+  const line = (d, name) => svg("path", { d, ...pen({ color: colour(name), width: 1 }) });
   for (const [value, text] of upTicks) {
     const y = Math.round(at.y(value)) + 0.5;
     if (!heat) made.push(line(`M${at.left} ${y}H${at.right}`, "grid"));
-    made.push(words(text, at.left - 6, y + 4, { anchor: "end", color: quiet }));
+    made.push(words(text, at.left - 6, y + 4, { ...quiet, anchor: "end" }));
   }
   for (const [value, lines] of across) {
-    lines.forEach((text, k) => made.push(words(text, at.x(value), at.bottom + 15 + 13 * k, { anchor: "middle", color: quiet })));
+    lines.forEach((text, k) => made.push(words(text, at.x(value), at.bottom + 15 + 13 * k, quiet)));
     if (!names) made.push(line(`M${at.x(value)} ${at.bottom}v4`, "line"));
   }
   made.push(line(`M${at.left} ${at.top}V${at.bottom}H${at.right}`, "line"));
   if (label) made.push(words(label, at.left, at.top - 6, { size: FONT }));
   if (across.length && along.label) {
-    const deep = Math.max(...across.map(([, lines]) => lines.length));
-    made.push(words(along.label, (at.left + at.right) / 2, at.bottom + 8 + 13 * deep + LINE - 2, { anchor: "middle", size: FONT }));
+    const below = at.bottom + 8 + 13 * Math.max(...across.map(([, lines]) => lines.length)) + LINE - 2;
+    made.push(words(along.label, (at.left + at.right) / 2, below, { anchor: "middle", size: FONT }));
   }
   return made;
 }
@@ -103,6 +108,6 @@ function pickedAt(panels, index) { // an upright line through all panels, and a 
     made.push(svg("path", { d: `M${at.x(x)} ${at.top}V${at.bottom}`, class: "picked", ...pen({ color, width: 2 }) }));
   }
   const { y } = first.marks.find((mark) => mark.x === first.samples), high = first.at.y(y[index]);
-  if (Number.isFinite(high)) made.push(svg("circle", { cx: first.at.x(x), cy: high, r: 6, ...pen({ color, width: 2.5 }) }));
-  return made;
+  const ring = svg("circle", { cx: first.at.x(x), cy: high, r: 6, ...pen({ color, width: 2.5 }) });
+  return Number.isFinite(high) ? [...made, ring] : made;
 }

@@ -21,12 +21,13 @@ export function reading(canvas, plot) {
   }
 
   function valued() {
-    const last = samples()?.length ?? 0, text = Number.isInteger(spec.picked) ? lines(panels[0], spec.picked).join(", ") : "none is picked";
-    const about = { valuemin: 1, valuemax: Math.max(last, 1), valuenow: (spec.picked ?? 0) + 1, valuetext: text };
+    const panel = sampled(), most = panel?.samples.length ?? 1, there = spec.picked >= 0 && spec.picked < most;
+    const text = there && panel ? lines(panel, spec.picked).join(", ") : "none is picked";
+    const about = { valuemin: 1, valuemax: most, valuenow: there ? spec.picked + 1 : 1, valuetext: text };
     for (const [name, value] of Object.entries(about)) plot.setAttribute(`aria-${name}`, value);
   }
 
-  const samples = () => panels.find((panel) => panel.samples)?.samples;
+  const sampled = () => panels.find((panel) => panel.samples), samples = () => sampled()?.samples;
 
   function under(event) { // the panel there, and the place in its own numbers
     const { left, top } = plot.getBoundingClientRect(), [x, y] = [event.clientX - left, event.clientY - top];
@@ -36,12 +37,13 @@ export function reading(canvas, plot) {
   }
 
   function lines(panel, k) { // what is said of a sample in a panel
-    const x = panel.samples[k], name = panel.names?.[k] ?? `${panel.along.label ?? "x"} ${written(x, panel.at?.x.span)}`;
-    const told = panel.marks.filter((mark) => mark.name && KINDS[mark.kind].say).map((mark) => {
-      const here = mark.x === panel.samples || mark.x.length === panel.samples.length ? k : nearest(mark.x, x);
-      return here >= 0 && Math.abs(mark.x[here] - x) < 1 ? `${mark.name}: ${KINDS[mark.kind].say(mark, here, panel.at?.y.span)}` : null;
+    const { samples: list, along, at: box, names, marks } = panel, x = list[k];
+    const near = 0.5 * Math.min(...[k - 1, k + 1].map((other) => Math.abs((list[other] ?? Infinity) - x)));
+    const told = marks.filter((mark) => mark.name && KINDS[mark.kind].say).map((mark) => {
+      const here = mark.x[k] === x ? k : nearest(mark.x, x), away = here >= 0 ? Math.abs(mark.x[here] - x) : Infinity;
+      return away === 0 || away < near ? `${mark.name}: ${KINDS[mark.kind].say(mark, here, box.y.span)}` : null;
     });
-    return [name, ...told.filter(Boolean)];
+    return [names?.[k] ?? `${along.label || "x"} ${written(x, box.x.span)}`, ...told.filter(Boolean)];
   }
 
   function show(texts, left, top) {
@@ -61,11 +63,12 @@ export function reading(canvas, plot) {
   }
 
   function tell() { // the sample that was reached by keys
-    const panel = panels[which]?.samples ? panels[which] : panels.find((each) => each.samples);
+    const panel = panels[which]?.samples ? panels[which] : sampled();
     if (!panel) return;
     at = Math.min(at, panel.samples.length - 1);
     mark(panel, panel.samples[at]);
-    show([...(panel.label ? [panel.label] : []), ...lines(panel, at)], panel.at.x(panel.samples[at]), (panel.at.top + panel.at.bottom) / 2);
+    const said = [...(panel.label ? [panel.label] : []), ...lines(panel, at)];
+    show(said, panel.at.x(panel.samples[at]), (panel.at.top + panel.at.bottom) / 2);
   }
 
   function hide() { box.hidden = guide.hidden = true; }

@@ -45,7 +45,7 @@ export function adopt() { // a link that was opened here: what it says counts; g
   waiting = null;
   known.clear();
   words = new URLSearchParams(location.hash.slice(1));
-  const changed = [...new Set([...before.keys(), ...words.keys()])].filter((name) => before.get(name) !== words.get(name));
+  const changed = [...before.keys(), ...words.keys()].filter((name) => before.get(name) !== words.get(name));
   return new Set(changed.map((name) => name.split(".")[0]));
 }
 
