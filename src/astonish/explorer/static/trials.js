@@ -9,7 +9,8 @@ export function trials(host) {
     const count = answer.surprise.shape[0];
     const marks = (name, packed, at, ...kinds) => (
       packed ? kinds.map((kind) => ({ kind, name, y: unpack(packed), ...look(at) })) : []);
-    const upper = [...marks("outcome", answer.outcome, 6, "dots"), ...marks("prediction", answer.prediction, 0, "line")];
+    const upper = [
+      ...marks("outcome", answer.outcome, 6, "dots"), ...marks("prediction", answer.prediction, 0, "line")];
     picture.frame.hidden = false;
     picture.draw({
       words: `Participant ${answer.who}, ${count} trials.`,
