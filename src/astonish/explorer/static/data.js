@@ -1,10 +1,11 @@
 // Your data: a file that stays on this machine, what its columns are, and what a learner makes of its trials.
 import { box, button, element, folded, select, short, table } from "./controls.js";
-import { figure, look, unpack } from "./plot.js";
+import { unpack } from "./plot.js";
 import { asker, attempt, fetched, json } from "./ask.js";
 import { control, controls, guessed, NONE } from "./options.js";
 import { takes } from "./drop.js";
 import { explanation } from "./explain.js";
+import { trials } from "./trials.js";
 import { fits } from "./fits.js";
 import * as state from "./state.js";
 
@@ -21,8 +22,8 @@ let last = null; // the table that was read last, for another link to it
 export function start(host, views, spec, python) {
   let file = null, kind = "continuous", boxes = {}, linked = state.get("data.who", ""), found = null, latest = null;
   const input = element("input", { type: "file", accept: spec.ends.join(","), name: "file" });
-  const drop = element("label", { className: "drop" }, "Drop a table anywhere on the page, or choose one", element("br"), input);
-  const tools = element("div", { className: "tools" });
+  const tools = element("div", { className: "tools" }), invitation = "Drop a table anywhere on the page, or choose one";
+  const drop = element("label", { className: "drop" }, invitation, element("br"), input);
   host.append(drop, tools);
   button(tools, "Try an example", () => attempt(example));
   const download = button(tools, "Download the table", () => attempt(keep), "main");
@@ -47,17 +48,17 @@ export function start(host, views, spec, python) {
   if (words.kind.value in spec.parameters) kind = words.kind.value;
   offer(false);
   const who = select(host, "data.who", "participant to show", [NONE], "", changed);
-  const cells = controls(folded(host, "More about the cells of the table"), "data", CELLS.map((name) => described[name]), changed);
+  const folds = folded(host, "More about the cells of the table");
+  const cells = controls(folds, "data", CELLS.map((name) => described[name]), changed);
   const hint = element("p", { className: "quiet" }, lost());
   views.append(hint);
   const first = table(views, "First rows of the table");
   const understood = element("pre", { className: "words", hidden: true }), surprising = element("div");
   views.append(surprising);
-  const picture = figure(surprising, "data", "Outcomes, surprise and learning rate, trial by trial", { height: 560 });
-  const explained = explanation(surprising, (at) => json(`/api/explain-data?${query()}&at=${at}`, { method: "POST", body: file }),
-    { what: "trial", moved: pick, closed: () => pick(NaN) });
+  const picture = trials(surprising);
+  const about = (at) => json(`/api/explain-data?${query()}&at=${at}`, { method: "POST", body: file });
+  const explained = explanation(surprising, about, { what: "trial", moved: pick, closed: () => pick(NaN) });
   surprising.append(understood);
-  picture.frame.hidden = true;
   const panel = fits(host, views, spec, { ...columns, ...cells }, { asked: tableWords, file: () => file, python });
   const ask = asker((asked) => json(`/api/data?${asked}`, { method: "POST", body: file }), show, surprising);
   state.get("data.pick", "");
@@ -66,7 +67,8 @@ export function start(host, views, spec, python) {
 
   function lost() { // a link to a view of a table, which stays with whoever has it
     const name = state.get("data.name", "");
-    return name ? `This link is about a table that is not here: drop ${name} again. What was set is kept.` : "There is no table yet.";
+    const again = `This link is about a table that is not here: drop ${name} again. What was set is kept.`;
+    return name ? again : "There is no table yet.";
   }
 
   async function open(chosen) {
@@ -124,7 +126,8 @@ export function start(host, views, spec, python) {
     if (anew) state.forget("data.set.");
     const parameters = Object.entries(spec.parameters[kind][words.learner.value] ?? {});
     own.replaceChildren();
-    boxes = Object.fromEntries(parameters.map(([word, usual]) => [word, box(own, `data.set.${word}`, word, usual, changed)]));
+    boxes = Object.fromEntries(parameters.map(
+      ([word, usual]) => [word, box(own, `data.set.${word}`, word, usual, changed)]));
     own.parentElement.hidden = parameters.length === 0;
   }
 
@@ -165,8 +168,8 @@ export function start(host, views, spec, python) {
     who.offer(answer.participants, answer.who);
     understood.hidden = false;
     understood.textContent = [answer.understood, "", `learner: ${answer.learner}`,
-      ...(answer.assumed.length ? ["where nothing else was set:"] : []), ...answer.assumed.map((each) => `  ${each}`)].join("\n");
-    picture.frame.hidden = false;
+      ...(answer.assumed.length ? ["where nothing else was set:"] : []),
+      ...answer.assumed.map((each) => `  ${each}`)].join("\n");
     latest = answer;
     paint();
   }
@@ -177,23 +180,9 @@ export function start(host, views, spec, python) {
   }
 
   function paint() { // the trials, and the one that is picked, which is explained
-    const answer = latest, surprise = unpack(answer.surprise), at = Number.parseInt(state.get("data.pick", ""), 10);
-    const picked = at >= 0 && at < surprise.length ? at : undefined;
-    const marks = (name, packed, k, ...kinds) => (packed ? kinds.map((each) => ({ kind: each, name, y: unpack(packed), ...look(k) })) : []);
-    const upper = [...marks("outcome", answer.outcome, 6, "dots"), ...marks("prediction", answer.prediction, 0, "line")];
-    picture.draw({
-      words: `Participant ${answer.who}, ${surprise.length} trials.`,
-      x: { label: "trial", range: [0, surprise.length + 1] },
-      panels: [
-        ...(upper.length ? [{ label: "outcome", share: 0.5, marks: upper }] : []),
-        { label: "surprise", share: 0.25, zero: true, marks: marks("surprise", answer.surprise, 2, "line", "dots") },
-        { label: "learning rate", share: 0.25, range: [-0.03, 1.03], marks: marks("learning rate", answer.learning_rate, 3, "line", "dots") },
-      ],
-      legend: true,
-      picked,
-      pick,
-    });
-    if (picked !== undefined) explained.show(picked);
+    const at = Number.parseInt(state.get("data.pick", ""), 10), [length] = latest.surprise.shape;
+    picture.draw(latest, at, pick);
+    if (at >= 0 && at < length) explained.show(at);
     else if (at >= 0) explained.hide();
   }
 

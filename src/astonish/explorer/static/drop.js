@@ -14,7 +14,9 @@ document.addEventListener("dragover", (event) => {
   event.preventDefault();
   document.body.classList.add("over");
 });
-document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("over"); });
+document.addEventListener("dragleave", (event) => {
+  if (!event.relatedTarget) document.body.classList.remove("over");
+});
 document.addEventListener("drop", (event) => {
   document.body.classList.remove("over");
   const file = event.dataTransfer?.files[0];

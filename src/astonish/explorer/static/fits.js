@@ -7,7 +7,9 @@ import { results } from "./results.js";
 const ANALYSES = [["fit", "Fit: which parameters explain each participant best?"],
   ["compare", "Compare: which learner explains people best?"], ["recover", "Recover: would we find what is there?"]];
 const FIRST = ["response", "responded"], PEOPLE = ["group", "condition"];
-const ELSEWHERE = ["outcome", "choice", "reward", "subject", "block", "trial", "kind", "missing", "decimal", "label", "options"];
+const ELSEWHERE = ["outcome", "choice", "reward", "subject", "block", "trial", "kind", "missing", "decimal", "label",
+  "options"]; // in the form above
+const FAILED = "something went wrong that should not; the window in which astonish runs says what";
 const GIVEN_UP = "the server does not answer any more, so that the analysis has ended; start astonish explore again";
 const DATA = "data: ", TRIES = 3, PAUSE = 1000; // to follow an analysis again, if the connection is lost
 
@@ -77,7 +79,8 @@ export function fits(host, views, spec, others, { asked, file, python }) {
       job = answer.job;
       running(true);
       bar.removeAttribute("value");
-      words.textContent = `Starting; it may take up to ${answer.seconds / 60} minutes here, and has no limit as a command.`;
+      const limit = `it may take up to ${answer.seconds / 60} minutes here, and has no limit as a command`;
+      words.textContent = `Starting; ${limit}.`;
       found.asked(answer.command);
       view.scrollIntoView({ block: "nearest" });
       follow(answer.job);
@@ -135,7 +138,8 @@ export function fits(host, views, spec, others, { asked, file, python }) {
 
   function progress({ doing, share }) {
     if (share === null) bar.removeAttribute("value"); else bar.value = share;
-    const people = participants && doing.startsWith("fitting") ? `, ${Math.min(Math.round(share * participants), participants)} of ${participants} participants` : "";
+    const people = participants && doing.startsWith("fitting")
+      ? `, ${Math.round(share * participants)} of ${participants} participants` : "";
     words.textContent = share === 1 ? `${short(doing)}: done; tables and figures follow` : `${short(doing)}${people}`;
   }
 
@@ -145,8 +149,10 @@ export function fits(host, views, spec, others, { asked, file, python }) {
     if (kind === "done") {
       found.done(name, event);
       python(event.python);
-    } else if (kind === "refused") box.ask(event.text, Object.values({ ...others, ...table, ...own[analysis.value].all }));
-    else if (kind === "failed") say("something went wrong that should not; the window in which astonish runs says what");
+    } else if (kind === "failed") say(FAILED);
+    else if (kind === "refused") {
+      box.ask(event.text, Object.values({ ...others, ...table, ...own[analysis.value].all }));
+    }
   }
 
   return {

@@ -6,7 +6,8 @@ export const NONE = ["-", "(none)"];
 const COMMAS = "several with commas", FEW = 3;
 
 function typed(host, key, label, { type = "text", placeholder = "" }, changed) { // a field into which one types
-  const id = `${key}-field`, field = element("input", { type, id, name: key, placeholder, step: "any", autocomplete: "off" });
+  const id = `${key}-field`, looks = { placeholder, step: "any", autocomplete: "off" };
+  const field = element("input", { type, id, name: key, ...looks });
   field.value = state.get(key, "");
   field.addEventListener("input", () => { state.set(key, field.value); changed(); });
   host.append(element("div", { className: "control typed" }, element("label", { htmlFor: id }, label), field));
@@ -54,12 +55,13 @@ export function guessed(row, isGuess) { // says beside a control that nobody has
   if (!words) {
     words = element("span", { className: "guess quiet", id: `${row.querySelector("select").id}-guess` });
     row.append(words);
-    row.querySelector("select").setAttribute("aria-describedby", words.id);
+    const field = row.querySelector("select"), others = field.getAttribute("aria-describedby") ?? "";
+    field.setAttribute("aria-describedby", `${others} ${words.id}`.trim());
   }
   words.textContent = isGuess ? "guessed from its name" : "";
 }
 
-// Options that a sentence names, with what it says to give: "--response-scale 0 100" is [["--response-scale", "0 100"]].
+// Options that a sentence names, with what it says to give: of "--response-scale 0 100" the flag, and "0 100".
 export function named(sentence) {
   const found = [...sentence.matchAll(/(--[a-z][a-z-]*)((?: (?!--)[^\s;,()?]+){0,2})/g)];
   return found.map(([, flag, words]) => [flag, words.trim()]).map(

@@ -1,11 +1,12 @@
-// What an analysis has found so far: parameters of participants, what they and the model did, tables, and files to keep.
+// What an analysis has found so far: parameters, what people and the model did, tables, and files to keep.
 import { button, element, select, table } from "./controls.js";
 import { colour, figure, look, unpack } from "./plot.js";
 import { copy } from "./copy.js";
 import * as state from "./state.js";
 
 const short = (value) => (value === null ? "unknown" : String(Number(value.toPrecision(3))));
-const within = (value, low, high) => (low === null ? `${short(value)} (interval not known)` : `${short(value)} (${short(low)} to ${short(high)})`);
+const within = (value, low, high) => (
+  `${short(value)} (${low === null ? "interval not known" : `${short(low)} to ${short(high)}`})`);
 
 export function results(host) {
   const part = (heading) => {
@@ -15,11 +16,11 @@ export function results(host) {
   };
   const command = part("What was asked, as a command"), keep = part("To keep");
   const said = part("What it says"), tables = part(), parameters = part(), course = part();
-  const notes = element("details", { className: "more", hidden: true }, element("summary", {}, "What was read and assumed"));
+  const lines = element("pre", { className: "words" }), summary = element("summary", {}, "What was read and assumed");
+  const notes = element("details", { className: "more", hidden: true }, summary, lines);
   host.append(notes);
-  const lines = element("pre", { className: "words" });
-  notes.append(lines);
   const people = new Map(), shown = new Map(); // by model: participants, and the table of them
+  const rest = element("p", { className: "quiet" }); // what cannot be drawn
   let chooser = null, picture = null;
   state.get("data.fit.who", "");
 
@@ -47,8 +48,9 @@ export function results(host) {
     }
     const all = people.get(model);
     all.push(...more);
-    shown.get(model)(["participant", ...names, "BIC", "note"], all.map(
-      ({ who, values, low, high, bic, note }) => [who, ...values.map((value, k) => within(value, low[k], high[k])), short(bic), note]));
+    const cells = ({ values, low, high }) => values.map((value, k) => within(value, low[k], high[k]));
+    shown.get(model)(["participant", ...names, "BIC", "note"],
+      all.map((each) => [each.who, ...cells(each), short(each.bic), each.note]));
     if (more.some((each) => each.course)) offer();
   }
 
@@ -57,10 +59,12 @@ export function results(host) {
     if (!chooser) {
       chooser = select(course, "data.fit.who", "participant to compare with the model", [], "", draw);
       picture = figure(course, "fit", "One participant, and the model", { height: 300 });
+      course.append(rest);
     }
     const listed = [...people].flatMap(([model, all]) => all.filter((each) => each.course)
       .map(({ who }, at) => [`${model} ${at}`, people.size > 1 ? `${who}, ${model}` : who]));
-    const before = chooser.value;
+    const before = chooser.value, total = [...people.values()].reduce((sum, all) => sum + all.length, 0);
+    rest.textContent = listed.length < total ? "Others are in trials.csv: the page keeps only so many trials." : "";
     chooser.offer(listed, before);
     if (!before) draw();
   }
@@ -68,25 +72,30 @@ export function results(host) {
   function draw() {
     const [, model, at] = /^(.*) (\d+)$/.exec(chooser.value);
     const { who, course: own } = people.get(model).filter((each) => each.course)[at];
-    const values = Object.fromEntries(Object.entries(own).map(([name, packed]) => [name, packed.f8 ? unpack(packed) : packed]));
+    const values = Object.fromEntries(Object.entries(own).map(
+      ([name, packed]) => [name, packed.f8 ? unpack(packed) : packed]));
     const panel = own.made ? chosen(values) : { label: "response", marks: [
       { kind: "dots", name: "outcome", y: values.outcome, color: colour("quiet"), size: 3 },
       { kind: "dots", name: `response of ${who}`, y: values.response, color: look(1).color, size: 4 },
       { kind: "line", name: `expected by ${model}`, y: values.expected, ...look(0) }] };
-    picture.draw({ words: `${who}: what was answered on each trial, and what ${model} expects.`, x: { label: "trial" }, panels: [panel], legend: true });
+    const said = `${who}: what was answered on each trial, and what ${model} expects.`;
+    picture.draw({ words: said, x: { label: "trial" }, panels: [panel], legend: true });
   }
 
   function chosen({ chances, made, labels }) { // of two options the probability of the second, else of each
     const from = labels.length === 2 ? 1 : 0;
-    const lines = labels.slice(from).map((label, k) => ({ kind: "line", name: `probability of ${label}`, y: unpack(chances[k + from]), ...look(k) }));
+    const curves = labels.slice(from).map((label, k) => (
+      { kind: "line", name: `probability of ${label}`, y: unpack(chances[k + from]), ...look(k) }));
     const height = made.map((choice) => (labels.length === 2 ? choice : 1.05 + 0.05 * choice));
-    return { label: "probability", marks: [...lines, { kind: "dots", name: "chosen", y: height, color: colour("quiet"), size: 3 }] };
+    const dots = { kind: "dots", name: "chosen", y: height, color: colour("quiet"), size: 3 };
+    return { label: "probability", marks: [...curves, dots] };
   }
 
   function found({ name, columns, rows }) {
     tables.hidden = false;
-    const bic = columns.indexOf("BIC"), least = bic < 0 ? -1 : rows.findIndex((row) => row[bic] === Math.min(...rows.map((each) => each[bic])));
-    table(tables, name)(columns, rows.map((row) => row.map((cell) => cell ?? "unknown")), least);
+    const bic = columns.indexOf("BIC"), least = Math.min(...rows.map((row) => row[bic] ?? Infinity)); // the winner's
+    const best = bic < 0 ? -1 : rows.findIndex((row) => row[bic] === least);
+    table(tables, name)(columns, rows.map((row) => row.map((cell) => cell ?? "unknown")), best);
   }
 
   function show(text) {
@@ -103,14 +112,17 @@ export function results(host) {
   function done(job, { methods, bibtex, python, files }) {
     keep.hidden = false;
     const tools = element("div", { className: "tools" });
-    const link = (text, path, more) => tools.append(element("a", { className: "button", href: `/api/jobs/${job}/${path}`, ...more }, text));
+    const link = (text, path, more) => tools.append(
+      element("a", { className: "button", href: `/api/jobs/${job}/${path}`, ...more }, text));
     link("Download everything (.zip)", "results.zip", { download: "" });
     link("Open the report", "report.html", { target: "_blank", rel: "noopener" });
     link("Download the report", "report.html?download", { download: "" });
-    for (const [text, what] of [["Copy the methods paragraph", methods], ["Copy BibTeX", bibtex], ["Copy Python", python]]) {
+    const texts = { "Copy the methods paragraph": methods, "Copy BibTeX": bibtex, "Copy Python": python };
+    for (const [text, what] of Object.entries(texts)) {
       const made = button(tools, text, () => copy(what, made));
     }
-    keep.append(tools, element("p", { className: "quiet" }, `In the .zip: ${files.join(", ")}. It is gone when this page is closed.`));
+    const about = `In the .zip: ${files.join(", ")}. It is gone when this page is closed.`;
+    keep.append(tools, element("p", { className: "quiet" }, about));
   }
 
   return { clear, asked, fitted, found, show, say, done };
