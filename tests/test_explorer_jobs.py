@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -353,11 +354,12 @@ app(["explore", "--no-browser", "--port", "0"])
 
 
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="processes are looked up in /proc")
-def test_nothing_is_left_when_the_server_is_killed(tmp_path: Path) -> None:
+def test_nothing_is_left_when_the_terminal_of_the_server_is_closed(tmp_path: Path) -> None:
     made = tmp_path / "temporary"
     made.mkdir()
     words = [sys.executable, "-c", SERVER, str(made)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+    how: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True, "start_new_session": True}
+    with subprocess.Popen(words, **how) as server:
         try:
             assert server.stdout is not None
             home = server.stdout.readline().split("page is at ")[1].split(" ")[0]
@@ -365,8 +367,8 @@ def test_nothing_is_left_when_the_server_is_killed(tmp_path: Path) -> None:
             with other.follow(other.start(**LONG)["job"]) as stream:
                 next(_events(stream, "progress"))
                 assert len(other.left()) == len(_processes(made)) == 1
-                server.kill()
-                server.wait()
+                os.killpg(server.pid, signal.SIGHUP)  # which ends the server at once
+                assert server.wait() == -signal.SIGHUP
             _until(lambda: other.left() == _processes(made) == [])
         finally:
             server.kill()

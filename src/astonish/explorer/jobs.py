@@ -9,12 +9,14 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from multiprocessing import connection, get_context, parent_process
 from multiprocessing.connection import Connection
+from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any
 
@@ -177,7 +179,9 @@ class Jobs:
 def _serve(pipe: Connection, memory: int, folder: str, request: Request, content: bytes) -> None:
     """In the process: analyse the table, and delete its folder if the server is gone."""
     Thread(target=_end_with_server, args=(folder,), daemon=True).start()
+    signal.signal(signal.SIGTERM, lambda *_: _forget(folder))  # the server ends without having ended this
     with suppress(AttributeError, OSError):  # there is no such thing here
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a closed terminal ends the server, which is seen
         os.nice(_KINDNESS)
     prepare(memory)
     from astonish.explorer.analyses import work
@@ -190,5 +194,10 @@ def _end_with_server(folder: str) -> None:
     server = parent_process()
     if server is not None:
         connection.wait([server.sentinel])
+        _forget(folder)
+
+
+def _forget(folder: str) -> None:
+    while Path(folder).exists():  # something may be written to it meanwhile
         shutil.rmtree(folder, ignore_errors=True)
-        os._exit(1)
+    os._exit(1)
