@@ -1,5 +1,6 @@
 """`astonish explore`: a page in the browser to try learners, shape beliefs and look at one's own data."""
 
+import os
 import socket
 import webbrowser
 from contextlib import suppress
@@ -25,6 +26,7 @@ def explore(
     learner: Annotated[list[str] | None, Option(help=f"A learner to show beside the known ones. {OWN}")] = None,
 ) -> None:
     """Try learners, shape beliefs and look at your own data on a page in the browser; nothing leaves this machine."""
+    os.environ.setdefault("ASTONISH_ENGINE", "xla")  # LLVM for the native one takes 100 MB, and a page has the time
     with guarded(needs="the page needs"):
         from astonish.explorer.connections import make_server
         from astonish.explorer.guard import is_loopback

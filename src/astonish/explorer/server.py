@@ -99,16 +99,16 @@ def make_app(
 
 
 def warm_up(stop: Event, tabs: dict[str, Tab]) -> None:
-    """Compile what the page asks for first, then what it may ask for next, until it is to stop."""
+    """Compile what the page asks for first, then the other screens of the tour, until it is to stop.
+
+    Other families of the belief lab are compiled when they are chosen: each takes tens of megabytes.
+    """
     for tab in tabs.values():
         if not stop.is_set():
             tab.answer({})
     for screen in () if stop.is_set() else tabs["tour"].controls()["screens"]:
         if not stop.is_set():
             tabs["tour"].answer({"screen": screen["name"]})
-    for family in () if stop.is_set() else tabs["lab"].controls()["families"]:
-        if not stop.is_set():
-            tabs["lab"].answer({"family": family})
 
 
 async def _index(request: Request) -> Response:
