@@ -1,5 +1,7 @@
 """Which requests start, follow and cancel a job, and fetch what it has found?"""
 
+import re
+
 from anyio import to_thread
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -78,7 +80,7 @@ def _job(request: Request) -> PageJob:
 
 def _name(job: PageJob) -> str:
     """Of files to keep: letters, digits and hyphens only."""
-    stem = job.request.trials.file.name.partition(".")[0].encode("ascii", "ignore").decode()
+    stem = re.sub(r"[^A-Za-z0-9]+", "-", job.request.trials.file.name.partition(".")[0]).strip("-")
     return "-".join(part for part in ("astonish", job.request.analysis, stem) if part)
 
 
