@@ -2,5 +2,6 @@
 
 from astonish.detect.changepoints import change_points, run_lengths
 from astonish.detect.detector import Detector
+from astonish.detect.posterior import ChangePosterior, change_posterior
 
-__all__ = ["Detector", "change_points", "run_lengths"]
+__all__ = ["ChangePosterior", "Detector", "change_points", "change_posterior", "run_lengths"]
