@@ -25,12 +25,14 @@ def nab_table(folder: Path, names: list[str], progress: Callable[[float], None])
     if published.is_file():
         for name, scores_by_profile in json.loads(published.read_text(encoding="utf-8")).items():
             rows.append([f"{name} (published)", *(f"{scores_by_profile[each]:.2f}" for each in PROFILES), ""])
-    return _laid_out(["detector", *PROFILES, "seconds"], rows)
+    return laid_out(["detector", *PROFILES, "seconds"], rows)
 
 
-def _laid_out(header: list[str], rows: list[list[str]]) -> str:
+def laid_out(header: list[str], rows: list[list[str]], left: int = 1) -> str:
+    """A table as text; so many columns stand to the left, the others to the right."""
     widths = [max(len(row[k]) for row in [header, *rows]) for k in range(len(header))]
     lines = []
     for row in [header, *rows]:
-        lines.append([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
+        cells = enumerate(zip(row, widths, strict=True))
+        lines.append([cell.ljust(width) if k < left else cell.rjust(width) for k, (cell, width) in cells])
     return "\n".join("  ".join(line).rstrip() for line in lines)
