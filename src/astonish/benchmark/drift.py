@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from astonish.benchmark.rivals import alarms, rivals, tuned
+from astonish.benchmark.rivals import Rival, alarms, rivals, tuned
 from astonish.benchmark.streams import LabelledStream, settings, still, stream
 from astonish.detect import usual_detector
 from astonish.numbers import Numbers
@@ -32,7 +32,7 @@ class Size(NamedTuple):
     rare: int
 
 
-FULL, QUICK = Size(20, 10, 30), Size(8, 3, 6)
+FULL, QUICK = Size(60, 24, 60), Size(10, 3, 6)
 
 
 class Score(NamedTuple):
@@ -77,7 +77,7 @@ def run_drift(size: Size, progress: Callable[[float], None]) -> list[Result]:
         for name, detectors in _detectors(noise, kinds, quiet):
             for kind in kinds:
                 given = detectors[kind]([each.samples for each in streams[kind]])
-                results.append(_result(kind, noise, name, score(streams[kind], given)))
+                results.append(_result(kind, noise, name, score(streams[kind][: len(given)], given)))
             done += 1
             progress(done / (6 if find_spec("river") else 1) / len(by_noise))
     return sorted(results, key=lambda each: todo.index((each.kind, each.noise)))
@@ -97,16 +97,16 @@ def _detectors(noise: str, kinds: list[str], quiet: Numbers) -> Iterator[tuple[s
     if find_spec("river") is None:
         return
     for rival in rivals(noise, float(np.sqrt(quiet.var(axis=1).mean()))):
-        value = tuned(rival, list(quiet[: max(round(rival.share * len(quiet)), 1)]), RATE, BURN_IN)
-        yield f"river {rival.name}", dict.fromkeys(kinds, partial(_theirs, rival.make, value))
+        value = tuned(rival, list(quiet[: rival.most]), RATE, BURN_IN)
+        yield f"river {rival.name}", dict.fromkeys(kinds, partial(_theirs, rival, value))
 
 
 def _ours(detector: Any, many: Sequence[Numbers]) -> list[Any]:
     return [np.flatnonzero(detector.alarms(xs)) for xs in many]
 
 
-def _theirs(make: Callable[[float], Any], value: float, many: Sequence[Numbers]) -> list[Any]:
-    return [alarms(make(value), xs) for xs in many]
+def _theirs(rival: Rival, value: float, many: Sequence[Numbers]) -> list[Any]:
+    return [alarms(rival.make(value), xs) for xs in many[: rival.most]]
 
 
 def score(streams: Sequence[LabelledStream], given: Sequence[Any]) -> Score:

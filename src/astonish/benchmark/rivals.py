@@ -11,8 +11,8 @@ from astonish.numbers import Numbers
 class Rival(NamedTuple):
     """A detector of river's. make: from a value of its parameter; the larger, the more alarms it gives.
 
-    low, high: between which values to search, in so many halvings of the logarithm. share: on how many of the streams
-    in which nothing changes it is tuned; fewer than all for one that takes long.
+    low, high: between which values to search, in so many halvings of the logarithm. most: how many streams of
+    each setting it sees at most, the first of them; left out, all.
     """
 
     name: str
@@ -20,7 +20,7 @@ class Rival(NamedTuple):
     low: float
     high: float
     steps: int
-    share: float = 1.0
+    most: int | None = None
 
 
 def rivals(noise: str, std: float) -> list[Rival]:
@@ -34,7 +34,7 @@ def rivals(noise: str, std: float) -> list[Rival]:
 
     found = [
         Rival("ADWIN", lambda value: ADWIN(delta=value, clock=1), 1e-4, 0.9999, 12),
-        Rival("KSWIN", lambda value: KSWIN(alpha=value, seed=1), 5e-4, 0.02, 4, 0.5),  # takes 0.2 ms per sample
+        Rival("KSWIN", lambda value: KSWIN(alpha=value, seed=1), 5e-4, 0.02, 4, 12),  # takes 0.2 ms per sample
         Rival("Page-Hinkley", lambda value: PageHinkley(threshold=1 / value), 1e-3, 1.0, 12),
         Rival("Page-Hinkley, half", lambda value: PageHinkley(threshold=1 / value, delta=std / 2), 1e-3, 2.0, 12),
     ]
