@@ -43,7 +43,7 @@ def monitor(series: LabelledSeries) -> Numbers:
 
 
 def _at_alarms(surprise: Numbers, series: LabelledSeries) -> Numbers:
-    """Scores from minus the logarithms of tail probabilities: at alarms, how far these are below the level for alarms."""
+    """Scores from minus the logarithms of tail probabilities: at alarms, how far these are below the level."""
     alarms = monitor_alarms(surprise, _RATE, series.probation // _REST)
     level = alarm_level(_RATE, np.cumsum(~np.isnan(surprise)))
     return np.where(alarms, (surprise + np.log(level)) / math.log(10), -np.inf)

@@ -61,7 +61,7 @@ class StreamMonitor:
         """
         at = self._time + 1 if time is None else time.timestamp() if isinstance(time, datetime) else float(time)
         step = self.stream.update((at, x))
-        self._time, self._wait = at, max(self._wait - 1, 0)
+        wait, self._time, self._wait = self._wait, at, max(self._wait - 1, 0)
         with double():
             numbers = np.asarray(_answers(self.learner, self.stream.state)).tolist()
         low, high, count, row = numbers
@@ -70,7 +70,7 @@ class StreamMonitor:
         level = float(alarm_level(self.false_alarm_rate, count))
         tail = math.exp(-step.surprise)
         kind = _kind(step.change_probability, row < level, tail < level)
-        alarm = tail < level and self._wait == 0
+        alarm = tail < level and wait == 0
         if alarm:
             self._wait = self.rest
         return MonitorStep(step.estimate, low, high, step.surprise, tail, step.change_probability, kind, alarm)
@@ -151,7 +151,7 @@ def monitor_alarms(surprise: Numbers, rate: float, rest: int) -> Mask:
     alarms, free = np.zeros(len(surprise), bool), 0
     for at in np.flatnonzero(unusual).tolist():
         if at >= free:
-            alarms[at], free = True, at + max(rest, 1)
+            alarms[at], free = True, at + rest + 1
     return alarms
 
 

@@ -30,7 +30,8 @@ def find_period(xs: Any) -> float | None:
     seen = np.isfinite(values)
     if len(values) < _CYCLES * _SHORTEST or seen.sum() < _CYCLES * _SHORTEST:
         return None
-    values = _detrended(_cut(np.interp(np.arange(len(values)), np.flatnonzero(seen), values[seen])))
+    values = np.interp(np.arange(len(values)), np.flatnonzero(seen), values[seen])
+    values = _detrended(_cut(_detrended(_cut(values))))  # twice, since extreme values are so far from the trend
     if not values.any():
         return None
     lag = _first_peak(_autocorrelation(values))
@@ -68,13 +69,16 @@ def _first_peak(correlation: Numbers) -> int | None:
     lags = lags[lags >= _SHORTEST]
     if not lags.size:
         return None
-    return int(lags[correlation[lags] >= _ALMOST * correlation[lags].max()][0])
+    first = lags[correlation[lags] >= _ALMOST * correlation[lags].max()][0]
+    around = lags[np.abs(lags - first) <= first // 4]
+    return int(around[np.argmax(correlation[around])])
 
 
 def _refined(values: Numbers, lag: int) -> float:
     """The period near a lag of whole samples whose sine waves explain the series best."""
     time = np.arange(len(values))
-    candidates = np.linspace(lag - 0.75, lag + 0.75, 61)
+    reach = max(0.75, 0.03 * lag)
+    candidates = np.linspace(lag - reach, lag + reach, 121)
 
     def explained(period: float) -> float:
         angles = 2j * np.pi / period * time

@@ -109,10 +109,9 @@ class Monitor(Learner):
         rate = 1 - 1 / (1 + trust * expected.leverage)
         weights = regression.update(weights, expected, z * expected.std, trust, self.forgetting)
 
-        now = z - state.offset / expected.std
-        shifts, moved = _chosen(
-            settled, shift.update(state.shifts, now, self.hazard), (state.shifts, jnp.zeros_like(z))
-        )
+        known = state.shifts._replace(level=state.shifts.level * (state.std / expected.std))  # in units of this noise
+        updated = shift.update(known, z - state.offset / expected.std, self.hazard)
+        shifts, moved = _chosen(settled, updated, (state.shifts, jnp.zeros_like(z)))
         offset = (1 - rate) * (state.offset + moved * expected.std)  # the long run follows
 
         surprise = jnp.log1p(jnp.square(z) / 4)  # of Student's distribution: no single one outweighs all others

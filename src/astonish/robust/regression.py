@@ -57,7 +57,7 @@ def predict(weights: Weights, features: Array) -> Prediction:
     leverage, mean = (features * gain).sum(), (features * weights.mean).sum()
     guess = weights.faith * weights.spread[1]
     variance = (weights.scale + guess) / (weights.shape + weights.faith)
-    least = jnp.square(_SMALLEST * mean) + limits(mean).tiny ** 0.5
+    least = jnp.square(_SMALLEST * mean) + limits(mean).tiny ** 0.75
     return Prediction(mean, jnp.sqrt(jnp.maximum(variance, least) * (1 + leverage)), leverage, gain)
 
 

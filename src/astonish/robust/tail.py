@@ -23,6 +23,7 @@ _EDGES = LOWEST + _WIDTH * np.arange(BINS)
 _TOP, _FEWEST = 0.02, 5.0  # share, and number, of the largest values, to which the tail is fitted
 _PRIOR_SLOPE, _PRIOR_COUNT = 0.2, 2.0  # mean logarithm by which they exceed the least of them, and how sure of that
 _LEAST_SLOPE = 0.02
+_ENOUGH = 50.0  # values, before which nothing is said about a tail
 
 
 class Tail(NamedTuple):
@@ -45,9 +46,9 @@ def log_probability(tail: Tail, values: Array) -> Array:
     """The logarithm of the probability of a value at least as large as this one, for each kind; they are at least 0."""
     places = _places(values)
     beyond = jnp.maximum(places - tail.largest, 0.0)
-    near = jnp.maximum(1 - jnp.abs(places[:, None] - _EDGES) / _WIDTH, 0.0)  # counts are straight lines between edges
-    inside = jnp.where(beyond > 0, 0.0, (tail.above * near).sum(-1))
-    return jnp.log((inside + 1) / (tail.seen + 1)) - beyond / _slopes(tail)
+    inside = jnp.where(beyond > 0, 0.0, _log_counts(tail, places))
+    further = jnp.where(tail.seen < _ENOUGH, 0.0, beyond / _slopes(tail))
+    return inside - jnp.log(tail.seen + 1) - further
 
 
 def add(tail: Tail, values: Array) -> Tail:
@@ -66,6 +67,16 @@ def quantiles(tail: Tail, probability: Number) -> Array:
 
 def _places(values: Array) -> Array:
     return jnp.log(jnp.clip(values, math.exp(LOWEST), math.exp(HIGHEST)))
+
+
+def _log_counts(tail: Tail, places: Array) -> Array:
+    """The logarithm of how many values were at least as large, this one counted: straight lines between edges."""
+    below = places[:, None] >= _EDGES
+    part = (places - LOWEST) / _WIDTH
+    part = part - jnp.floor(part)
+    more = jnp.log1p(jnp.where(below, tail.above, jnp.inf).min(-1))  # at the edge just below
+    less = jnp.log1p(jnp.where(below, 0.0, tail.above).max(-1))
+    return more + part * (less - more)
 
 
 def _slopes(tail: Tail) -> Array:
