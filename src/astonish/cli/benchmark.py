@@ -18,17 +18,23 @@ def benchmark() -> None:
 @app.command()
 def nab(
     data: Annotated[Path, Option(help="Folder of the corpus: series.csv.gz, windows.json, published_scores.json.")],
-    detector: Annotated[list[str] | None, Option(help="Which to score; may be repeated.")] = None,
+    detector: Annotated[
+        list[str] | None,
+        Option(
+            help="Which to score, else monitor and windowed-gaussian; may be repeated. A learner, river:Class, and "
+            "file.py:function or module:function too: the function takes a series and returns a score for each row."
+        ),
+    ] = None,
 ) -> None:
     """Score detectors on the Numenta Anomaly Benchmark, under its three profiles.
 
-    astonish benchmark nab --data nab --detector windowed-gaussian
+    astonish benchmark nab --data nab --detector monitor --detector river:HalfSpaceTrees
     """
     with guarded(needs="this benchmark needs", stopped="nothing was written"):
         from astonish.benchmark.report import nab_table
 
         with progress("nab") as report:
-            table = nab_table(data, detector or ["windowed-gaussian"], report)
+            table = nab_table(data, detector or ["monitor", "windowed-gaussian"], report)
         print(table)
 
 
