@@ -9,7 +9,18 @@ import numpy as np
 
 import growth
 import literal_pf
-from astonish import Gaussian, MessagePassing, NormalGamma, ParticleFilter, Poisson, run, run_lengths, run_many, scan
+from astonish import (
+    Gaussian,
+    MessagePassing,
+    NormalGamma,
+    ParticleFilter,
+    Poisson,
+    change_posterior,
+    run,
+    run_lengths,
+    run_many,
+    scan,
+)
 from astonish.learner import Learner
 from astonish.precision import as_double, double
 from environment import ask
@@ -31,7 +42,19 @@ _many = jax.vmap(scan, in_axes=(None, 0))
 def report() -> list[Target]:
     rng = np.random.default_rng(7)
     many, one = np.stack([jumps(rng, LENGTH) for _ in range(SERIES)]), jumps(rng, LONG)
-    return [*hypotheses(many, one), *particles(many, one), *cost(), *memory()]
+    return [*hypotheses(many, one), *past(one), *particles(many, one), *cost(), *memory()]
+
+
+def past(one: Any) -> list[Target]:
+    """Posteriors of past changes, exact and with some hypotheses."""
+    rows = []
+    for length in LENGTHS:
+        times = [
+            best(partial(change_posterior, NUMBERS, one[:length], hypotheses=some), 2, 0.0) for some in (None, 200)
+        ]
+        rows.append([f"{length:_}", *(f"{time:.2f}" for time in times)])
+    show("Posterior of past changes; seconds", ["length", "exact", "200 hypotheses"], rows)
+    return []
 
 
 def hypotheses(many: Any, one: Any) -> list[Target]:

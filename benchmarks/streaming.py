@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from astonish import Detector, Dirichlet, Gaussian, Smile, Stream
+from astonish import Detector, Dirichlet, Gaussian, Smile, Stream, usual_detector
 from environment import ask
 from gaussian import NATIVE, jumps
 from timing import Target, at_least, at_most, best, best_fresh, show
@@ -16,6 +16,34 @@ RIVALS = ("ADWIN", "PageHinkley", "KSWIN")
 
 
 def report() -> list[Target]:
+    return [*updates(), *usual()]
+
+
+def usual() -> list[Target]:
+    """Detectors by the kind of change, one update at a time and over a whole series; changepoint steps one by one."""
+    rng = np.random.default_rng(4)
+    numbers, coins, counts = rng.normal(size=LENGTH), rng.integers(2, size=LENGTH), rng.poisson(3.0, LENGTH)
+    series = {"mean": numbers, "variance": numbers, "proportion": coins, "rate": counts}
+    theirs = ask("drift", numbers=numbers.tolist(), coins=coins.tolist(), counts=counts.tolist())
+    exact = ask("bocpd", hazard=0.001, numbers=[numbers.tolist()] * 2, counts=[counts.tolist()], lengths=[LENGTH])
+    names = {"mean": "numbers", "variance": "numbers", "proportion": "coins", "rate": "counts"}
+    kinds = [(kind, usual_detector(kind)) for kind in series]
+    kinds.append(("mean, heavy tails", usual_detector("mean", rng.standard_t(3, 20_000), heavy_tails=True)))
+    rows = []
+    for kind, detector in kinds:
+        key = kind.partition(",")[0]
+        xs = series[key].astype(float)
+        one = best_fresh(lambda detector=detector: detector.clone().update, xs.tolist(), 3) / LENGTH  # type: ignore[misc]
+        whole = best(partial(detector.alarms, xs), 3) / LENGTH
+        others = [theirs.get(f"{rival} {names[key]}") for rival in RIVALS] + [exact.get(names[key])]
+        cells = ["-" if time is None else f"{time * 1e6:.2f}" for time in others]
+        rows.append([f"usual_detector: {kind}", f"{one * 1e6:.2f}", f"{whole * 1e6:.2f}", *cells])
+    header = ["", "update", "alarms(series)", *(f"river {rival}" for rival in RIVALS), "changepoint"]
+    show(f"Drift detectors: {LENGTH} samples; microseconds per sample", header, rows)
+    return []
+
+
+def updates() -> list[Target]:
     """Plain Python numbers in, plain numbers out, one at a time; and many at once."""
     rng = np.random.default_rng(3)
     numbers, outcomes = jumps(rng, LENGTH).tolist(), rng.integers(15, size=LENGTH).tolist()

@@ -425,3 +425,25 @@ def test_samples_of_several_parts_are_split_into_series() -> None:
     detector = Detector.calibrated(learner, (rooms, nexts), changed=np.zeros(rooms.shape, bool))
     assert 0 < detector.false_alarm_rate <= 0.01
     assert detector.alarms((rooms[0], nexts[0])).shape == (200,)
+
+
+def test_alarms_may_be_repeated_while_a_change_is_recent() -> None:
+    """Otherwise the cool-down is as long as a change stays recent, and swallows another soon after a false alarm."""
+    rng = np.random.default_rng(41)
+    xs = np.concatenate([rng.normal(mean, NOISE, 60) for mean in (0.0, 30.0, -30.0)])
+    calm = MessagePassing(FAMILY, 0.001, PRIOR)
+    once = Detector(calm, 0.9, within=30, cooldown=5, burn_in=30)
+    again = Detector(calm, 0.9, within=30, cooldown=5, burn_in=30, repeat=True)
+    assert (once.cooldown, again.cooldown, again.burn_in) == (30, 5, 30)
+    assert np.flatnonzero(once.alarms(xs)).tolist() == [60, 120]
+    repeated = [60 + 6 * k for k in range(5)] + [120 + 6 * k for k in range(5)]
+    assert np.flatnonzero(again.alarms(xs)).tolist() == repeated
+    assert [t for t, x in enumerate(xs) if again.update(x)] == repeated
+    assert again.clone().settings == again.settings
+    assert copy.deepcopy(again).repeat
+
+
+def test_a_repeating_detector_keeps_its_settings_in_a_file(tmp_path: Path) -> None:
+    again = Detector(EXACT, 0.5, within=30, cooldown=5, repeat=True)
+    again.save(tmp_path / "again")
+    assert Detector.load(tmp_path / "again", EXACT).settings == again.settings

@@ -10,7 +10,16 @@ from river import checks, drift, evaluate, forest, metrics, preprocessing
 from river.datasets import TrumpApproval, synth
 
 from astonish import Delta, Detector, Gaussian, MessagePassing, Regression, VarSmile, run
-from astonish.interop.river import OnlineSurpriseRegressor, SurpriseDrift
+from astonish.interop.river import (
+    DriftDelay,
+    DriftF1,
+    DriftFalseAlarms,
+    DriftMissed,
+    OnlineSurpriseRegressor,
+    SurpriseDrift,
+    drift_detector,
+    drift_score,
+)
 
 MODELS = [OnlineSurpriseRegressor(), OnlineSurpriseRegressor("smile", m=0.5, noise=0.3)]
 FAMILY = Gaussian(noise=1.0)
@@ -164,3 +173,106 @@ def test_a_missing_value_is_skipped_and_text_is_refused() -> None:
 def test_settings_that_make_no_sense_are_refused(how: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         OnlineSurpriseRegressor(**how)
+
+
+MARKS = [0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0]  # changes at samples 2, 8, 10 and 14
+ALARMS = [1, 0, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1]
+
+
+def _told(metric: Any, marks: list[int] = MARKS, alarms: list[int] = ALARMS) -> Any:
+    for changed, alarm in zip(marks, alarms, strict=True):
+        metric.update(changed, bool(alarm))
+    return metric
+
+
+def test_drift_metrics_by_hand() -> None:
+    """Tolerance 4. Found: 2 (by 3, after 2 samples) and 10 (by 13, after 4). Missed: 8, which ends with 10, and 14.
+
+    The alarm at 4 is another one for 2; those at 0, 6 and 19 are false. Quiet: 0, 1, 6, 7, 18 and 19.
+    """
+    metric = _told(DriftDelay(4))
+    assert (metric.found, metric.missed, metric.false, metric.quiet) == (2, 2, 3, 6)
+    assert metric.get() == (2 + 2 + 4 + 4) / 4
+    assert _told(DriftMissed(4)).get() == 0.5
+    assert _told(DriftFalseAlarms(4)).get() == 500.0
+    assert _told(DriftF1(4)).get() == pytest.approx(4 / (4 + 2 + 3))
+
+
+def test_drift_metrics_follow_rivers_interface() -> None:
+    every = (DriftDelay(4), DriftFalseAlarms(4), DriftMissed(4), DriftF1(4))
+    for metric in every:
+        assert np.isnan(metric.get())
+        assert metric.works_with(drift.ADWIN())
+        assert metric.works_with(DRIFT)
+        assert not metric.works_with(OnlineSurpriseRegressor())
+        fresh = _told(metric).clone()
+        assert np.isnan(fresh.get())
+        assert fresh.tolerance == 4
+        assert _told(fresh).get() == metric.get()
+        assert pickle.loads(pickle.dumps(metric)).get() == metric.get()
+        with pytest.raises(NotImplementedError, match="cannot go back; start a new one"):
+            metric.revert(True, True)
+    assert _told(DriftF1(4)) > _told(DriftF1(1))
+    assert _told(DriftDelay(2)) > _told(DriftDelay(4))  # less delay is better
+    both = _told(DriftDelay(4) + DriftMissed(4))
+    assert isinstance(both, metrics.base.Metrics)
+    assert both.get() == [3.0, 0.5]
+    assert repr(_told(DriftDelay(4))) == "DriftDelay: 3."
+    with pytest.raises(ValueError, match="MAE is no metric of drift"):
+        DriftDelay() + metrics.MAE()
+    with pytest.raises(ValueError, match="tolerance = 0 is not allowed"):
+        DriftDelay(0)
+    with pytest.raises(ValueError, match=r"w = 2.0 is not allowed"):
+        DriftDelay().update(True, True, 2.0)
+
+
+def _samples(kind: str, level: float, rng: Any, count: int) -> Any:
+    draw = {"mean": lambda: rng.normal(level, 1.0, count), "variance": lambda: rng.normal(0.0, level, count)}
+    more = {"proportion": lambda: rng.random(count) < level, "rate": lambda: rng.poisson(level, count)}
+    return (draw | more)[kind]().astype(float)
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after"),
+    [("mean", 0.0, 1.5), ("variance", 1.0, 2.5), ("proportion", 0.2, 0.7), ("rate", 1.0, 4.0)],
+)
+def test_named_detectors_find_their_kind_of_change_and_are_quiet_otherwise(
+    kind: str, before: float, after: float
+) -> None:
+    """Ten streams of 1000 samples with a change in the middle; at 1 false alarm per 1000 samples, 5 are expected."""
+    rng = np.random.default_rng(6)
+    quiet = _samples(kind, before, rng, 20_000)
+    detector, both = drift_detector(kind, quiet), DriftMissed(50) + DriftFalseAlarms(50)
+    for _ in range(10):
+        parts = [_samples(kind, level, rng, 500) for level in (before, after)]
+        stream = [(x, t == 500) for t, x in enumerate(np.concatenate(parts).tolist())]
+        drift_score([*stream, *[(None, False)] * 60], detector.clone(), both)
+    missed, false = both.get()
+    assert missed == 0.0
+    assert false < 2.0
+
+
+def test_named_detectors_pass_rivers_checks_and_serve_in_river() -> None:
+    rng = np.random.default_rng(7)
+    detector = drift_detector("mean", rng.normal(size=20_000))
+    for name in _names(detector):
+        if name != "check_tags":
+            _check(name, detector)
+    outliers = drift_detector("mean", rng.standard_t(3, 20_000), heavy_tails=True)
+    xs = np.concatenate([rng.standard_t(3, 400), 2.0 + rng.standard_t(3, 100)])
+    stream = [(x, t == 400) for t, x in enumerate(xs.tolist())]
+    assert drift_score(stream, outliers, DriftF1()).get() == 1.0
+
+
+def test_named_detectors_refuse_what_they_cannot_do() -> None:
+    with pytest.raises(
+        ValueError, match=r"there is no usual detector 'median'; .*nown are mean, variance, proportion, rate"
+    ):
+        drift_detector("median")
+    for kind, quiet in (("mean", None), ("rate", [1, 2, 3])):
+        with pytest.raises(ValueError, match="heavy_tails is for a mean or a variance with quiet samples"):
+            drift_detector(kind, quiet, heavy_tails=True)
+    with pytest.raises(ValueError, match="the standard deviation of the quiet samples = 0 is not allowed"):
+        drift_detector("mean", np.zeros(20_000))
+    with pytest.raises(ValueError, match=r"quiet has shape \(0,\); give a series"):
+        drift_detector("mean", [])

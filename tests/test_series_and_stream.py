@@ -349,7 +349,7 @@ def test_series_of_many_lengths_share_a_program_and_begin_alike() -> None:
         series._many: lambda n: run_many(GAUSSIAN, [xs[:n], -xs[:n]])[0].to_frame(),
         measures._measured_series: lambda n: measures.measure(GAUSSIAN, xs[:n]),
         changepoints._run_lengths: lambda n: pd.DataFrame(run_lengths(hazards, xs[:n], longest=5)),
-        changepoints._most_probable: lambda n: pd.DataFrame(change_points(hazards, xs[:n])),
+        changepoints.most_probable: lambda n: pd.DataFrame(change_points(hazards, xs[:n])),
         regressors._record: lambda n: regressors.regressors(
             GAUSSIAN, read_trials(table.groupby("who").head(n), Columns("x", "who"))
         ),
@@ -359,7 +359,7 @@ def test_series_of_many_lengths_share_a_program_and_begin_alike() -> None:
         programs = compiled.programs()
         for length in (13, 5, 40):
             found = entry(length)
-            if compiled not in (regressors._record, changepoints._most_probable):
+            if compiled not in (regressors._record, changepoints.most_probable):
                 pd.testing.assert_frame_equal(found, whole.head(length), check_exact=True)
         assert compiled.programs() == programs
 

@@ -66,11 +66,7 @@ class Catalogue(NamedTuple):
         return found
 
     def _load(self, name: str) -> Any:
-        place, _, wanted = name.rpartition(":")
-        module = _file(place) if place.endswith(".py") else _module(place)
-        kind = getattr(module, wanted, None)
-        if kind is None:
-            raise ValueError(f"{place} has no {wanted!r}; give the name of a class in it, as in {place}:Mine")
+        kind = load_object(name)
         self._check(name, kind)
         return kind
 
@@ -181,6 +177,16 @@ def _classes(catalogue: Catalogue, _: tuple[str, ...]) -> dict[str, Any]:
 
 def _names(name: str, kind: Any) -> tuple[str, ...]:
     return name, *getattr(kind, "aliases", ())
+
+
+def load_object(name: str) -> Any:
+    """What is meant by `file.py:Name` or `module:Name`."""
+    place, _, wanted = name.rpartition(":")
+    module = _file(place) if place.endswith(".py") else _module(place)
+    found = getattr(module, wanted, None)
+    if found is None:
+        raise ValueError(f"{place} has no {wanted!r}; give the name of a class in it, as in {place}:Mine")
+    return found
 
 
 def _module(place: str) -> Any:

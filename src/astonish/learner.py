@@ -175,8 +175,11 @@ class Learner(Protocol):
         """When the world changed last; None for learners that keep no hypotheses about it."""
         return None
 
-    def dating(self) -> "Learner":
-        """The learner to ask when exactly changes were: itself, unless it merges hypotheses about different times."""
+    def dating(self, hypotheses: int | None = None) -> "Learner":
+        """The learner to ask when exactly changes were: itself, unless it merges hypotheses about different times.
+
+        hypotheses: how many times of the last change it is to keep in mind; as many as before, if left out.
+        """
         return self
 
     def check_parts(self) -> None:

@@ -15,7 +15,7 @@ except NotInstalledError as problem:
 
 import typer
 
-from astonish.cli import cite, compare, explore, fit, learners, recover, reproduce, surprise, sweep, watch
+from astonish.cli import benchmark, cite, compare, explore, fit, learners, recover, reproduce, surprise, sweep, watch
 
 _OLD_OPTIONS = {  # they still work for one release
     "--response-time": "--responded",
@@ -48,6 +48,7 @@ for _command in (
     explore.explore, learners.learners, cite.cite,
 ):  # fmt: skip
     app.command()(_command)
+app.add_typer(benchmark.app, name="benchmark")
 
 
 def main() -> None:

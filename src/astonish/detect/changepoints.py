@@ -1,4 +1,4 @@
-"""Where were the changes?
+"""Where were the changes? The most probable history, and how long ago the last change was; `posterior` says how sure.
 
 Both answers are read off message passing (Adams & MacKay 2007). If the last change came so many samples ago, then what
 happened before it is judged by the samples before it alone; so the probability of a whole history of changes is a
@@ -16,7 +16,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from astonish.domain import COUNT, Mask, Numbers
-from astonish.learner import Learner, check, scan
+from astonish.learner import LastChange, Learner, check, scan
 from astonish.loops import compiled, loop
 from astonish.precision import Number, as_double, double
 from astonish.samples import read_series
@@ -27,20 +27,29 @@ def change_points(learner: Learner, xs: Any) -> NDArray[np.intp]:
     """The most probable history: the indices of the samples just before which the world changed.
 
     learner: a `MessagePassing`. xs: a series, read as `run` does; an index counts missing samples too.
+    How sure each of them is: `change_posterior`.
 
     >>> from astonish import Gaussian, MessagePassing
     >>> change_points(MessagePassing(Gaussian(), hazard=0.01), [0.1, -0.2, 0.3, 8.1, 7.9, 8.3]).tolist()
     [3]
     """
-    samples, observed = _read(learner, xs)
+    samples, observed = read_dated(learner, xs)
     with double():
-        xs = to_common_length(jax.tree.map(lambda part: part[observed], samples))
-        ages = np.asarray(_most_probable(as_double(learner.dating()), xs, int(observed.sum())))
-    starts, now = [], int(observed.sum())
+        ages = np.asarray(most_probable(dated(learner.dating(), samples, observed)))
+    return np.flatnonzero(observed)[starts_of(ages, int(observed.sum()))]
+
+
+def starts_of(ages: NDArray[np.intp], now: int) -> list[int]:
+    """Where segments begin, but for the first, if each that ends with a sample is as long as its age says.
+
+    >>> starts_of(np.array([1, 2, 1, 2, 3]), now=5)
+    [2]
+    """
+    starts = []
     while now > 0:  # from the last change back to the first
         now -= int(ages[now - 1])
         starts.append(now)
-    return np.flatnonzero(observed)[starts[-2::-1]]
+    return starts[-2::-1]
 
 
 def run_lengths(learner: Learner, xs: Any, longest: int) -> Numbers:
@@ -54,14 +63,14 @@ def run_lengths(learner: Learner, xs: Any, longest: int) -> Numbers:
     [[1.0, 0.0, 0.0], [0.01, 0.99, 0.0], [0.92, 0.01, 0.07]]
     """
     COUNT.check("longest", longest)
-    samples, observed = _read(learner, xs)
+    samples, observed = read_dated(learner, xs)
     with double():
         xs, seen = to_common_length((samples, observed))
         given = as_double(learner.dating()), xs, seen, len(observed), int(longest)
         return np.asarray(_run_lengths(*given))[: len(observed)]
 
 
-def _read(learner: Learner, xs: Any) -> tuple[Any, Mask]:
+def read_dated(learner: Learner, xs: Any) -> tuple[Any, Mask]:
     """The samples of a series, and which were observed; refused if the learner cannot date the last change."""
     check(learner)
     with double():
@@ -81,10 +90,20 @@ def _run_lengths(learner: Learner, samples: Any, observed: Array, length: Number
     return scan(learner, samples, None, observed, probabilities, length).estimate
 
 
+def dated(learner: Learner, samples: Any, observed: Mask) -> LastChange:
+    """When the last change was, after each sample that was observed; rows beyond these are there, and are zero."""
+    xs = to_common_length(jax.tree.map(lambda part: part[observed], samples))
+    return _dated(as_double(learner), xs, int(observed.sum()))
+
+
 @compiled
-def _most_probable(learner: Learner, samples: Any, length: Number) -> Array:
+def _dated(learner: Learner, samples: Any, length: Number) -> Any:
+    return scan(learner, samples, read=learner.last_change, length=length).estimate
+
+
+@compiled
+def most_probable(last: Any) -> Array:
     """For each sample: how long ago the last change was in the most probable history up to there."""
-    last = scan(learner, samples, read=learner.last_change, length=length).estimate
 
     def further(best: Array, at: tuple[Array, Array, Array]) -> tuple[Array, Array]:
         """best[k]: ln of the probability, among all histories of the first k samples, of the most probable one."""

@@ -38,6 +38,8 @@ class Detector:
     take several samples to show, are noticed too; for learners that know since when: MessagePassing, ParticleFilter.
     cooldown: so many samples after an alarm there is no other. burn_in: nor is there at the start, for so many samples.
     Both are at least `within`, if that is above 1. engine: "native" or "xla"; see `Stream`.
+    repeat: whether the cool-down may be shorter than `within`. The alarm for a change can then come again while the
+    change still is within so many samples, and a change soon after a false alarm is not missed.
     It can be fed from several threads, and an update that is interrupted is made completely or not at all.
 
     >>> from astonish import Gaussian, MessagePassing
@@ -56,13 +58,14 @@ class Detector:
         burn_in: int = 50,
         within: int = 1,
         signal: str | None = None,
+        repeat: bool = False,
         engine: str | None = None,
     ) -> None:
         Domain(0, whole=True).check("cooldown", cooldown)
         Domain(0, whole=True).check("burn_in", burn_in)
-        self.learner, self.within = learner, within
+        self.learner, self.within, self.repeat = learner, within, bool(repeat)
         in_sight = within if within > 1 else 0  # so long, the start, or a change that gave an alarm, stays in sight
-        self.cooldown, self.burn_in = max(cooldown, in_sight), max(burn_in, in_sight)
+        self.cooldown, self.burn_in = max(cooldown, 0 if repeat else in_sight), max(burn_in, in_sight)
         self.false_alarm_rate = math.nan  # per sample, as counted where the threshold was found
         self._watched = _watched(learner, within)
         self.signal = signal_of(self._watched, signal)
@@ -88,6 +91,7 @@ class Detector:
         burn_in: int = 50,
         within: int = 1,
         signal: str | None = None,
+        repeat: bool = False,
         changed: Any = None,
         window: int = 20,
     ) -> "Detector":
@@ -97,7 +101,8 @@ class Detector:
         series. Alarms at less than `window` samples after a change are then not false. With n quiet samples, the rate
         is met to within about one part in the square root of n times the rate, one standard error.
         """
-        detector = cls(learner, math.inf, cooldown=cooldown, burn_in=burn_in, within=within, signal=signal)
+        how: Any = {"cooldown": cooldown, "burn_in": burn_in, "within": within, "signal": signal, "repeat": repeat}
+        detector = cls(learner, math.inf, **how)
         many, marks = alarms.labelled(quiet, changed)
         histories = run_many(detector._watched, many)
         marks = np.zeros((1, len(histories[0])), bool) if marks is None else marks
@@ -117,13 +122,15 @@ class Detector:
         burn_in: int = 50,
         within: int = 1,
         signal: str | None = None,
+        repeat: bool = False,
         seed: int = 0,
     ) -> "Detector":
         """A detector with this rate of false alarms per sample, if the learner's model of its samples is right.
 
         It is met on average over the parameters that the learner's prior allows for, to within a few per cent.
         """
-        detector = cls(learner, math.inf, cooldown=cooldown, burn_in=burn_in, within=within, signal=signal)
+        how: Any = {"cooldown": cooldown, "burn_in": burn_in, "within": within, "signal": signal, "repeat": repeat}
+        detector = cls(learner, math.inf, **how)
         alarms.check_rate(false_alarm_rate, detector.cooldown)
         rng = np.random.default_rng(seed)
         steps, count = detector.burn_in + _STEPS, math.ceil(min(_EXPECTED / false_alarm_rate, _MOST) / _STEPS)
@@ -186,7 +193,7 @@ class Detector:
     @property
     def settings(self) -> dict[str, Any]:
         """What else than a learner and a threshold makes the same detector."""
-        return {name: getattr(self, name) for name in ("cooldown", "burn_in", "within", "signal")}
+        return {name: getattr(self, name) for name in ("cooldown", "burn_in", "within", "signal", "repeat")}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write threshold, settings and state to a file; `Detector.load` goes on exactly where this left off."""
@@ -222,7 +229,7 @@ class Detector:
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         (state, alarm, wait), threshold, engine = kept.pop("_now")
-        self.__dict__.update(kept)
+        self.__dict__.update({"repeat": False} | kept)  # which older ones did not have
         self._begin(Stream(self._watched, state, engine), threshold, wait, alarm)
 
     def _signals(self, histories: list[History]) -> Numbers:

@@ -11,8 +11,9 @@ import jax
 import numpy as np
 
 from astonish.deprecated import old_name
-from astonish.detect import Detector
+from astonish.detect import Detector, usual_detector
 from astonish.interop import weights
+from astonish.interop.drift_metrics import DriftDelay, DriftF1, DriftFalseAlarms, DriftMissed, drift_score
 from astonish.learner import Learner
 from astonish.learners import Delta
 from astonish.numbers import Numbers, as_numbers
@@ -22,6 +23,10 @@ from astonish.stream import Stream
 with naming_extra("this module needs"):
     from river import base
 
+__all__ = [
+    "DriftDelay", "DriftF1", "DriftFalseAlarms", "DriftMissed", "OnlineSurpriseRegressor", "SurpriseDrift",
+    "drift_detector", "drift_score",
+]  # fmt: skip
 Features = dict[Hashable, Any]
 _PLAIN = {float}  # values that need no closer look
 __getattr__ = partial(old_name, __name__)
@@ -50,11 +55,13 @@ class SurpriseDrift(base.DriftDetector):
         burn_in: int = 50,
         within: int = 1,
         signal: str | None = None,
+        repeat: bool = False,
     ) -> None:
         super().__init__()
         self.learner, self.threshold, self.within, self.signal = learner, threshold, within, signal
-        self.cooldown, self.burn_in = cooldown, burn_in
-        self._detector = Detector(learner, threshold, cooldown=cooldown, burn_in=burn_in, within=within, signal=signal)
+        self.cooldown, self.burn_in, self.repeat = cooldown, burn_in, repeat
+        how: Any = {"cooldown": cooldown, "burn_in": burn_in, "within": within, "signal": signal, "repeat": repeat}
+        self._detector = Detector(learner, threshold, **how)
 
     @classmethod
     def of(cls, detector: Detector) -> "SurpriseDrift":
@@ -68,6 +75,22 @@ class SurpriseDrift(base.DriftDetector):
     def update(self, x: float) -> None:
         """Learn from one value; `drift_detected` then says whether it gave an alarm."""
         self._drift_detected = self._detector.update(x)
+
+
+def drift_detector(
+    kind: str, quiet: Any = None, false_alarm_rate: float = 0.001, *, hazard: float = 0.001, heavy_tails: bool = False
+) -> SurpriseDrift:
+    """A drift detector of river's for changes of a "mean", a "variance", a "proportion" or a "rate".
+
+    What is behind it, and what the arguments mean: `astonish.usual_detector`.
+
+    >>> drift = drift_detector("mean")
+    >>> for x in [0.2, -0.5, 0.9, -0.7] * 20 + [2.2, 1.5, 2.9]:
+    ...     drift.update(x)
+    >>> drift.drift_detected
+    True
+    """
+    return SurpriseDrift.of(usual_detector(kind, quiet, false_alarm_rate, hazard=hazard, heavy_tails=heavy_tails))
 
 
 class OnlineSurpriseRegressor(base.Regressor):

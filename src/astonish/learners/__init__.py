@@ -9,6 +9,7 @@ from astonish.learners.dynamic_belief import DynamicBelief
 from astonish.learners.hgf import HGF, ClassicHGF, ContinuousHGF, TwoLevelHGF
 from astonish.learners.kalman import Kalman
 from astonish.learners.message_passing import Hypotheses as Hypotheses, MessagePassing
+from astonish.learners.monitor import Monitor, MonitorState as MonitorState
 from astonish.learners.nassar import Nassar2010, Nassar2012
 from astonish.learners.nassar_circular import NassarCircular
 from astonish.learners.nassar_gaussian import NassarGaussian2010, NassarGaussian2012
@@ -34,5 +35,5 @@ __all__ = [  # noqa: RUF022  # as they are listed everywhere
     "PearceHall", "SuttonK1", "Kalman", "VolatileKalman", "BinaryVolatileKalman", "StochasticityVolatility", "HGF",
     "TwoLevelHGF", "ClassicHGF", "ContinuousHGF", "Nassar2010", "Nassar2012", "NassarGaussian2010",
     "NassarGaussian2012", "Behrens2007", "DynamicBelief", "ReversalHMM", "DeltaCircular", "NassarCircular",
-    "NoLearning", "OnlineEM", "Modulated", "PerContext", "PerOption",
+    "NoLearning", "OnlineEM", "Monitor", "Modulated", "PerContext", "PerOption",
 ]  # fmt: skip

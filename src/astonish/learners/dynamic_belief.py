@@ -41,8 +41,8 @@ class DynamicBelief(MixtureLearner):
     def last_change(self, state: Hypotheses) -> LastChange:
         return self._message_passing.last_change(state)
 
-    def dating(self) -> MessagePassing:
-        return self._message_passing.dating()
+    def dating(self, hypotheses: int | None = None) -> MessagePassing:
+        return self._message_passing.dating(hypotheses)
 
     @property
     def _message_passing(self) -> MessagePassing:

@@ -117,8 +117,8 @@ class MessagePassing(MixtureLearner):
     def last_change(self, state: Hypotheses) -> LastChange:
         return LastChange(jnp.round(state.ages).astype(jnp.int32), state.weights, state.log_weights)
 
-    def dating(self) -> Self:
-        return replace(self, merge=False)
+    def dating(self, hypotheses: int | None = None) -> Self:
+        return replace(self, merge=False, hypotheses=self.hypotheses if hypotheses is None else hypotheses)
 
     def run_lengths(self, state: Hypotheses, longest: int) -> Array:
         """Now `last_change(state).run_lengths(longest)`."""

@@ -1,0 +1,1 @@
+"""How good are learners and detectors on public benchmarks, by the rules of each of them?"""

@@ -1,0 +1,139 @@
+"""How soon do drift detectors find known changes, all of them having the same rate of false alarms?
+
+Every detector is tuned to this rate on streams of the same noise in which nothing changes; then it sees streams in
+which something does. An alarm belongs to a change from its first sample until a tolerance after its end. More alarms
+for the same change count neither for it nor against it. Waiting for a change that is missed ends with the tolerance.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from astonish.benchmark.rivals import Rival, alarms, rivals, tuned
+from astonish.benchmark.streams import LabelledStream, settings, still, stream
+from astonish.detect import usual_detector
+from astonish.numbers import Numbers
+
+RATE, BURN_IN = 0.001, 100
+OURS = "astonish"
+USUAL = {"gaussian": "mean", "student": "mean", "bernoulli": "proportion", "poisson": "rate"}
+WITHOUT_RIVER = "river is not installed, so its detectors are left out; pip install 'astonish[river]'"
+Detect = Callable[[Sequence[Numbers]], list[Any]]
+
+
+class Size(NamedTuple):
+    """How many streams: without a change, with changes, and with the one rare change."""
+
+    still: int
+    streams: int
+    rare: int
+
+
+FULL, QUICK = Size(60, 24, 60), Size(10, 3, 6)
+
+
+class Score(NamedTuple):
+    """Sums over streams, or one row per stream: what was found, missed, waited for, and false."""
+
+    found: Any
+    missed: Any
+    waited: Any
+    false: Any
+    quiet: Any
+
+    def measures(self) -> dict[str, Any]:
+        """Share of changes found, mean delay, false alarms per 1000 samples, and F1."""
+        changes = self.found + self.missed
+        return {
+            "found": self.found / changes,
+            "delay": self.waited / changes,
+            "false": 1000 * self.false / self.quiet,
+            "f1": 2 * self.found / (2 * self.found + self.missed + self.false),
+        }
+
+
+class Result(NamedTuple):
+    """How one detector did in one setting: each measure, and its interval over streams (95 %, by bootstrap)."""
+
+    kind: str
+    noise: str
+    detector: str
+    measures: dict[str, float]
+    low: dict[str, float]
+    high: dict[str, float]
+
+
+def run_drift(size: Size, progress: Callable[[float], None]) -> list[Result]:
+    """All detectors in all settings."""
+    done, results = 0, []
+    todo = settings()
+    by_noise = {noise: [kind for kind, each in todo if each == noise] for _, noise in todo}
+    for noise, kinds in by_noise.items():
+        quiet = np.stack([still(noise, [1, k]) for k in range(size.still)])
+        streams = {kind: [stream(kind, noise, [2, k]) for k in range(_count(kind, size))] for kind in kinds}
+        for name, detectors in _detectors(noise, kinds, quiet):
+            for kind in kinds:
+                given = detectors[kind]([each.samples for each in streams[kind]])
+                results.append(_result(kind, noise, name, score(streams[kind][: len(given)], given)))
+            done += 1
+            progress(done / (6 if find_spec("river") else 1) / len(by_noise))
+    return sorted(results, key=lambda each: todo.index((each.kind, each.noise)))
+
+
+def _count(kind: str, size: Size) -> int:
+    return size.rare if kind == "rare" else size.streams
+
+
+def _detectors(noise: str, kinds: list[str], quiet: Numbers) -> Iterator[tuple[str, dict[str, Detect]]]:
+    """Names, and for each kind of change what gives alarms: ours by the named default for it, river's the same."""
+    heavy = noise == "student"
+    usual = {"variance" if kind == "variance" else USUAL[noise] for kind in kinds}
+    made = {each: usual_detector(each, quiet, RATE, heavy_tails=heavy) for each in usual}
+    ours = {kind: made["variance" if kind == "variance" else USUAL[noise]] for kind in kinds}
+    yield OURS, {kind: partial(_ours, detector) for kind, detector in ours.items()}
+    if find_spec("river") is None:
+        return
+    for rival in rivals(noise, float(np.sqrt(quiet.var(axis=1).mean()))):
+        value = tuned(rival, list(quiet[: rival.most]), RATE, BURN_IN)
+        yield f"river {rival.name}", dict.fromkeys(kinds, partial(_theirs, rival, value))
+
+
+def _ours(detector: Any, many: Sequence[Numbers]) -> list[Any]:
+    return [np.flatnonzero(detector.alarms(xs)) for xs in many]
+
+
+def _theirs(rival: Rival, value: float, many: Sequence[Numbers]) -> list[Any]:
+    return [alarms(rival.make(value), xs) for xs in many[: rival.most]]
+
+
+def score(streams: Sequence[LabelledStream], given: Sequence[Any]) -> Score:
+    """What alarms are worth, one row per stream. given: the places of alarms in each.
+
+    >>> one = LabelledStream(np.zeros(1000), changes=(300, 600), ends=(400, 700))
+    >>> [row.tolist() for row in score([one], [np.array([305, 320, 450])])]
+    [[1.0], [1.0], [106.0], [1.0], [700.0]]
+    """
+    rows = []
+    for each, places in zip(streams, given, strict=True):
+        late = places[places >= BURN_IN]
+        own = [late[(late >= start) & (late < end)] for start, end in zip(each.changes, each.ends, strict=True)]
+        spans = list(zip(each.changes, each.ends, strict=True))
+        found = sum(len(one) > 0 for one in own)
+        waited = sum(
+            one[0] - start + 1 if len(one) else end - start for one, (start, end) in zip(own, spans, strict=True)
+        )
+        quiet = len(each.samples) - BURN_IN - sum(end - start for start, end in spans)
+        rows.append((found, len(own) - found, waited, len(late) - sum(map(len, own)), quiet))
+    return Score(*np.array(rows, float).T)
+
+
+def _result(kind: str, noise: str, detector: str, rows: Score) -> Result:
+    """The measures of all streams together, with intervals from streams that are drawn again."""
+    total = Score(*(part.sum() for part in rows))
+    picks = np.random.default_rng(3).integers(len(rows.found), size=(2000, len(rows.found)))
+    again = Score(*(part[picks].sum(axis=1) for part in rows)).measures()
+    low, high = ({name: float(np.quantile(each, at)) for name, each in again.items()} for at in (0.025, 0.975))
+    return Result(kind, noise, detector, {name: float(x) for name, x in total.measures().items()}, low, high)

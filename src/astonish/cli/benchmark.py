@@ -1,0 +1,78 @@
+"""`astonish benchmark`: learners and detectors on public benchmarks."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option, Typer
+
+from astonish.cli.console import guarded, progress, say
+
+app = Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def benchmark() -> None:
+    """Score learners and detectors on public benchmarks."""
+
+
+@app.command()
+def nab(
+    data: Annotated[Path, Option(help="Folder of the corpus: series.csv.gz, windows.json, published_scores.json.")],
+    detector: Annotated[
+        list[str] | None,
+        Option(
+            help="Which to score, else monitor and windowed-gaussian; may be repeated. A learner, river:Class, and "
+            "file.py:function or module:function too: the function takes a series and returns a score for each row."
+        ),
+    ] = None,
+) -> None:
+    """Score detectors on the Numenta Anomaly Benchmark, under its three profiles.
+
+    astonish benchmark nab --data nab --detector monitor --detector river:HalfSpaceTrees
+    """
+    with guarded(needs="this benchmark needs", stopped="nothing was written"):
+        from astonish.benchmark.report import nab_table
+
+        with progress("nab") as report:
+            table = nab_table(data, detector or ["monitor", "windowed-gaussian"], report)
+        print(table)
+
+
+@app.command()
+def drift(
+    quick: Annotated[bool, Option("--quick", help="Fewer streams: a try, with wide intervals.")] = False,
+    detail: Annotated[bool, Option("--detail", help="Every detector in every setting, with intervals.")] = False,
+) -> None:
+    """Find known changes in streams, at equal rates of false alarms, against river's detectors.
+
+    astonish benchmark drift --detail
+    """
+    with guarded(needs="this benchmark needs", stopped="nothing was written"):
+        from importlib.util import find_spec
+
+        from astonish.benchmark.drift import FULL, QUICK, WITHOUT_RIVER, run_drift
+        from astonish.benchmark.drift_report import drift_table, summary_table
+
+        if find_spec("river") is None:
+            say(WITHOUT_RIVER)
+        with progress("drift") as report:
+            results = run_drift(QUICK if quick else FULL, report)
+        if detail:
+            print(drift_table(results), end="\n\n")
+        print(summary_table(results))
+
+
+@app.command()
+def changepoints(
+    data: Annotated[Path, Option(help="Folder with annotations.json and a JSON file for each series.")],
+) -> None:
+    """Compare changes that are found with those that annotators saw, as the Turing Change Point Dataset does.
+
+    astonish benchmark changepoints --data TCPD
+    """
+    with guarded(needs="this benchmark needs", stopped="nothing was written"):
+        from astonish.benchmark.changepoints_report import changepoints_table
+
+        with progress("changepoints") as report:
+            table = changepoints_table(data, report, say)
+        print(table)

@@ -1,0 +1,135 @@
+"""Checks covering and F1 against cases computed by hand, and what is refused of folders of annotated series."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from astonish.benchmark import changepoints_report
+from astonish.benchmark.annotated import read_folder
+from astonish.benchmark.changepoints import covering, f1
+from astonish.benchmark.changepoints_report import learner, offline, online, standardised
+from astonish.cli.app import app
+from astonish.detect import Detector
+
+
+def test_f1_by_hand_with_several_annotators() -> None:
+    """T1 = {0, 20}, T2 = {0, 23, 60}, T3 = {0}; found {0, 22, 64, 90}, margin 5.
+
+    Union {0, 20, 23, 60}: 0 by 0, 20 by 22, 23 by none that is left, 60 by 64: precision 3/4. Recalls 2/2, 3/3, 1/1.
+    """
+    annotations = {"a": [20], "b": [23, 60], "c": []}
+    assert f1(annotations, [22, 64, 90]) == pytest.approx(2 * 0.75 * 1.0 / 1.75)
+    assert f1(annotations, [22, 66]) == pytest.approx(2 * (2 / 3) * (8 / 9) / (2 / 3 + 8 / 9))  # 66 is too far from 60
+    assert f1(annotations, []) == pytest.approx(2 * 1.0 * (11 / 18) / (1 + 11 / 18))  # recalls 1/2, 1/3 and 1
+    assert f1({"a": []}, []) == 1.0
+
+
+def test_index_0_always_counts_and_a_found_change_serves_once() -> None:
+    """{0, 4} by {0, 4}; then {0, 4} by {0, 5}: 4 takes 5, since 0 is taken by then."""
+    assert f1({"a": [4]}, [0, 4]) == 1.0
+    assert f1({"a": [4]}, [5]) == 1.0
+    assert f1({"a": [3]}, []) == pytest.approx(2 * 1.0 * 0.5 / 1.5)  # 0 takes 0, nothing is left for 3
+    assert f1({"a": [20, 22]}, [21]) == pytest.approx(2 * 1.0 * (2 / 3) / (5 / 3))
+
+
+def test_the_nearest_found_change_is_taken() -> None:
+    """20 takes 21 and not 16, which is then left for 12; it would otherwise lie too far from both."""
+    assert f1({"a": [12, 20]}, [16, 21], margin=5) == 1.0
+    assert f1({"a": [20]}, [15, 21], margin=5) == pytest.approx(2 * (2 / 3) * 1 / (5 / 3))
+
+
+def test_covering_by_hand_with_several_annotators() -> None:
+    """Ten samples, found {4}: segments of 4 and 6.
+
+    a: {5} has segments of 5 and 5: overlaps 4/5 and 5/6: (5 * 4/5 + 5 * 5/6) / 10 = 49/60.
+    b: none: the best overlap of all ten is 6/10. Mean: (49/60 + 36/60) / 2 = 85/120.
+    """
+    assert covering({"a": [5]}, [4], 10) == pytest.approx(49 / 60)
+    assert covering({"b": []}, [4], 10) == pytest.approx(0.6)
+    assert covering({"a": [5], "b": []}, [4], 10) == pytest.approx(85 / 120)
+    assert covering({"a": [5], "b": []}, [0, 4], 10) == pytest.approx(85 / 120)
+    assert covering({"a": [2, 7]}, [2, 7], 10) == 1.0
+
+
+def _folder(path: Path, annotations: Any, **series: Any) -> Path:
+    (path / "annotations.json").write_text(annotations if isinstance(annotations, str) else json.dumps(annotations))
+    for name, content in series.items():
+        below = path / "datasets" / name
+        below.mkdir(parents=True)
+        (below / f"{name}.json").write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def _numbers(*columns: list[Any]) -> dict[str, Any]:
+    return {"n_obs": len(columns[0]), "time": {}, "series": [{"label": "V", "raw": raw} for raw in columns]}
+
+
+STEP = [0.1, -0.2, 0.3, 0.0, -0.1, 0.2] * 8 + [None] + [5.1, 4.8, 5.3, 5.0, 4.9, 5.2] * 8
+
+
+def test_the_command_prints_both_measures_and_names_what_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changepoints_report, "RATE", 0.01)  # for which fewer samples are simulated
+    annotations = {"step": {"1": [49], "2": []}, "gone": {"1": [3]}, "wide": {"1": [3]}}
+    folder = _folder(tmp_path, annotations, step=_numbers(STEP), wide=_numbers([1, 2, 3, 4], [1, 2, 3, 4]))
+    answer = CliRunner().invoke(app, ["benchmark", "changepoints", "--data", str(folder)])
+    assert answer.exit_code == 0, answer.output
+    assert "gone is left out: it has annotations but no file" in answer.stderr
+    assert "wide is left out: its samples have 2 numbers each, and one is needed" in answer.stderr
+    rows = {line.split()[0]: line.split()[1:] for line in answer.stdout.splitlines()}
+    whole = (49 / 97) ** 2 + (48 / 97) ** 2  # of annotator 1, whom one segment of all covers so far
+    exact = (1 + 49 / 97) / 2  # for change_points, which finds 49
+    expected = [(whole + 1) / 2, exact, exact, 2 * 0.75 / 1.75, 1.0, 1.0]
+    assert rows["step"] == ["97", *(f"{each:.3f}" for each in expected)]
+    assert rows["mean"] == rows["step"][1:]
+
+
+def test_online_dates_a_change_by_the_samples_up_to_the_alarm() -> None:
+    xs = standardised(np.array([np.nan if x is None else x for x in STEP]))
+    detector = Detector.simulated(learner(50), 0.01, within=20, burn_in=20)
+    alarms = np.flatnonzero(detector.alarms(xs))
+    assert offline(xs) == [49]
+    assert online(detector, xs) == [49]
+    assert online(detector, xs[: alarms[0] + 1]) == [49]
+    assert online(detector, xs[: alarms[0]]) == []
+
+
+@pytest.mark.parametrize(
+    ("annotations", "series", "sentence"),
+    [
+        ("{", {}, r"annotations.json is no JSON \(.*; give one in UTF-8"),
+        ([], {}, r"annotations.json is '\[\]'; give {\"series\": {\"annotator\": \[indices\]}}"),
+        ({"a": [3]}, {}, r"the annotations of 'a' are '\[3\]'; give"),
+        ({"a": {"1": [2.5]}}, {}, r"annotator '1' of 'a' gave '\[2.5\]'; give"),
+        ({"a": {"1": [3]}}, {}, r"no series of single numbers with annotations; give NAME.json"),
+        ({"a": {"1": [3]}}, {"a": "nothing"}, r"a.json is no JSON"),
+        ({"a": {"1": [3]}}, {"a": {"raw": [1]}}, r"a.json has no list of series; give {\"series\": \[{\"raw\""),
+        ({"a": {"1": [3]}}, {"a": _numbers(["x"])}, r"a series of .*a.json has no list of numbers called raw"),
+        (
+            {"a": {"1": [3]}},
+            {"a": _numbers([1, 2], [1])},
+            r"the series of .*a.json have \[2, 1\] samples; give one length",
+        ),
+        (
+            {"a": {"1": [3]}},
+            {"a": _numbers([1, 2, 3])},
+            r"saw a change at 3 in 'a', which has 3 samples; give .* 0 to 2",
+        ),
+    ],
+)
+def test_malformed_folders_are_refused_in_a_sentence(
+    tmp_path: Path, annotations: Any, series: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        read_folder(_folder(tmp_path, annotations, **series))
+
+
+def test_a_folder_without_annotations_is_refused_by_the_command(tmp_path: Path) -> None:
+    answer = CliRunner().invoke(app, ["benchmark", "changepoints", "--data", str(tmp_path)])
+    assert answer.exit_code == 2
+    assert "annotations.json is not there; give the folder that has it" in answer.stderr
