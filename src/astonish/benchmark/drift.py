@@ -32,7 +32,7 @@ class Size(NamedTuple):
     rare: int
 
 
-FULL, QUICK = Size(60, 24, 60), Size(10, 3, 6)
+FULL, QUICK = Size(60, 60, 200), Size(10, 3, 6)
 
 
 class Tally(NamedTuple):
