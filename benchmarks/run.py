@@ -23,6 +23,7 @@ import imports
 import keyed
 import large_table
 import maze
+import monitoring
 import online_em
 import page
 import posteriors
@@ -39,6 +40,7 @@ QUESTIONS = (
     hgf,
     regression,
     streaming,
+    monitoring,
     keyed,
     spark,
     change_points,

@@ -14,7 +14,9 @@ from astonish.measures import COLUMNS
 
 REQUIRED = {
     "article": {"author", "title", "journal", "year"},
+    "book": {"author", "title", "publisher", "year"},
     "incollection": {"author", "title", "booktitle", "publisher", "year"},
+    "inproceedings": {"author", "title", "booktitle", "year"},
     "software": {"author", "title", "version", "year"},
 }
 
@@ -67,6 +69,7 @@ def test_everything_has_something_to_cite() -> None:
 def test_methods_exist(name: str) -> None:
     places = (
         "beliefs",
+        "benchmark.nab",
         "detect",
         "fit",
         "fit.posterior",

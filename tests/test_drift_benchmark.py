@@ -4,12 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from astonish.benchmark import drift
-from astonish.benchmark.drift import Result, Score, score
+from astonish.benchmark.drift import Result, Tally, score
 from astonish.benchmark.drift_report import drift_table, summary_table
 from astonish.benchmark.rivals import Rival, tuned
 from astonish.benchmark.streams import NOISES, RAMP, LabelledStream, settings, still, stream
+from astonish.cli.app import app
 
 
 def _means(kind: str, noise: str, before: int, after: int) -> Any:
@@ -63,7 +65,7 @@ def test_scores_by_hand() -> None:
     assert rows.waited.tolist() == [6 + 100, 1 + 100]
     assert rows.false.tolist() == [2, 0]
     assert rows.quiet.tolist() == [700, 700]
-    total = Score(*(part.sum() for part in rows)).measures()
+    total = Tally(*(part.sum() for part in rows)).measures()
     assert total == pytest.approx({"found": 0.75, "delay": 207 / 4, "false": 2000 / 1400, "f1": 6 / 9})
 
 
@@ -122,9 +124,11 @@ def test_a_small_run_compares_with_river(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_without_river_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drift, "find_spec", lambda _: None)
+    monkeypatch.setattr(drift, "has_river", lambda: False)
     monkeypatch.setattr(drift, "settings", lambda: [("rare", "poisson")])
-    results = drift.run_drift(drift.Size(8, 2, 2), lambda _: None)
-    assert [each.detector for each in results] == ["astonish"]
-    assert summary_table(results).endswith("There is nothing to compare with.")
-    assert "pip install 'astonish[river]'" in drift.WITHOUT_RIVER
+    monkeypatch.setattr(drift, "QUICK", drift.Size(8, 2, 2))
+    answer = CliRunner().invoke(app, ["benchmark", "drift", "--quick", "--detail"])
+    assert answer.exit_code == 0, answer.output
+    assert "river is not installed, so its detectors are left out; pip install 'astonish[river]'" in answer.stderr
+    assert answer.stdout.splitlines()[1].split()[:3] == ["rare", "poisson", "astonish"]
+    assert answer.stdout.rstrip().endswith("There is nothing to compare with.")

@@ -241,3 +241,18 @@ def test_published_scores_are_reproduced(name: str, theirs: str, corpus: Any, pu
 def test_monitor_scores_60_or_more(corpus: dict[str, LabelledSeries]) -> None:
     found = best_scores(corpus, detectors.scores_of("monitor", corpus))
     assert found["standard"].score >= 60
+
+
+@needs_corpus
+def test_the_table_of_the_documentation_is_what_the_command_prints(corpus: Any, published: Any) -> None:
+    lines = (ROOT / "docs" / "streams.md").read_text().splitlines()
+    table = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    written = {row[0]: [float(cell) for cell in row[1:4]] for row in table if len(row) == 5 and row[3][-1:].isdigit()}
+    theirs = {f"*published:* {name}": list(scores.values()) for name, scores in published.items()}
+    assert {name for name in written if name.startswith("*")} == set(theirs)
+    for name in theirs:
+        by_profile = published[name.removeprefix("*published:* ")]
+        assert written[name] == pytest.approx([by_profile[each] for each in PROFILES], abs=0.0051)
+    found = best_scores(corpus, detectors.scores_of("monitor", corpus))
+    # The last digits of compiled code, which differ between machines, may move a sample over a threshold.
+    assert written["monitor"] == pytest.approx([found[each].score for each in PROFILES], abs=1.0)

@@ -137,7 +137,7 @@ def _among_past(signal: Numbers) -> Numbers:
 def _by_river(name: str, series: LabelledSeries) -> Numbers:
     """A detector of anomalies, or of drifts, of river, with its default settings.
 
-    What is unusual of an anomaly score is decided as `monitor` does: by its own past.
+    What is unusual of an anomaly score is decided as `monitor` does: by its own past. Drifts rest as its alarms do.
     """
     with naming_extra("detectors of river need"):
         from river import anomaly, drift, preprocessing
@@ -147,7 +147,9 @@ def _by_river(name: str, series: LabelledSeries) -> Numbers:
         raise unknown("detector", name, sorted(classes), of="river")
     if name in drift.__all__:
         detector = getattr(drift, name)()
-        return np.array([float((detector.update(x), detector.drift_detected)[1]) for x in values])
+        drifts = [(detector.update(x), detector.drift_detected)[1] for x in values]
+        alarms = monitor_alarms(np.where(drifts, np.inf, 0.0), _RATE, series.probation // _REST)
+        return alarms.astype(np.float64)
     chosen = getattr(anomaly, name)()
     if len(signature(chosen.score_one).parameters) > 1:  # of a response, given features
         scores = [(chosen.score_one({}, x), chosen.learn_one({}, x))[0] for x in values]

@@ -32,10 +32,10 @@ class Size(NamedTuple):
     rare: int
 
 
-FULL, QUICK = Size(60, 24, 60), Size(10, 3, 6)
+FULL, QUICK = Size(60, 60, 200), Size(10, 3, 6)
 
 
-class Score(NamedTuple):
+class Tally(NamedTuple):
     """Sums over streams, or one row per stream: what was found, missed, waited for, and false."""
 
     found: Any
@@ -66,6 +66,11 @@ class Result(NamedTuple):
     high: dict[str, float]
 
 
+def has_river() -> bool:
+    """Whether there are rivals."""
+    return find_spec("river") is not None
+
+
 def run_drift(size: Size, progress: Callable[[float], None]) -> list[Result]:
     """All detectors in all settings."""
     done, results = 0, []
@@ -79,7 +84,7 @@ def run_drift(size: Size, progress: Callable[[float], None]) -> list[Result]:
                 given = detectors[kind]([each.samples for each in streams[kind]])
                 results.append(_result(kind, noise, name, score(streams[kind][: len(given)], given)))
             done += 1
-            progress(done / (6 if find_spec("river") else 1) / len(by_noise))
+            progress(done / len(by_noise) / (6 if has_river() else 1))
     return sorted(results, key=lambda each: todo.index((each.kind, each.noise)))
 
 
@@ -94,7 +99,7 @@ def _detectors(noise: str, kinds: list[str], quiet: Numbers) -> Iterator[tuple[s
     made = {each: usual_detector(each, quiet, RATE, heavy_tails=heavy) for each in usual}
     ours = {kind: made["variance" if kind == "variance" else USUAL[noise]] for kind in kinds}
     yield OURS, {kind: partial(_ours, detector) for kind, detector in ours.items()}
-    if find_spec("river") is None:
+    if not has_river():
         return
     for rival in rivals(noise, float(np.sqrt(quiet.var(axis=1).mean()))):
         value = tuned(rival, list(quiet[: rival.most]), RATE, BURN_IN)
@@ -109,7 +114,7 @@ def _theirs(rival: Rival, value: float, many: Sequence[Numbers]) -> list[Any]:
     return [alarms(rival.make(value), xs) for xs in many[: rival.most]]
 
 
-def score(streams: Sequence[LabelledStream], given: Sequence[Any]) -> Score:
+def score(streams: Sequence[LabelledStream], given: Sequence[Any]) -> Tally:
     """What alarms are worth, one row per stream. given: the places of alarms in each.
 
     >>> one = LabelledStream(np.zeros(1000), changes=(300, 600), ends=(400, 700))
@@ -127,13 +132,13 @@ def score(streams: Sequence[LabelledStream], given: Sequence[Any]) -> Score:
         )
         quiet = len(each.samples) - BURN_IN - sum(end - start for start, end in spans)
         rows.append((found, len(own) - found, waited, len(late) - sum(map(len, own)), quiet))
-    return Score(*np.array(rows, float).T)
+    return Tally(*np.array(rows, float).T)
 
 
-def _result(kind: str, noise: str, detector: str, rows: Score) -> Result:
+def _result(kind: str, noise: str, detector: str, rows: Tally) -> Result:
     """The measures of all streams together, with intervals from streams that are drawn again."""
-    total = Score(*(part.sum() for part in rows))
+    total = Tally(*(part.sum() for part in rows))
     picks = np.random.default_rng(3).integers(len(rows.found), size=(2000, len(rows.found)))
-    again = Score(*(part[picks].sum(axis=1) for part in rows)).measures()
+    again = Tally(*(part[picks].sum(axis=1) for part in rows)).measures()
     low, high = ({name: float(np.quantile(each, at)) for name, each in again.items()} for at in (0.025, 0.975))
     return Result(kind, noise, detector, {name: float(x) for name, x in total.measures().items()}, low, high)

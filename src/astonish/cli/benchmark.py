@@ -48,15 +48,13 @@ def drift(
     astonish benchmark drift --detail
     """
     with guarded(needs="this benchmark needs", stopped="nothing was written"):
-        from importlib.util import find_spec
-
-        from astonish.benchmark.drift import FULL, QUICK, WITHOUT_RIVER, run_drift
+        from astonish.benchmark import drift as known
         from astonish.benchmark.drift_report import drift_table, summary_table
 
-        if find_spec("river") is None:
-            say(WITHOUT_RIVER)
+        if not known.has_river():
+            say(known.WITHOUT_RIVER)
         with progress("drift") as report:
-            results = run_drift(QUICK if quick else FULL, report)
+            results = known.run_drift(known.QUICK if quick else known.FULL, report)
         if detail:
             print(drift_table(results), end="\n\n")
         print(summary_table(results))
