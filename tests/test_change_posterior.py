@@ -114,6 +114,15 @@ def test_series_without_a_change_without_samples_and_of_one_sample() -> None:
         assert len(found.places) == 0
 
 
+@pytest.mark.parametrize("count", [63, 64, 65, 128])
+def test_nothing_is_dropped_at_any_length(count: int) -> None:
+    xs = np.random.default_rng(34).normal(size=count)
+    learner = MessagePassing(Gaussian(1.0), 0.05)
+    found = change_posterior(learner, xs)
+    assert found.dropped == 0.0
+    np.testing.assert_allclose(found.probability, change_posterior(learner, xs, hypotheses=count + 1).probability)
+
+
 def test_fewer_hypotheses_say_how_much_they_drop() -> None:
     rng = np.random.default_rng(32)
     xs = np.concatenate([rng.normal(mean, 1.0, 60) for mean in (0.0, 3.0, 1.0)])
@@ -182,7 +191,7 @@ def test_it_refuses_what_it_cannot_answer() -> None:
         change_posterior(learner, NUMBERS, level=1.0)
     with pytest.raises(ValueError, match="hypotheses = 0 is not allowed"):
         change_posterior(learner, NUMBERS, hypotheses=0)
-    with pytest.raises(ValueError, match=r"20000 samples with 32769 hypotheses each need too much memory; give hypo"):
+    with pytest.raises(ValueError, match=r"20000 samples with 32770 hypotheses each need too much memory; give hypo"):
         change_posterior(learner, np.zeros(20_000))
 
 

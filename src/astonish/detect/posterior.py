@@ -117,7 +117,7 @@ def _how_many(count: int, hypotheses: int | None) -> int:
     """How many hypotheses to keep: one of a few numbers, since each has to be compiled; refused if memory is short."""
     if hypotheses is not None:
         COUNT.check("hypotheses", hypotheses)
-    exact = (1 << max(count - 1, 63).bit_length()) + 1  # the first sample has two, with and without a change before it
+    exact = (1 << max(count - 1, 63).bit_length()) + 2  # one more than there can be: the first sample has two
     wanted = exact if hypotheses is None else min(int(hypotheses), exact)
     if count * wanted > MOST:
         need = f"{count} samples with {wanted} hypotheses each need too much memory"
