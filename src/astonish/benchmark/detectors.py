@@ -27,8 +27,7 @@ from astonish.series import run
 
 Detect = Callable[[LabelledSeries], Numbers]
 _DAY = 86_400.0  # seconds
-_RATE = 0.005  # of false alarms, as `astonish.monitor` has it
-_REST = 5  # after an alarm, no other for one over so many of the rows that are not scored
+_RATE, _REST = 0.005, 100  # of alarms, as `astonish.monitor` has them
 _WINDOW, _STEP = 6400, 100  # rows of the Windowed Gaussian, and by how many it moves at a time
 _DIGITS = 12  # of the published scores; many are so close to 1 that more digits would make other ties
 
@@ -39,12 +38,12 @@ def monitor(series: LabelledSeries) -> Numbers:
     In powers of ten; elsewhere there is no detection at any threshold.
     """
     seconds = (series.times - np.datetime64(0, "s")).astype(float)
-    return _at_alarms(run(Monitor(_DAY, harmonics=3, timed=1), (seconds, series.values)).surprise, series)
+    return _at_alarms(run(Monitor(_DAY, harmonics=3, timed=1), (seconds, series.values)).surprise)
 
 
-def _at_alarms(surprise: Numbers, series: LabelledSeries) -> Numbers:
+def _at_alarms(surprise: Numbers) -> Numbers:
     """Scores from minus the logarithms of tail probabilities: at alarms, how far these are below the level."""
-    alarms = monitor_alarms(surprise, _RATE, series.probation // _REST)
+    alarms = monitor_alarms(surprise, _RATE, _REST)
     level = alarm_level(_RATE, np.cumsum(~np.isnan(surprise)))
     return np.where(alarms, (surprise + np.log(level)) / math.log(10), -np.inf)
 
@@ -113,7 +112,7 @@ def _by_learner(name: str, series: LabelledSeries) -> Numbers:
     """
     learner = assemble(name, Outcomes(OutcomeKind.CONTINUOUS, lambda *_: None)).learner
     history = run(learner, _standardised(series))
-    return _at_alarms(_among_past(getattr(history, signal_of(learner, None))), series)
+    return _at_alarms(_among_past(getattr(history, signal_of(learner, None))))
 
 
 def _standardised(series: LabelledSeries) -> Numbers:
@@ -148,13 +147,14 @@ def _by_river(name: str, series: LabelledSeries) -> Numbers:
     if name in drift.__all__:
         detector = getattr(drift, name)()
         drifts = [(detector.update(x), detector.drift_detected)[1] for x in values]
-        alarms = monitor_alarms(np.where(drifts, np.inf, 0.0), _RATE, series.probation // _REST)
+        alarms = monitor_alarms(np.where(drifts, np.inf, 0.0), _RATE, _REST)
         return alarms.astype(np.float64)
-    chosen = getattr(anomaly, name)()
+    kind = getattr(anomaly, name)
+    chosen = kind(seed=1) if "seed" in signature(kind).parameters else kind()
     if len(signature(chosen.score_one).parameters) > 1:  # of a response, given features
         scores = [(chosen.score_one({}, x), chosen.learn_one({}, x))[0] for x in values]
-        return _at_alarms(_among_past(np.array(scores)), series)
+        return _at_alarms(_among_past(np.array(scores)))
     model: Any = preprocessing.MinMaxScaler() | chosen  # some of them take numbers from 0 to 1 alone
     rows = [{"value": x} for x in values]
     scores = [(model.score_one(row), model.learn_one(row))[0] for row in rows]
-    return _at_alarms(_among_past(np.array(scores)), series)
+    return _at_alarms(_among_past(np.array(scores)))
