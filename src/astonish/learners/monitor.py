@@ -19,7 +19,7 @@ from astonish.domain import FINITE, NOT_NEGATIVE, POSITIVE, WHOLE, Domain, param
 from astonish.learner import Info, LastChange, Learner
 from astonish.precision import Number
 from astonish.robust import regression, shift, tail
-from astonish.robust.regression import Prediction, Weights
+from astonish.robust.regression import ExpectedValue, Weights
 from astonish.robust.shift import Shifts
 from astonish.robust.tail import Tail
 
@@ -179,7 +179,7 @@ def _any_of(tails: Array) -> Array:
     return jnp.log(-jnp.expm1(_INDEPENDENT * jnp.log1p(-jnp.exp(least))))
 
 
-def _uncertainty(expected: Prediction, trust: Array) -> Array:
+def _uncertainty(expected: ExpectedValue, trust: Array) -> Array:
     """The standard deviation of what is fitted to the newest sample, after it."""
     return expected.std * jnp.sqrt(expected.leverage / (1 + expected.leverage) / (1 + trust * expected.leverage))
 
