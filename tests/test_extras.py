@@ -30,11 +30,15 @@ NATIVE = [
     if path.stem not in ("__init__", "layout")
 ]
 NEEDED = {  # which modules need which extras; those in a folder, whatever the folder needs
-    **{f"analysis.{name}": {"frames"} for name in ("compare", "headline", "models", "recover", "surprise", "table")},
+    **{
+        f"analysis.{name}": {"frames"}
+        for name in ("compare", "headline", "models", "recover", "script", "surprise", "table")
+    },
     "analysis.fit": {"frames", "plots"},
     "assemble": {"frames"},
     "bank.tables": {"frames"},
     "explorer": {"frames", "page"},
+    "explorer.analyses": {"plots"},
     "fit": {"frames"},
     "fit.behaviour_plot": {"plots"},
     "fit.comparison.plot": {"plots"},
@@ -50,6 +54,7 @@ NEEDED = {  # which modules need which extras; those in a folder, whatever the f
     **{module: {"native"} for module in NATIVE},
     "paper": {"frames", "plots"},
     "report.changes": {"plots"},
+    "report.explanation": {"plots"},
     "report.history": {"plots"},
     "report.style": {"plots"},
     "scoring.plot": {"plots"},
