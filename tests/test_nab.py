@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from astonish.benchmark import detectors
-from astonish.benchmark.nab import PROFILES, LabelledSeries, best_scores, read_corpus, row_values, scores_at
+from astonish.benchmark.nab import PROFILES, NabSeries, best_scores, read_corpus, row_values, scores_at
 from astonish.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,12 +27,12 @@ needs_corpus = pytest.mark.skipif(
 FIRST = 2 / (1 + math.exp(-5.0)) - 1  # the sigmoid at the first row of a window
 
 
-def series(rows: int, *windows: tuple[int, int]) -> LabelledSeries:
+def series(rows: int, *windows: tuple[int, int]) -> NabSeries:
     times = np.datetime64("2020-01-01T00:00:00") + np.arange(rows) * np.timedelta64(300, "s")
-    return LabelledSeries(times, np.zeros(rows), windows)
+    return NabSeries(times, np.zeros(rows), windows)
 
 
-def score(one: LabelledSeries, *detections: int) -> dict[str, float]:
+def score(one: NabSeries, *detections: int) -> dict[str, float]:
     """The scores at a threshold that just these rows reach."""
     marks = np.zeros(len(one.values))
     marks[list(detections)] = 1.0
@@ -147,7 +147,7 @@ def test_scores_of_another_length_are_refused() -> None:
 
 def write_corpus(folder: Path, header: str = "file,timestamp,value") -> None:
     """Two series of 400 rows: noise with an outlier in a window, and noise alone."""
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng(3)
     times = np.datetime64("2020-01-01T00:00:00") + np.arange(400) * np.timedelta64(3600, "s")
     lines = [header]
     for name in ("a.csv", "b.csv"):
@@ -215,7 +215,7 @@ def test_what_cannot_be_scored_is_refused_in_a_sentence(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def corpus() -> dict[str, LabelledSeries]:
+def corpus() -> dict[str, NabSeries]:
     return read_corpus(DATA)
 
 
@@ -225,7 +225,7 @@ def published() -> dict[str, dict[str, float]]:
 
 
 @needs_corpus
-def test_the_corpus_is_whole(corpus: dict[str, LabelledSeries]) -> None:
+def test_the_corpus_is_whole(corpus: dict[str, NabSeries]) -> None:
     assert len(corpus) == 58
     assert sum(len(one.windows) for one in corpus.values()) == 116
 
@@ -238,7 +238,7 @@ def test_published_scores_are_reproduced(name: str, theirs: str, corpus: Any, pu
 
 
 @needs_corpus
-def test_monitor_scores_60_or_more(corpus: dict[str, LabelledSeries]) -> None:
+def test_monitor_scores_60_or_more(corpus: dict[str, NabSeries]) -> None:
     found = best_scores(corpus, detectors.scores_of("monitor", corpus))
     assert found["standard"].score >= 60
 

@@ -1,6 +1,6 @@
 """Which detectors can be scored on anomaly benchmarks, by name?
 
-A detector is a function of a series (`LabelledSeries`) that gives an anomaly score for each row: from that row, the
+A detector is a function of a series (`NabSeries`) that gives an anomaly score for each row: from that row, the
 rows before it and the rows that are not scored. It does not look at the labelled windows.
 """
 
@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from astonish.assemble import Outcomes, assemble
-from astonish.benchmark.nab import LabelledSeries
+from astonish.benchmark.nab import NabSeries
 from astonish.catalogue import LEARNERS, load_object
 from astonish.detect.detector import signal_of
 from astonish.detect.monitoring import alarm_level, monitor_alarms
@@ -25,41 +24,40 @@ from astonish.numbers import Numbers
 from astonish.refusal import naming_extra, unknown
 from astonish.series import run
 
-Detect = Callable[[LabelledSeries], Numbers]
+Detect = Callable[[NabSeries], Numbers]
 _DAY = 86_400.0  # seconds
-_RATE = 0.005  # of false alarms, as `astonish.monitor` has it
-_REST = 5  # after an alarm, no other for one over so many of the rows that are not scored
+_RATE, _REST = 0.005, 100  # of alarms, as `astonish.monitor` has them
 _WINDOW, _STEP = 6400, 100  # rows of the Windowed Gaussian, and by how many it moves at a time
 _DIGITS = 12  # of the published scores; many are so close to 1 that more digits would make other ties
 
 
-def monitor(series: LabelledSeries) -> Numbers:
+def monitor(series: NabSeries) -> Numbers:
     """`astonish.Monitor` with the time of day as its phase; at alarms, how far the tail probability is below the level.
 
     In powers of ten; elsewhere there is no detection at any threshold.
     """
     seconds = (series.times - np.datetime64(0, "s")).astype(float)
-    return _at_alarms(run(Monitor(_DAY, harmonics=3, timed=1), (seconds, series.values)).surprise, series)
+    return _at_alarms(run(Monitor(_DAY, harmonics=3, timed=1), (seconds, series.values)).surprise)
 
 
-def _at_alarms(surprise: Numbers, series: LabelledSeries) -> Numbers:
+def _at_alarms(surprise: Numbers) -> Numbers:
     """Scores from minus the logarithms of tail probabilities: at alarms, how far these are below the level."""
-    alarms = monitor_alarms(surprise, _RATE, series.probation // _REST)
+    alarms = monitor_alarms(surprise, _RATE, _REST)
     level = alarm_level(_RATE, np.cumsum(~np.isnan(surprise)))
     return np.where(alarms, (surprise + np.log(level)) / math.log(10), -np.inf)
 
 
-def null(series: LabelledSeries) -> Numbers:
+def null(series: NabSeries) -> Numbers:
     """No detection at any threshold."""
     return np.full(len(series.values), -np.inf)
 
 
-def always(series: LabelledSeries) -> Numbers:
+def always(series: NabSeries) -> Numbers:
     """A detection at every row."""
     return np.ones(len(series.values))
 
 
-def windowed_gaussian(series: LabelledSeries) -> Numbers:
+def windowed_gaussian(series: NabSeries) -> Numbers:
     """The benchmark's own baseline: how far a value is from the mean of a window of past values, in its deviations.
 
     The window grows to its size with every value, and then moves on by many values at a time.
@@ -106,17 +104,19 @@ def scores_of(name: str, corpus: Any) -> dict[str, Numbers]:
     return {key: detect(series) for key, series in corpus.items()}
 
 
-def _by_learner(name: str, series: LabelledSeries) -> Numbers:
+def _by_learner(name: str, series: NabSeries) -> Numbers:
     """The change probability of a learner with its default parameters, or its surprise if it gives none.
 
     What is unusual of it is decided as `monitor` does: by its own past.
     """
+    from astonish.assemble import Outcomes, assemble  # which needs pandas
+
     learner = assemble(name, Outcomes(OutcomeKind.CONTINUOUS, lambda *_: None)).learner
     history = run(learner, _standardised(series))
-    return _at_alarms(_among_past(getattr(history, signal_of(learner, None))), series)
+    return _at_alarms(_among_past(getattr(history, signal_of(learner, None))))
 
 
-def _standardised(series: LabelledSeries) -> Numbers:
+def _standardised(series: NabSeries) -> Numbers:
     """Values in units of the middle half of those that are not scored, from their median."""
     first = series.values[: max(series.probation, 1)]
     low, middle, high = np.nanpercentile(first, [25, 50, 75])
@@ -134,7 +134,7 @@ def _among_past(signal: Numbers) -> Numbers:
     return -np.log(shares)
 
 
-def _by_river(name: str, series: LabelledSeries) -> Numbers:
+def _by_river(name: str, series: NabSeries) -> Numbers:
     """A detector of anomalies, or of drifts, of river, with its default settings.
 
     What is unusual of an anomaly score is decided as `monitor` does: by its own past. Drifts rest as its alarms do.
@@ -148,13 +148,14 @@ def _by_river(name: str, series: LabelledSeries) -> Numbers:
     if name in drift.__all__:
         detector = getattr(drift, name)()
         drifts = [(detector.update(x), detector.drift_detected)[1] for x in values]
-        alarms = monitor_alarms(np.where(drifts, np.inf, 0.0), _RATE, series.probation // _REST)
+        alarms = monitor_alarms(np.where(drifts, np.inf, 0.0), _RATE, _REST)
         return alarms.astype(np.float64)
-    chosen = getattr(anomaly, name)()
+    kind = getattr(anomaly, name)
+    chosen = kind(seed=1) if "seed" in signature(kind).parameters else kind()
     if len(signature(chosen.score_one).parameters) > 1:  # of a response, given features
         scores = [(chosen.score_one({}, x), chosen.learn_one({}, x))[0] for x in values]
-        return _at_alarms(_among_past(np.array(scores)), series)
+        return _at_alarms(_among_past(np.array(scores)))
     model: Any = preprocessing.MinMaxScaler() | chosen  # some of them take numbers from 0 to 1 alone
     rows = [{"value": x} for x in values]
     scores = [(model.score_one(row), model.learn_one(row))[0] for row in rows]
-    return _at_alarms(_among_past(np.array(scores)), series)
+    return _at_alarms(_among_past(np.array(scores)))

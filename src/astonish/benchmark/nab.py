@@ -37,7 +37,7 @@ PROFILES = {
 }
 
 
-class LabelledSeries(NamedTuple):
+class NabSeries(NamedTuple):
     """A series of the corpus. windows: the first and the last row of each labelled window, in order of time."""
 
     times: Times
@@ -57,7 +57,7 @@ class Score(NamedTuple):
     threshold: float
 
 
-def read_corpus(folder: Path) -> dict[str, LabelledSeries]:
+def read_corpus(folder: Path) -> dict[str, NabSeries]:
     """All series of a folder with `series.csv.gz` (file, timestamp, value) and `windows.json`, by their names."""
     for name in ("series.csv.gz", "windows.json"):
         if not (folder / name).is_file():
@@ -79,7 +79,7 @@ def read_corpus(folder: Path) -> dict[str, LabelledSeries]:
     return {name: _labelled(name, *parts, windows.get(name, [])) for name, parts in columns.items()}
 
 
-def _labelled(name: str, times: list[str], values: list[str], windows: list[list[str]]) -> LabelledSeries:
+def _labelled(name: str, times: list[str], values: list[str], windows: list[list[str]]) -> NabSeries:
     at = np.array(times, "datetime64[s]")
     found = []
     for ends in windows:
@@ -88,7 +88,7 @@ def _labelled(name: str, times: list[str], values: list[str], windows: list[list
         if not rows.size:
             raise ValueError(f"no row of {name} is from {first} to {last}, as a window of it is; give another window")
         found.append((int(rows[0]), int(rows[-1])))
-    return LabelledSeries(at, np.array(values, float), tuple(sorted(found)))
+    return NabSeries(at, np.array(values, float), tuple(sorted(found)))
 
 
 def sigmoid(y: Numbers) -> Numbers:
@@ -96,7 +96,7 @@ def sigmoid(y: Numbers) -> Numbers:
     return 2 / (1 + np.exp(5 * y)) - 1
 
 
-def row_values(series: LabelledSeries) -> tuple[Numbers, NDArray[np.int64]]:
+def row_values(series: NabSeries) -> tuple[Numbers, NDArray[np.int64]]:
     """What a detection at each row is worth, before the weights of a profile; and the row's window, -1 outside of all.
 
     Inside a window, the share of what its first row is worth; outside, at most 0 and at least -1.
@@ -122,7 +122,7 @@ class _Sweep(NamedTuple):
     missed: Numbers
 
 
-def best_scores(corpus: Mapping[str, LabelledSeries], scores: Mapping[str, Any]) -> dict[str, Score]:
+def best_scores(corpus: Mapping[str, NabSeries], scores: Mapping[str, Any]) -> dict[str, Score]:
     """The score of a detector under each profile, at the threshold that is best there (the rule of the benchmark).
 
     scores: by series, a number for each row; higher is more anomalous, and NaN never a detection.
@@ -137,7 +137,7 @@ def best_scores(corpus: Mapping[str, LabelledSeries], scores: Mapping[str, Any])
     return found
 
 
-def scores_at(corpus: Mapping[str, LabelledSeries], scores: Mapping[str, Any], threshold: float) -> dict[str, Score]:
+def scores_at(corpus: Mapping[str, NabSeries], scores: Mapping[str, Any], threshold: float) -> dict[str, Score]:
     """The same at a given threshold: a detection is where the score is at least that."""
     alarms = {name: np.where(np.asarray(each) >= threshold, threshold, -np.inf) for name, each in scores.items()}
     sweep, windows = _sweep(corpus, alarms), sum(len(series.windows) for series in corpus.values())
@@ -148,7 +148,7 @@ def scores_at(corpus: Mapping[str, LabelledSeries], scores: Mapping[str, Any], t
     }
 
 
-def _sweep(corpus: Mapping[str, LabelledSeries], scores: Mapping[str, Any]) -> _Sweep:
+def _sweep(corpus: Mapping[str, NabSeries], scores: Mapping[str, Any]) -> _Sweep:
     score, worth, window = _scored_rows(corpus, scores)
     order = np.argsort(-score, kind="stable")
     score, worth, window = score[order], worth[order], window[order]
@@ -164,7 +164,7 @@ def _sweep(corpus: Mapping[str, LabelledSeries], scores: Mapping[str, Any]) -> _
     return _Sweep(score[last], np.cumsum(hits)[last], false_alarms[last], missed[last])
 
 
-def _scored_rows(corpus: Mapping[str, LabelledSeries], scores: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+def _scored_rows(corpus: Mapping[str, NabSeries], scores: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     """Score, worth and window of all rows behind probations, those windows counted through the corpus."""
     parts: list[tuple[Any, Any, Any]] = []
     before = 0

@@ -19,11 +19,11 @@ from astonish.domain import FINITE, NOT_NEGATIVE, POSITIVE, WHOLE, Domain, param
 from astonish.learner import Info, LastChange, Learner
 from astonish.precision import Number
 from astonish.robust import regression, shift, tail
-from astonish.robust.regression import Prediction, Weights
+from astonish.robust.regression import ExpectedValue, Weights
 from astonish.robust.shift import Shifts
 from astonish.robust.tail import Tail
 
-STRETCHES = (1, 10, 50)  # over about how many samples surprises are averaged
+STRETCHES = (1, 10, 50)  # over about how many samples surprises are averaged; the longest are those by the long run
 _INDEPENDENT = 1.5  # as how many independent ones these three averages are: what simulated streams give
 _FEWEST = 20  # samples before surprises are compared with each other
 _SETTLED = 0.2  # leverage below which what is expected depends on the noise rather than on weights not known yet
@@ -34,7 +34,7 @@ _SHARES = tuple(2 / (length + 1) for length in STRETCHES)  # of the newest in a 
 class MonitorState(NamedTuple):
     """What is known about the stream, and about its newest sample.
 
-    errors: the last ones, in standard deviations. offset: by how much the level now differs from that of the long run.
+    errors: the last ones, in standard deviations. offset: how far the level has moved from that of the long run.
     averages: of surprises, over several stretches up to now. past: all such averages so far. expected, std: of the
     newest sample, before it came. tails: logarithms of the tail probabilities of the averages.
     """
@@ -61,7 +61,7 @@ class Monitor(Learner):
     Its surprise is minus the logarithm of a calibrated tail probability: how often, judging by the stream so far, a
     sample is at least as unusual as this one, by itself or together with the samples just before it. Its change
     probability is that of a change of the level within the last 16 samples: by the first sample alone, a change cannot
-    be told from an outlier. The estimate follows a probable change at once.
+    be told from an outlier. The estimate follows a probable change at once, and what is expected 16 samples later.
 
     harmonics: how many sine waves describe what repeats; 0 if nothing does. lags: how many past errors predict the next
     one. timed: 1 if samples are (time, value), with the period in units of time; 0 if they are values, and the period
@@ -105,20 +105,20 @@ class Monitor(Learner):
         z = jnp.clip((value - expected.mean) / expected.std, -_LARGEST, _LARGEST)
         settled = (state.seen >= _FEWEST) & (expected.leverage < _SETTLED)
 
-        trust = jnp.where(settled, regression.trust(z), 1.0)
-        rate = 1 - 1 / (1 + trust * expected.leverage)
-        weights = regression.update(weights, expected, z * expected.std, trust, self.forgetting)
-
         known = state.shifts._replace(level=state.shifts.level * (state.std / expected.std))  # in units of this noise
-        updated = shift.update(known, z - state.offset / expected.std, self.hazard)
-        shifts, moved = _chosen(settled, updated, (state.shifts, jnp.zeros_like(z)))
-        offset = (1 - rate) * (state.offset + moved * expected.std)  # the long run follows
+        shifts, moved = _chosen(settled, shift.update(known, z, self.hazard), (state.shifts, jnp.zeros_like(z)))
+        trust = jnp.where(settled, regression.trust(z - moved), 1.0)
+        rate = 1 - 1 / (1 + trust * expected.leverage)
+        weights = regression.update(weights, expected, (z - moved) * expected.std, trust, self.forgetting)
+        weights = _raised(weights, moved * expected.std)
+        offset = (1 - self.forgetting) * (state.offset + moved * expected.std)
 
-        surprise = jnp.log1p(jnp.square(z) / 4)  # of Student's distribution: no single one outweighs all others
-        averages = state.averages + jnp.asarray(_SHARES, z.dtype) * (surprise - state.averages)
+        # Of Student's distribution, so that no single one outweighs all others; by the level now and by the long run.
+        near, far = (jnp.log1p(jnp.square(each) / 4) for each in (z, z + state.offset / expected.std))
+        averages = state.averages + jnp.asarray(_SHARES, z.dtype) * (jnp.stack([near, near, far]) - state.averages)
         tails, past = _compared(settled, state.past, averages)
 
-        estimate = (features * weights.mean).sum() + offset + shifts.mean * expected.std
+        estimate = (features * weights.mean).sum() + shifts.mean * expected.std
         clipped = jnp.ravel(jnp.clip(z, -regression.TRUSTED, regression.TRUSTED))
         errors = jnp.concatenate([clipped, state.errors[:-1]]) if self.lags > 1 else clipped
         newest = (estimate, _uncertainty(expected, trust), expected.mean, expected.std, tails)
@@ -179,7 +179,7 @@ def _any_of(tails: Array) -> Array:
     return jnp.log(-jnp.expm1(_INDEPENDENT * jnp.log1p(-jnp.exp(least))))
 
 
-def _uncertainty(expected: Prediction, trust: Array) -> Array:
+def _uncertainty(expected: ExpectedValue, trust: Array) -> Array:
     """The standard deviation of what is fitted to the newest sample, after it."""
     return expected.std * jnp.sqrt(expected.leverage / (1 + expected.leverage) / (1 + trust * expected.leverage))
 

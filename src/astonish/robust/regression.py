@@ -33,7 +33,7 @@ class Weights(NamedTuple):
     faith: Annotated[Array, NOT_NEGATIVE]
 
 
-class Prediction(NamedTuple):
+class ExpectedValue(NamedTuple):
     """A value that is expected, its standard deviation, and the part of it that is due to the weights.
 
     leverage: the variance due to the weights over that of the noise. gain: the covariance of weights and value.
@@ -51,14 +51,14 @@ def start(size: int, kind: Any) -> Weights:
     return Weights(jnp.zeros(size, kind), WIDE * jnp.eye(size, dtype=kind), zero, zero, jnp.zeros(3, kind), zero + 1)
 
 
-def predict(weights: Weights, features: Array) -> Prediction:
+def predict(weights: Weights, features: Array) -> ExpectedValue:
     """The value that goes with these features."""
     gain = (weights.covariance * features).sum(-1)
     leverage, mean = (features * gain).sum(), (features * weights.mean).sum()
     guess = weights.faith * weights.spread[1]
     variance = (weights.scale + guess) / (weights.shape + weights.faith)
     least = jnp.square(_SMALLEST * mean) + limits(mean).tiny ** 0.75
-    return Prediction(mean, jnp.sqrt(jnp.maximum(variance, least) * (1 + leverage)), leverage, gain)
+    return ExpectedValue(mean, jnp.sqrt(jnp.maximum(variance, least) * (1 + leverage)), leverage, gain)
 
 
 def trust(z: Array) -> Array:
@@ -66,7 +66,7 @@ def trust(z: Array) -> Array:
     return jnp.square(TRUSTED / jnp.maximum(jnp.abs(z), TRUSTED))
 
 
-def update(weights: Weights, expected: Prediction, error: Array, trust: Array, forgetting: Number) -> Weights:
+def update(weights: Weights, expected: ExpectedValue, error: Array, trust: Array, forgetting: Number) -> Weights:
     """After a value that was so far from what was expected, and is trusted so far (from 0 to 1)."""
     keep, share = 1 - forgetting, trust / (1 + trust * expected.leverage)
     covariance = weights.covariance - expected.gain[:, None] * (share * expected.gain)
