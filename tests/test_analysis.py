@@ -59,7 +59,7 @@ def test_a_fit_of_choices_that_are_paid(choices: Path, tmp_path: Path) -> None:
     assert "choice choice: one of 1, 2; none missing" in result.stderr
     assert "start = 0.5, the middle of the range of outcomes" in result.stderr
     assert "parameter  n" in result.stdout  # not a row for each participant
-    assert len(result.stdout.splitlines()) < 14
+    assert len(result.stdout.splitlines()) < 16
     report = (tmp_path / "report.html").read_text()
     assert "the learner rw (Rescorla &amp; Wagner 1972), response model Softmax" in report
     assert "maximum a posteriori (with weak normal priors" in report

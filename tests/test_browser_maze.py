@@ -163,9 +163,9 @@ def test_the_agent_walks_and_the_environment_switches(visit: Any) -> None:
     at["at"] -= 1
     _check(page, at, [31], both)
     page.locator("#maze details summary", has_text="matrix").click()
-    page.wait_for_function("() => document.querySelectorAll('#maze .plot')[1].plotted")
+    page.wait_for_function("() => document.querySelector('#maze details .plot').plotted")
     maps = page.evaluate(
-        "() => document.querySelectorAll('#maze .plot')[1].plotted.map(each => each.z.map(row => [...row]))"
+        "() => document.querySelector('#maze details .plot').plotted.map(each => each.z.map(row => [...row]))"
     )
     rooms = maze.walked(0.0, 4, [31]).rooms[: int(at["at"]) + 1]
     for found, learner in zip(maps, both.values(), strict=False):

@@ -390,11 +390,9 @@ def test_lines_of_the_lab_build_its_beliefs(name: str) -> None:
         assert np.asarray(written) == pytest.approx(np.asarray(built), rel=1e-12)
 
 
-def test_bars_are_chances() -> None:
-    shape = LAB.families["dirichlet"]
-    family, _ = shape.family({})
-    belief = family.prior(**shape.prior({"alpha1": 4.0, "alpha2": 1.0, "alpha3": 1.0, "alpha4": 1.0}))
-    drawn = lab._bars(shape, {"belief": belief, "scaled": family.likelihood(1)})
+def test_bars_are_probabilities() -> None:
+    alphas = {"alpha1": 4.0, "alpha2": 1.0, "alpha3": 1.0, "alpha4": 1.0}
+    drawn = LAB.answer({"family": "dirichlet", "x": 1, **alphas})["drawn"]
     assert _numbers(drawn["belief"]) == pytest.approx([4 / 7, 1 / 7, 1 / 7, 1 / 7])
     assert _numbers(drawn["scaled"]) == pytest.approx([0.2, 0.4, 0.2, 0.2])
 

@@ -130,7 +130,7 @@ def test_surprise_has_one_named_measure_and_the_winner_wins_on_average(visit: An
 def test_samples_are_read_and_picked_by_pointer_and_keys(visit: Any) -> None:
     page = visit(DELTA)
     _drawn(page, "gaussian")
-    samples, plot = _plotted(page, "gaussian", "samples"), page.locator("#gaussian .plot")
+    samples, plot = _plotted(page, "gaussian", "samples"), page.locator("#gaussian .plot").first
     box = plot.bounding_box()
     plot.hover(position={"x": 0.5 * box["width"], "y": 120})
     shown = page.inner_text("#gaussian .readout")
@@ -156,12 +156,12 @@ def test_the_plot_stays_in_view_and_a_swipe_scrolls(browser: Any, home: str, wid
         _drawn(page, "gaussian")
         slider = page.locator('input[name="gaussian.samples"]')
         slider.evaluate("each => scrollTo(0, each.getBoundingClientRect().bottom + scrollY - innerHeight + 30)")
-        plot, handle = page.locator("#gaussian .plot").bounding_box(), slider.bounding_box()
+        plot, handle = page.locator("#gaussian .plot").first.bounding_box(), slider.bounding_box()
         assert plot["y"] >= 0
         assert plot["y"] + plot["height"] <= handle["y"] < height
         assert plot["y"] + plot["height"] < 0.62 * height  # there is room for controls
         page.evaluate("scrollTo(0, 0)")
-        plot = page.locator("#gaussian .plot").bounding_box()
+        plot = page.locator("#gaussian .plot").first.bounding_box()
         touch = context.new_cdp_session(page)
         y = min(plot["y"] + 60, height - 20)
         touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": 150, "y": y}]})
@@ -171,7 +171,7 @@ def test_the_plot_stays_in_view_and_a_swipe_scrolls(browser: Any, home: str, wid
         page.wait_for_function("() => scrollY > 60")
         page.wait_for_timeout(500)  # it comes to rest
         assert "gaussian.pick" not in page.url
-        plot = page.locator("#gaussian .plot").bounding_box()
+        plot = page.locator("#gaussian .plot").first.bounding_box()
         page.touchscreen.tap(plot["x"] + 0.5 * plot["width"], plot["y"] + 60)
         assert 0 <= _picked(page) < 40
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")

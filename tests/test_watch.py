@@ -169,7 +169,7 @@ def test_a_threshold_is_found_in_samples_without_a_change() -> None:
         (["--kind", "categorical"], "a stream of numbers is not categorical"),
         (["--signal", "fear", *SET], "gives no signal 'fear'"),
         (["--calibrate", "3", *SET[:4]], "too few to tell a rate of 0.001"),
-        ([], "cannot be told from outcomes that hardly differ"),
+        ([], "cannot be estimated from outcomes that hardly differ"),
     ],
 )
 def test_what_cannot_be_watched_is_refused_in_a_sentence(options: list[str], sentence: str) -> None:
