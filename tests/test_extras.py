@@ -64,6 +64,7 @@ NEEDED = {  # which modules need which extras; those in a folder, whatever the f
     "testing": {"frames"},
     "trials": {"frames"},
     "watch.detecting": {"frames"},
+    "watch.monitoring": {"frames"},
 }
 CALLS = {  # what people call without one of the packages of an extra, and what that says
     "history.to_frame()": "frames: a table needs pandas",

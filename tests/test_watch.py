@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from astonish import Delta, Detector, Gaussian, Smile, Stream
+from astonish import Delta, Detector, Gaussian, Smile, Stream, monitor
 from astonish.cli.app import app
 from astonish.explorer.stream import StreamTab
 from astonish.watch.detecting import DetectorSettings, follower_for, samples_needed
@@ -331,3 +331,20 @@ def test_sparklines_and_pictures_stand_for_any_numbers() -> None:
     console.print(picture(feed, console))
     assert "waiting for samples" in console.file.getvalue()  # type: ignore[attr-defined]
     assert math.isnan(to_number("n/a"))
+
+
+def test_a_monitor_watches_what_it_knows_nothing_about() -> None:
+    rng = np.random.default_rng(0)
+    xs = (10 + 3 * np.sin(2 * np.pi * np.arange(400) / 24) + 0.5 * rng.standard_normal(400)).round(3)
+    xs[350] += 8
+    done = _watched("\n".join(map(str, xs)), "--monitor", "--json")
+    assert "period in the first 100 samples: 24 samples" in done.stderr
+    follower = monitor(period=24.0)
+    steps = [follower.update(x) for x in xs]
+    rows = _rows(done.stdout)
+    assert [row["estimate"] for row in rows] == [step.estimate for step in steps]
+    assert [row["sample"] for row in rows if row["alarm"]] == [k for k, step in enumerate(steps, 1) if step.alarm]
+    assert steps[350].alarm
+    refused = CliRunner().invoke(app, ["watch", "--monitor", "--learner", "delta"], input="1\n")
+    assert refused.exit_code == 2
+    assert "--learner is about a learner, but --monitor needs none" in refused.stderr

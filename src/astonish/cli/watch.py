@@ -2,12 +2,12 @@
 
 import sys
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from threading import Thread
 from time import sleep
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Exit, Option
 
@@ -23,7 +23,19 @@ MODEL, ALARMS, OUTPUT = "Model", "Alarms", "Input and output"
 
 
 def watch(
-    learner: Annotated[str, Option(help=LEARNER_HELP, rich_help_panel=MODEL)] = "smile",
+    learner: Annotated[str | None, Option(help=f"{LEARNER_HELP} Else smile.", rich_help_panel=MODEL)] = None,
+    monitor: Annotated[
+        bool,
+        Option(
+            "--monitor",
+            help="Instead of a learner: find out from the numbers themselves what is usual (astonish.monitor).",
+            rich_help_panel=MODEL,
+        ),
+    ] = False,
+    period: Annotated[
+        float | None,
+        Option(help="With --monitor: samples after which it repeats itself; else looked for.", rich_help_panel=MODEL),
+    ] = None,
     settings: Annotated[
         list[str] | None, Option("--set", help="A parameter, such as m=0.1 or noise=2.", rich_help_panel=MODEL)
     ] = None,
@@ -48,8 +60,12 @@ def watch(
         float | None, Option(help="Above which the signal gives an alarm; else it is found.", rich_help_panel=ALARMS)
     ] = None,
     false_alarm_rate: Annotated[
-        float, Option(help="False alarms per sample, if the threshold is to be found.", rich_help_panel=ALARMS)
-    ] = 0.001,
+        float | None,
+        Option(
+            help="False alarms per sample, if the threshold is to be found; else 0.001, or 0.005 with --monitor.",
+            rich_help_panel=ALARMS,
+        ),
+    ] = None,
     calibrate: Annotated[
         int | None,
         Option(
@@ -89,25 +105,36 @@ def watch(
 
     sensor | astonish watch --learner message-passing --false-alarm-rate 0.0001
 
+    sensor | astonish watch --monitor
+
     In a terminal it draws what is going on; elsewhere it prints a line for each sample. An empty line, or NA, is a
     missing sample. A line that is no number is left out, and said on standard error.
     """
     with guarded(needs="watching needs", stopped="nothing was learned yet"):
         from astonish.watch.detecting import DetectorSettings, follower_for, samples_needed
         from astonish.watch.feed import Feed
+        from astonish.watch.monitoring import monitor_for
         from astonish.watch.session import Session
         from astonish.watch.views import lines, screen, summary
 
         given = numbers("--set", settings)
-        alarms = DetectorSettings(threshold, false_alarm_rate, calibrate, signal, cooldown, burn_in, within)
-        needed = max(samples_needed(learner, given, kind, family, first), calibrate or 0)
+        rate = DetectorSettings().false_alarm_rate if false_alarm_rate is None else false_alarm_rate
+        alarms = DetectorSettings(threshold, rate, calibrate, signal, cooldown, burn_in, within)
+        if monitor:
+            own = {"--learner": learner, "--set": settings, "--family": family, "--signal": signal}
+            _check_monitor({**own, "--threshold": threshold, "--calibrate": calibrate})
+            needed = 0 if period is not None else first
+            make: Any = partial(monitor_for, period=period, false_alarm_rate=false_alarm_rate, say=say)
+        else:
+            name = learner or "smile"
+            needed = max(samples_needed(name, given, kind, family, first), calibrate or 0)
+            make = partial(follower_for, name, settings=given, alarms=alarms, kind=kind, family=family, say=say)
         feed = Feed()
         session = Session(feed, say)
         draws = sys.stdout.isatty() and not json
         view = partial(screen, feed, sys.stdout) if draws else partial(lines, sys.stdout, every, json)
         if sys.stdin.isatty():
             say("astonish: type a number in each line; Ctrl-D ends")
-        make = partial(follower_for, learner, settings=given, alarms=alarms, kind=kind, family=family, say=say)
         with served(feed, port, browser) if page else nullcontext():
             with suppress(KeyboardInterrupt):  # one way in which it ends
                 session.run(sys.stdin.buffer, column, needed, make, view)
@@ -119,6 +146,13 @@ def watch(
                     sleep(3600)
         if session.left_out and not feed.samples:
             raise Exit(2)
+
+
+def _check_monitor(own: Mapping[str, Any]) -> None:
+    """Refuse options that are about learners and their detectors."""
+    for option, value in own.items():
+        if value is not None:
+            raise ValueError(f"{option} is about a learner, but --monitor needs none; leave one of them out")
 
 
 @contextmanager

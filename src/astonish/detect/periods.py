@@ -10,6 +10,7 @@ _SHORTEST, _CYCLES = 4, 3  # samples of a period, and how often it must be seen
 _LEAST = 0.2  # autocorrelation at a period, and by how much it exceeds that between
 _ALMOST = 0.9  # of the highest peak: a shorter period is preferred to its multiples
 _WAVES = 3  # sine waves by which a period is refined
+_UNSURE = 0.1  # of a cycle over the whole series: if a whole number of samples is that close, it is the period
 
 
 def find_period(xs: Any) -> float | None:
@@ -35,7 +36,11 @@ def find_period(xs: Any) -> float | None:
     if not values.any():
         return None
     lag = _first_peak(_autocorrelation(values))
-    return None if lag is None else _refined(values, lag)
+    if lag is None:
+        return None
+    found = _refined(values, lag)
+    whole = float(round(found))
+    return whole if abs(found - whole) < _UNSURE * found * found / len(values) else found
 
 
 def _cut(values: Numbers) -> Numbers:
