@@ -1,8 +1,10 @@
 # The commands people type. Each sets up what it needs in .venv; PYTHON may name another interpreter (3.11 or later).
 PYTHON ?= python3
 BIN := .venv/bin
-# Compiles in half the time what is slower to run; for programs that run once.
-QUICK = JAX_DISABLE_MOST_OPTIMIZATIONS=1 XLA_FLAGS=--xla_cpu_use_fusion_emitters=false
+# Compiles in half the time what is slower to run, and keeps it with what the tests have compiled; for programs that run once.
+QUICK = JAX_DISABLE_MOST_OPTIMIZATIONS=1 XLA_FLAGS=--xla_cpu_use_fusion_emitters=false \
+	JAX_COMPILATION_CACHE_DIR=$(CURDIR)/.pytest_cache/jax JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 \
+	JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help

@@ -54,9 +54,11 @@ def measure() -> dict[str, Any]:
         everything = held(process)
         asked_for(port, 3)
         before = held(process)
-        found = asked_for(port, SECONDS)
+        fitted: list[str] = []
+        found = asked_for(port, SECONDS, [lambda *job: fitted.append(fit(*job))])
         after = held(process)
-    return {"start": start, "everything": everything, "before": before, "after": after, "browsed": browsed, **found}
+    memory = {"everything": everything, "before": before, "after": after}
+    return {"start": start, "browsed": browsed, "fitted": fitted, **memory, **found}
 
 
 @contextmanager
@@ -83,8 +85,10 @@ def warm_up(connection: HTTPConnection) -> None:
 
 
 def use_everything(connection: HTTPConnection) -> None:
-    """Ask for every family of beliefs, every learner in both worlds, and averages over seeds."""
+    """Ask for every screen, every family of beliefs, every learner in both worlds, and averages over seeds."""
     warm_up(connection)
+    for screen in controls(connection, "tour")["screens"]:
+        ask(connection, "tour", {"screen": screen["name"]})
     spec = {tab: controls(connection, tab) for tab in ("gaussian", "maze")}
     for name in spec["gaussian"]["learners"]:
         ask(connection, "gaussian", {"learners": [name]})
@@ -126,6 +130,30 @@ def asked_for(port: int, seconds: float, beside: Sequence[Callable[[int, float],
     for thread in clients:
         thread.join()
     return {"waits": waits, "errors": errors, "seconds": seconds}
+
+
+def fit(port: int, until: float) -> str:
+    """The last event of a fit of 60 people with 200 trials each, as somebody at the page would have it."""
+    rng, rows = np.random.default_rng(1), ["id,x,b"]
+    for who in range(60):
+        belief = 0.0
+        for x in rng.normal(0, 5, 200):
+            belief += 0.4 * (x - belief) + rng.normal()
+            rows.append(f"{who},{x:.3f},{belief:.3f}")
+    asked = "name=load.csv&outcome=x&subject=id&response=b&responded=after&learner=smile&starts=3"
+    line = HTTPConnection("127.0.0.1", port, timeout=max(until - time.perf_counter(), 1) + 60)
+    line.request("POST", f"/api/jobs/fit?{asked}", "\n".join(rows))
+    job = json.loads(line.getresponse().read())
+    if "job" not in job:
+        return str(job)
+    line.request("GET", f"/api/jobs/{job['job']}/events")
+    answer, last = line.getresponse(), "nothing"
+    for raw in answer:
+        if raw.startswith(b"data: "):
+            last = json.loads(raw[6:])["event"]
+            if last in ("done", "refused", "failed", "cancelled"):
+                break
+    return last
 
 
 def controls(connection: HTTPConnection, tab: str) -> Any:
@@ -209,12 +237,14 @@ def tell(found: dict[str, Any]) -> list[Target]:
     )
     if found["errors"]:
         print(f"  {len(found['errors'])} errors, such as: {found['errors'][0]}")
+    print(f"  one of them fits SMiLe to 60 people with 200 trials each meanwhile: {', '.join(found['fitted'])}")
     memory = [f"{found[name]:.0f} MB {when}" for name, when in MEMORY.items()]
     print(f"  memory of the server: {', '.join(memory)}")
     return [
         at_most("page: `astonish explore` to the address", 2, found["start"], "s"),
         at_most("page: memory after all was used", 500, found["everything"], "MB"),
         at_most("page: 20 clients", 0, len(found["errors"]), "errors"),
+        at_most("page: fits that did not end", 0, sum(each != "done" for each in found["fitted"]), "fits"),
         at_most("page: 20 clients, p95", 400, 1000 * float(np.quantile(every, 0.95)), "ms"),
         at_most("page: 20 clients, memory gained", 10, found["after"] - found["before"], "MB"),
         *(tell_browsed(found["browsed"]) if found["browsed"] else []),

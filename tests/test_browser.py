@@ -329,9 +329,9 @@ def test_a_table_goes_in_and_comes_out(visit: Any, tmp_path: Path) -> None:
     page.set_input_files('input[type="file"]', str(path))
     page.wait_for_selector("#data tbody tr")
     assert _cells(page, "data")["a"] == ["1", "8.75", "right", "right"]  # the last row that is shown
-    page.select_option('select[name="data.learner"]', "delta")
-    _chosen(page, "data.outcome", "x", "data")
-    _measured(page, path, "", Columns("x", block="run"), "delta", "continuous")  # run was guessed
+    _drawn(page, "data")  # of the outcome, x, and the block, run, that were guessed
+    _chosen(page, "data.learner", "delta", "data")
+    _measured(page, path, "", Columns("x", block="run"), "delta", "continuous")
     _chosen(page, "data.subject", "who", "data")
     assert page.locator('select[name="data.who"] option').all_inner_texts() == ["a", "b"]
     _chosen(page, "data.block", "run", "data")
