@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from astonish import Delta, Gaussian, PerContext, Smile, VarSmile
+from astonish import Delta, Gaussian, Monitor, PerContext, Smile, VarSmile
 from astonish.bank import Bank
 from astonish.interop.spark import ShardUpdate, answers, surprise_stream
 
@@ -149,6 +149,13 @@ def test_samples_of_several_parts_and_learners_that_ask_for_changes() -> None:
         found[["surprise", "learning_rate", "change_probability"]].T,
         [steps.surprise, steps.learning_rate, steps.change_probability],
     )
+
+
+def test_a_monitor_learns_in_a_shard_what_it_learns_in_a_bank() -> None:
+    rows, learner = _readings(), Monitor()
+    update = ShardUpdate(learner, "sensor", "value", ["time"], shards=1, capacity=100, evict=False)
+    found = _learn(update, State(), [rows])
+    _same(found, Bank(learner, capacity=100).update_table(rows, "sensor", "value"))
 
 
 def test_states_are_dealt_out_to_as_many_shards_as_at_first() -> None:
