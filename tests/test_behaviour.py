@@ -102,7 +102,7 @@ def test_repeated_choices_are_those_of_the_table(chosen: Fit) -> None:
     table, by_hand = repeats(chosen), []
     frame = chosen.trials.frame
     for who, own in frame.groupby("participant"):
-        chances = chosen.outputs.chances[chosen.trials.subjects.index(str(who))]
+        chances = chosen.outputs.probabilities[chosen.trials.subjects.index(str(who))]
         after = [row for _, part in own.groupby("block") for row in list(part.itertuples())[:-1]]
         mean = np.mean([float(row.reward) for row in after])
         for _, part in own.groupby("block"):

@@ -175,6 +175,30 @@ def _copies(page: Any, archive: zipfile.ZipFile) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
 
 
+def test_differences_of_bic_are_drawn(visit: Any) -> None:
+    page = visit("tab=data&data.learner=delta&data.fit=compare&data.responded=before")
+    page.wait_for_selector("#data .drop")
+    _drop(page, "body")
+    _start(page)
+    page.get_by_text("Download everything (.zip)").wait_for(timeout=SECONDS)
+    plot = page.locator('.plot[aria-label^="Which learner has the least BIC"]')
+    drawn = {mark["name"]: np.array(mark["y"]) for mark in plot.evaluate("each => each.plotted")}
+    bic = {name: _bic(page, name) for name in drawn}
+    least = np.min(list(bic.values()), axis=0)
+    for name, heights in drawn.items():
+        np.testing.assert_allclose(heights, bic[name] - least, atol=2)  # the table has three digits
+    assert {"delta", "smile"} <= drawn.keys()
+    assert np.min(list(drawn.values()), axis=0).tolist() == [0.0, 0.0, 0.0]
+    words = plot.get_attribute("aria-label")
+    assert all(f"{name} for {np.sum(heights == 0)}" in words for name, heights in drawn.items())
+    page.close()
+
+
+def _bic(page: Any, model: str) -> Any:
+    rows = _rows(page, f"Parameters of {model}, with 95 % intervals")
+    return np.array([float(cells[-2]) for cells in rows.values()])
+
+
 def test_cancel_and_a_closed_tab_end_it(visit: Any, jobs: Jobs) -> None:
     page = visit("tab=data&data.learner=delta&data.fit=compare&data.responded=before")
     page.wait_for_selector("#data .drop")

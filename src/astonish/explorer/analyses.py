@@ -182,10 +182,10 @@ def _person(found: Fit, row: int) -> Json:
 def _course(found: Fit, row: int) -> Json:
     """What one participant and the model did, trial by trial; of choices how probable each was, and which was made."""
     trials, there = found.trials, found.trials.rows[row] >= 0
-    if found.outputs.chances is not None:
-        chances, made = found.outputs.chances[row][there], found.outputs.responses[row][there]
+    if found.outputs.probabilities is not None:
+        probabilities, made = found.outputs.probabilities[row][there], found.outputs.responses[row][there]
         labels = [str(each) for each in trials.choice_labels]
-        return {"chances": [packed(chance) for chance in chances.T], "made": packed(made), "labels": labels}
+        return {"probabilities": [packed(each) for each in probabilities.T], "made": packed(made), "labels": labels}
     series = {
         "outcome": np.where(trials.observed[row], trials.scalar_outcomes[row], np.nan),
         "response": found.outputs.responses[row],

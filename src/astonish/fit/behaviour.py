@@ -54,7 +54,7 @@ def repeats(fit: Fit) -> DataFrame:
     else:
         outcome = outcome - np.nanmean(np.where(there, outcome, np.nan), axis=1, keepdims=True)
     same = np.where(there, last, 0).astype(int)[..., None]
-    chance = np.take_along_axis(fit.outputs.chances, same, -1)[..., 0]
+    chance = np.take_along_axis(fit.outputs.probabilities, same, -1)[..., 0]
     who = np.repeat(np.array(fit.trials.subjects, object), there.sum(axis=1))
     values = {"repeated": responses == last, "model_repeated": chance, "outcome": outcome, "lag": lag}
     columns = {name: np.asarray(part, np.float64)[there] for name, part in values.items()}
@@ -81,7 +81,7 @@ def rates_around_changes(fits: Mapping[str, Fit]) -> DataFrame | None:
 
     Of choices, `rate` is how often the last one is repeated.
     """
-    choices = next(iter(fits.values())).outputs.chances is not None
+    choices = next(iter(fits.values())).outputs.probabilities is not None
     tables = {name: (repeats if choices else steps)(fit) for name, fit in fits.items()}
     first = next(iter(tables.values()))
     if first["lag"].isna().all():

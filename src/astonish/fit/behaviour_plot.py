@@ -33,7 +33,7 @@ def plot_participant(fit: Fit, who: str | None = None) -> Figure:
     there = np.flatnonzero(fit.trials.rows[row] >= 0)[:_SHOWN]
     with mpl.rc_context(STYLE):
         figure, axis = plt.subplots(figsize=(7, 2.6), layout="constrained")
-        (_choices if fit.outputs.chances is not None else _numbers)(axis, fit, row, there)
+        (_choices if fit.outputs.probabilities is not None else _numbers)(axis, fit, row, there)
         for start in np.flatnonzero(fit.trials.starts[row])[1:]:
             if start <= there[-1]:
                 axis.axvline(start + 0.5, color="0.8", lw=0.8, zorder=0)
@@ -49,7 +49,7 @@ def plot_behaviour(fits: Mapping[str, Fit]) -> Figure:
 
     Right, if the table says when the world changed: the same around changes. Means over people with standard errors.
     """
-    choices = next(iter(fits.values())).outputs.chances is not None
+    choices = next(iter(fits.values())).outputs.probabilities is not None
     around = rates_around_changes(fits)
     label = "share of choices repeated" if choices else "learning rate"
     with mpl.rc_context(STYLE):
@@ -101,9 +101,9 @@ def _numbers(axis: Any, fit: Fit, row: int, at: Any) -> None:
 
 def _choices(axis: Any, fit: Fit, row: int, at: Any) -> None:
     """The probability of each choice but the first (of two, one line), and what was chosen above and below it."""
-    labels, chances = fit.trials.choice_labels, fit.outputs.chances[row][at]
+    labels, probabilities = fit.trials.choice_labels, fit.outputs.probabilities[row][at]
     for k in range(1 if len(labels) == 2 else 0, len(labels)):
-        axis.plot(at + 1, chances[:, k], lw=1.2, label=f"P({labels[k]}), the model")
+        axis.plot(at + 1, probabilities[:, k], lw=1.2, label=f"P({labels[k]}), the model")
     made = fit.outputs.responses[row][at]
     height = 1.05 + 0.06 * np.nan_to_num(made) if len(labels) > 2 else np.where(made == 1, 1.06, -0.06)
     rewards = fit.trials.scalar_outcomes[row][at]

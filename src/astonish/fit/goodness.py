@@ -28,7 +28,7 @@ def mse(fit: Fit) -> Numbers:
 def chance_of_choices(fit: Fit) -> Numbers:
     """How probable the model takes each choice that was made; NaN where none was to be explained."""
     made = np.where(fit.data.scored, fit.data.responses, 0).astype(int)
-    own = np.take_along_axis(np.asarray(fit.outputs.chances), made[..., None], -1)[..., 0]
+    own = np.take_along_axis(np.asarray(fit.outputs.probabilities), made[..., None], -1)[..., 0]
     return np.where(fit.data.scored, np.maximum(own, np.finfo(float).tiny), np.nan)
 
 

@@ -77,7 +77,7 @@ class TrialOutputs(NamedTuple):
     log_likelihood: of the response, 0 where none is to be explained; of both, if there are two. responses: those given,
     or simulated. expected: the response to expect. learning_rate, surprise: the learner's. failed: 1 where an
     approximation that the learner rests on failed; None where it cannot (see `Learner.failures`). second,
-    expected_second: the second response, if there is one. chances: how probable each choice was, if it is one.
+    expected_second: the second response, if there is one. probabilities: of each choice, if it is one.
     """
 
     log_likelihood: Any
@@ -88,7 +88,7 @@ class TrialOutputs(NamedTuple):
     failed: Any = None
     second: Any = None
     expected_second: Any = None
-    chances: Any = None
+    probabilities: Any = None
 
 
 class Memory(NamedTuple):
@@ -221,7 +221,7 @@ def _respond(
     outputs = {"log_likelihood": log_likelihood, "responses": response, "expected": distribution.mean}
     if model.response.kind == "choice":
         options = jnp.arange(now.estimate.shape[0] if now.estimate.ndim else 2)
-        outputs["chances"] = jnp.exp(jax.vmap(distribution.log_prob)(options))
+        outputs["probabilities"] = jnp.exp(jax.vmap(distribution.log_prob)(options))
     if model.second is not None:
         second = model.second.distribution(given)
         also, more = _explained(second, at.second, at.second_scored, partial(respond, second=True))

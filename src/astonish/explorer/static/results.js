@@ -1,4 +1,4 @@
-// What an analysis has found so far: parameters, what people and the model did, tables, and files to keep.
+// What an analysis has found so far: parameters, whose learner fits better, what people and the model did, tables, files.
 import { button, element, select, table } from "./controls.js";
 import { colour, figure, look, unpack } from "./plot.js";
 import { copy } from "./copy.js";
@@ -15,24 +15,25 @@ export function results(host) {
     return made;
   };
   const command = part("What was asked, as a command"), keep = part("To keep");
-  const said = part("What it says"), tables = part(), parameters = part(), course = part();
+  const said = part("What it says"), tables = part(), compared = part();
+  const parameters = part(), course = part();
   const lines = element("pre", { className: "words" }), summary = element("summary", {}, "What was read and assumed");
   const notes = element("details", { className: "more", hidden: true }, summary, lines);
   host.append(notes);
   const people = new Map(), shown = new Map(); // by model: participants, and the table of them
   const rest = element("p", { className: "quiet" }); // what cannot be drawn
-  let chooser = null, picture = null;
+  let chooser = null, picture = null, differences = null;
   state.get("data.fit.who", "");
 
   function clear() {
     for (const each of [command, keep, said]) for (const old of [...each.children].slice(1)) old.remove();
-    for (const each of [tables, course, parameters]) each.replaceChildren();
-    for (const each of [command, keep, said, tables, course, parameters]) each.hidden = true;
+    for (const each of [tables, compared, course, parameters]) each.replaceChildren();
+    for (const each of [command, keep, said, tables, compared, course, parameters]) each.hidden = true;
     notes.hidden = true;
     lines.textContent = "";
     people.clear();
     shown.clear();
-    chooser = picture = null;
+    chooser = picture = differences = null;
   }
 
   function asked(words) {
@@ -51,7 +52,24 @@ export function results(host) {
     const cells = ({ values, low, high }) => values.map((value, k) => within(value, low[k], high[k]));
     shown.get(model)(["participant", ...names, "BIC", "note"],
       all.map((each) => [each.who, ...cells(each), short(each.bic), each.note]));
+    if (people.size > 1) compare();
     if (more.some((each) => each.course)) offer();
+  }
+
+  function compare() { // by how much the BIC of each learner exceeds the least, participant by participant
+    compared.hidden = false;
+    differences ??= figure(compared, "bic", "Which learner has the least BIC, participant by participant?",
+      { height: 300 });
+    const all = [...people].map(([model, each]) => [model, new Map(each.map(({ who, bic }) => [who, bic]))]);
+    const everywhere = [...all[0][1].keys()].filter((who) => all.every(([, bic]) => Number.isFinite(bic.get(who))));
+    const least = everywhere.map((who) => Math.min(...all.map(([, bic]) => bic.get(who))));
+    const marks = all.map(([model, bic], at) => ({ kind: "dots", name: model, size: 7,
+      symbol: ["circle", "diamond", "open"][at % 3], color: look(at).color, x: everywhere,
+      y: everywhere.map((who, k) => bic.get(who) - least[k]) }));
+    const wins = marks.map(({ name: model, y }) => `${model} for ${y.filter((value) => value === 0).length}`);
+    const words = `Of ${everywhere.length} participants who are fitted by all, the least BIC has ${wins.join(", ")}.`;
+    differences.draw({ words, x: { label: "participant" },
+      panels: [{ label: "BIC above the least", marks }], legend: true });
   }
 
   function offer() { // whose course is drawn
@@ -82,10 +100,10 @@ export function results(host) {
     picture.draw({ words: said, x: { label: "trial" }, panels: [panel], legend: true });
   }
 
-  function chosen({ chances, made, labels }) { // of two options the probability of the second, else of each
+  function chosen({ probabilities, made, labels }) { // of two options the probability of the second, else of each
     const from = labels.length === 2 ? 1 : 0;
     const curves = labels.slice(from).map((label, k) => (
-      { kind: "line", name: `probability of ${label}`, y: unpack(chances[k + from]), ...look(k) }));
+      { kind: "line", name: `probability of ${label}`, y: unpack(probabilities[k + from]), ...look(k) }));
     const height = made.map((choice) => (labels.length === 2 ? choice : 1.05 + 0.05 * choice));
     const dots = { kind: "dots", name: "chosen", y: height, color: colour("quiet"), size: 3 };
     return { label: "probability", marks: [...curves, dots] };
