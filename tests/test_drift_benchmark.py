@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from astonish.beliefs import Beta
 from astonish.benchmark import drift
 from astonish.benchmark.drift import Result, Tally, score
 from astonish.benchmark.drift_report import drift_table, summary_table
 from astonish.benchmark.rivals import Rival, tuned
 from astonish.benchmark.streams import NOISES, RAMP, LabelledStream, settings, still, stream
 from astonish.cli.app import app
+from astonish.detect import Detector, usual_detector
+from astonish.learners import MessagePassing
 
 
 def _means(kind: str, noise: str, before: int, after: int) -> Any:
@@ -132,3 +135,15 @@ def test_without_river_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "river is not installed, so its detectors are left out; pip install 'astonish[river]'" in answer.stderr
     assert answer.stdout.splitlines()[1].split()[:3] == ["rare", "poisson", "astonish"]
     assert answer.stdout.rstrip().endswith("There is nothing to compare with.")
+
+
+def test_a_proportion_that_changes_slowly_needs_a_hypothesis_for_every_sample_in_sight() -> None:
+    quiet = np.stack([still("bernoulli", [41, k]) for k in range(60)])
+    streams = [stream("gradual", "bernoulli", [42, k]) for k in range(60)]
+    how: Any = {"within": 80, "cooldown": 20, "burn_in": 80, "repeat": True, "changed": np.zeros(quiet.shape, bool)}
+    fewer = Detector.calibrated(MessagePassing(Beta(), 0.001, None, 50), quiet, 0.001, **how)
+    waited = [
+        score(streams, [np.flatnonzero(detector.alarms(each.samples)) for each in streams]).waited.mean()
+        for detector in (usual_detector("proportion", quiet), fewer)
+    ]
+    assert waited[0] < 0.98 * waited[1]

@@ -77,8 +77,8 @@ def run_drift(size: Size, progress: Callable[[float], None]) -> list[Result]:
     todo = settings()
     by_noise = {noise: [kind for kind, each in todo if each == noise] for _, noise in todo}
     for noise, kinds in by_noise.items():
-        quiet = np.stack([still(noise, [11, k]) for k in range(size.still)])
-        streams = {kind: [stream(kind, noise, [12, k]) for k in range(_count(kind, size))] for kind in kinds}
+        quiet = np.stack([still(noise, [21, k]) for k in range(size.still)])
+        streams = {kind: [stream(kind, noise, [22, k]) for k in range(_count(kind, size))] for kind in kinds}
         for name, detectors in _detectors(noise, kinds, quiet):
             for kind in kinds:
                 given = detectors[kind]([each.samples for each in streams[kind]])

@@ -15,6 +15,7 @@ from astonish.numbers import Numbers, as_numbers
 from astonish.refusal import unknown
 
 HYPOTHESES, WITHIN, COOLDOWN, BURN_IN = 50, 80, 20, 80
+OUTCOME_HYPOTHESES = 100  # outcomes 0 and 1 tell so little each that no sample within sight may be left out
 DEGREES = 3.0  # of freedom of Student's t-distribution, where tails are heavy
 _QUARTILE = 0.7649  # half of the samples of such a distribution are nearer to its middle than this
 _MEANS, _SPREADS = np.linspace(-6.0, 6.0, 61), 2.0 ** np.linspace(-2.0, 2.0, 9)  # in units of the noise
@@ -83,7 +84,9 @@ def _numbers(shape: float) -> Callable[[Numbers | None, float], MessagePassing]:
 
 
 def _proportion(_: Numbers | None, hazard: float) -> MessagePassing:
-    return MessagePassing(Beta(), hazard, None, HYPOTHESES)
+    """For outcomes 0 and 1, whose proportion is seldom next to 0 or 1."""
+    family = Beta()
+    return MessagePassing(family, hazard, family.prior(ones=2.0, zeros=2.0), OUTCOME_HYPOTHESES)
 
 
 def _rate(series: Numbers | None, hazard: float) -> MessagePassing:
