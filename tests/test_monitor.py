@@ -150,7 +150,7 @@ def test_alarms_of_a_monitor_are_those_of_a_series() -> None:
     xs[[500, 700]] = 60.0
     watched = astonish.monitor()
     alarms = [watched.update(x).alarm for x in xs]
-    expected = monitor_alarms(run(Monitor(), xs).surprise, 0.005, 100)
+    expected = monitor_alarms(run(Monitor(), xs).surprise, 0.005, 33)
     assert alarms == expected.tolist()
     assert [alarms[500], alarms[700]] == [True, True]
 

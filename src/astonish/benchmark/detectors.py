@@ -26,7 +26,7 @@ from astonish.series import run
 
 Detect = Callable[[NabSeries], Numbers]
 _DAY = 86_400.0  # seconds
-_RATE, _REST = 0.005, 100  # of alarms, as `astonish.monitor` has them
+_RATE, _REST = 0.005, 33  # of alarms, as `astonish.monitor` has them
 _WINDOW, _STEP = 6400, 100  # rows of the Windowed Gaussian, and by how many it moves at a time
 _DIGITS = 12  # of the published scores; many are so close to 1 that more digits would make other ties
 
@@ -36,14 +36,19 @@ def monitor(series: NabSeries) -> Numbers:
 
     In powers of ten; elsewhere there is no detection at any threshold.
     """
+    return at_alarms(daily_surprise(series))
+
+
+def daily_surprise(series: NabSeries, **settings: Any) -> Numbers:
+    """The surprise of `astonish.Monitor`, with the time of day as its phase, at each row. settings: others of it."""
     seconds = (series.times - np.datetime64(0, "s")).astype(float)
-    return _at_alarms(run(Monitor(_DAY, harmonics=3, timed=1), (seconds, series.values)).surprise)
+    return run(Monitor(_DAY, harmonics=3, timed=1, **settings), (seconds, series.values)).surprise
 
 
-def _at_alarms(surprise: Numbers) -> Numbers:
+def at_alarms(surprise: Numbers, rate: float = _RATE, rest: int = _REST, falls: bool = True) -> Numbers:
     """Scores from minus the logarithms of tail probabilities: at alarms, how far these are below the level."""
-    alarms = monitor_alarms(surprise, _RATE, _REST)
-    level = alarm_level(_RATE, np.cumsum(~np.isnan(surprise)))
+    alarms = monitor_alarms(surprise, rate, rest, falls)
+    level = alarm_level(rate, np.cumsum(~np.isnan(surprise)), falls)
     return np.where(alarms, (surprise + np.log(level)) / math.log(10), -np.inf)
 
 
@@ -113,7 +118,7 @@ def _by_learner(name: str, series: NabSeries) -> Numbers:
 
     learner = assemble(name, Outcomes(OutcomeKind.CONTINUOUS, lambda *_: None)).learner
     history = run(learner, _standardised(series))
-    return _at_alarms(_among_past(getattr(history, signal_of(learner, None))))
+    return at_alarms(_among_past(getattr(history, signal_of(learner, None))))
 
 
 def _standardised(series: NabSeries) -> Numbers:
@@ -154,8 +159,8 @@ def _by_river(name: str, series: NabSeries) -> Numbers:
     chosen = kind(seed=1) if "seed" in signature(kind).parameters else kind()
     if len(signature(chosen.score_one).parameters) > 1:  # of a response, given features
         scores = [(chosen.score_one({}, x), chosen.learn_one({}, x))[0] for x in values]
-        return _at_alarms(_among_past(np.array(scores)))
+        return at_alarms(_among_past(np.array(scores)))
     model: Any = preprocessing.MinMaxScaler() | chosen  # some of them take numbers from 0 to 1 alone
     rows = [{"value": x} for x in values]
     scores = [(model.score_one(row), model.learn_one(row))[0] for row in rows]
-    return _at_alarms(_among_past(np.array(scores)))
+    return at_alarms(_among_past(np.array(scores)))

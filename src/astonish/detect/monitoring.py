@@ -102,7 +102,7 @@ def monitor(
     forgetting: float = 0.001,
     hazard: float = 0.001,
     false_alarm_rate: float = 0.005,
-    rest: int = 100,
+    rest: int = 33,
     engine: str | None = None,
 ) -> StreamMonitor:
     """What follows a stream of numbers, in any units, and says at each what is usual, what is not, and what changed.
@@ -137,17 +137,18 @@ def monitor(
     return found
 
 
-def alarm_level(rate: float, count: Any) -> Any:
+def alarm_level(rate: float, count: Any, falls: bool = True) -> Any:
     """The tail probability below which there is an alarm after so many samples.
 
     With a constant one false alarms would come as often for ever; so there are as many as the square root of time.
+    falls: if not, it is constant nevertheless.
     """
-    return rate * np.sqrt(_CONSTANT / np.maximum(count, _CONSTANT))
+    return rate * np.sqrt(_CONSTANT / np.maximum(count if falls else 0, _CONSTANT))
 
 
-def monitor_alarms(surprise: Numbers, rate: float, rest: int) -> Mask:
+def monitor_alarms(surprise: Numbers, rate: float, rest: int, falls: bool = True) -> Mask:
     """Which samples of a series give an alarm, by the surprise of a `Monitor` at each (NaN: missing)."""
-    unusual = np.exp(-surprise) < alarm_level(rate, np.cumsum(~np.isnan(surprise)))
+    unusual = np.exp(-surprise) < alarm_level(rate, np.cumsum(~np.isnan(surprise)), falls)
     alarms, free = np.zeros(len(surprise), bool), 0
     for at in np.flatnonzero(unusual).tolist():
         if at >= free:
