@@ -5,6 +5,7 @@ Needs Chromium (Debian: apt-get install chromium) and playwright.
 
 import shutil
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with sync_api.sync_playwright() as play:
         chromium = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         opened = chromium.new_page()
+        opened.clock.install()
         opened.goto(file.as_uri())
+        opened.clock.pause_at(datetime.now() + timedelta(hours=1))  # "Copied" stays until a test lets time pass
         yield opened
         chromium.close()
 
@@ -47,7 +50,9 @@ def test_the_button_copies(page: Any) -> None:
     buttons = page.locator("button.copy-code")
     assert buttons.count() == 2  # none on what was printed
     buttons.nth(1).click()
-    assert buttons.nth(1).inner_text() == "Copied"
+    sync_api.expect(buttons.nth(1)).to_have_text("Copied")
     page.locator("textarea").focus()
     page.keyboard.press("Control+V")
-    assert page.locator("textarea").input_value() == "x = 1\n\nprint(x)"
+    sync_api.expect(page.locator("textarea")).to_have_value("x = 1\n\nprint(x)")
+    page.clock.run_for(3000)
+    sync_api.expect(buttons.nth(1)).to_have_text("Copy")
