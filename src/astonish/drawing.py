@@ -8,6 +8,7 @@ import numpy as np
 
 from astonish.domain import Numbers
 from astonish.expfam import Belief, Family
+from astonish.interpreter import interpreted
 from astonish.special import wrapped
 
 CURVES, BARS, POINTS = "curves", "bars", "points"
@@ -41,7 +42,7 @@ def drawn(family: Family, beliefs: Belief, fine: int = 81) -> Drawing:
 
     fine: how many points of a curve there are about each of them.
     """
-    means, widths, weights = jax.device_get(_shapes(family, beliefs))
+    means, widths, weights = _shapes(family, beliefs)
     if family.support is not None or family.period is not None:
         return _curves(family, beliefs, means, widths, fine)
     heights = means if weights is None else weights
@@ -59,11 +60,11 @@ def _curves(family: Family, beliefs: Belief, means: Any, widths: Any, fine: int)
         near = np.clip(near, family.support.low + _NEAR_END, family.support.high - _NEAR_END)
     at = np.unique(near)
     padded = np.pad(at, (0, near.size - len(at)), mode="edge")  # always as many, so that nothing is compiled anew
-    heights, expected = jax.device_get(_densities(family, beliefs, padded))
+    heights, expected = _densities(family, beliefs, padded)
     return Drawing(CURVES, at, heights[:, : len(at)], None if expected is None else expected[: len(at)])
 
 
-@jax.jit
+@interpreted
 def _shapes(family: Family, beliefs: Belief) -> Any:
     def shape(belief: Belief) -> Any:
         return jnp.asarray(belief.mean), jnp.asarray(belief.std), family.weights(belief)
@@ -71,6 +72,6 @@ def _shapes(family: Family, beliefs: Belief) -> Any:
     return jax.vmap(shape)(beliefs)
 
 
-@jax.jit
+@interpreted
 def _densities(family: Family, beliefs: Belief, at: Any) -> Any:
     return jax.vmap(lambda belief: family.density(belief, at))(beliefs), family.expected(at)

@@ -14,6 +14,7 @@ from astonish import expfam, surprise
 from astonish.domain import Domain
 from astonish.drawing import CURVES, Drawing, drawn
 from astonish.expfam import Belief, Family
+from astonish.interpreter import interpreted
 from astonish.learner import Learner, State, check
 from astonish.precision import as_double, double
 from astonish.samples import read_series
@@ -179,7 +180,7 @@ def explain(learner: Learner, xs: Any, at: int, seen: str = "", context: str = "
             inner, held, _ = learner.local(state, x)
             estimate = np.asarray(inner.estimate(held))
             return Explanation(at, inner, None, "", "", Change(estimate, estimate))
-        found = jax.device_get(_explained(as_double(learner), state, x))
+        found = _explained(as_double(learner), state, x)
         local: tuple[Any, State, Any] = learner.local(state, x)
     inner, _, sample = local
     outcome = np.asarray(jax.tree.leaves(sample)[-1])
@@ -196,7 +197,7 @@ def _index(at: int, length: int) -> int:
     return asked % length
 
 
-@jax.jit
+@interpreted
 def _explained(learner: Learner, state: State, x: Any) -> dict[str, Any]:
     """What a step does: the fields of an explanation, in arrays."""
     new, info = learner.step(state, x)

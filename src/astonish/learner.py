@@ -14,10 +14,11 @@ from astonish.checks import check_like, check_parameters
 from astonish.deprecated import old_name, renamed_fields
 from astonish.domain import Domain
 from astonish.expfam import Belief, Family
+from astonish.interpreter import interpreted
 from astonish.kinds import Contexts, OutcomeKind
 from astonish.loops import loop
 from astonish.numbers import as_float
-from astonish.precision import Number, double
+from astonish.precision import Number, as_double, double
 from astonish.refusal import cannot_continue, cannot_simulate
 from astonish.special import difference
 
@@ -235,8 +236,8 @@ class FamilyLearner(Learner, Protocol):
     def check_parts(self) -> None:
         self.family.check_parts()
         with double(), np.errstate(all="ignore"):  # what is too large, or too small, is refused below
-            first = self.first_belief
-            own = first if self.prior is None else self.family.flat()
+            first = _first_belief(self)
+            own = first if self.prior is None else _flat(self.family)
         for name, belief in (("prior", first), ("reference", self.reference)):
             if belief is not None:
                 check_like(f"{type(self).__name__}'s {name}", belief, own, f"{self.family!r}.prior()")
@@ -290,6 +291,17 @@ class FamilyLearner(Learner, Protocol):
 
     def simulate(self, rng: Generator, steps: int) -> Any:
         return self.family.sample_outcome(self.family.sample(self.first_belief, rng), rng, steps)
+
+
+_first_belief = interpreted(lambda learner: learner.first_belief)
+_flat = interpreted(lambda family: family.flat())
+_init = interpreted(lambda learner: learner.init())
+
+
+def first_state(learner: Learner) -> State:
+    """A learner's state before its first sample, in NumPy's float64; nothing is compiled for it."""
+    with double():
+        return as_double(_init(learner))
 
 
 def check(learner: Any) -> None:

@@ -169,7 +169,7 @@ def all_measures(at: Moment, hazard: Number | None) -> dict[str, Array]:
 def holds_a_belief(learner: Learner) -> bool:
     """Whether there is a single belief of which all measures can be taken."""
     with double():
-        return learner.belief(learner.init()) is not None
+        return jax.eval_shape(lambda: learner.belief(learner.init())) is not None
 
 
 def check_holds_a_belief(learner: Learner) -> None:

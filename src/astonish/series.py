@@ -11,7 +11,7 @@ import numpy as np
 from astonish.checks import read_state
 from astonish.deprecated import renamed_fields
 from astonish.domain import Mask, Numbers
-from astonish.learner import Learner, State, Trace, check, failed, scan, scan_many
+from astonish.learner import Learner, State, Trace, check, failed, first_state, scan, scan_many
 from astonish.loops import compiled
 from astonish.native import program_for
 from astonish.packing import Packing
@@ -97,14 +97,14 @@ def run(learner: Learner, xs: Any, state: State | None = None, engine: str | Non
     check(learner)
     samples, observed = read_series(learner.samples, xs)
     with double():
-        start = as_double(learner.init()) if state is None else read_state(learner, state)
+        start = first_state(learner) if state is None else read_state(learner, state)
         trace = _run(learner, samples, observed, start, engine)
     return _history(learner, samples, observed, trace)
 
 
 def state_before(learner: Learner, samples: Any, observed: Mask, at: int) -> State:
     """The state just before a sample, counted from 0, of a series that was read. To be called in double precision."""
-    start = as_double(learner.init())
+    start = first_state(learner)
     if at == 0:
         return start
     head = jax.tree.map(lambda part: part[:at], samples)

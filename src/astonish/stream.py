@@ -17,7 +17,7 @@ from astonish.checks import read_state
 from astonish.deprecated import renamed_fields
 from astonish.domain import Mask, Numbers
 from astonish.io.state import load_state, save_state
-from astonish.learner import Learner, State, advance, check
+from astonish.learner import Learner, State, advance, check, first_state
 from astonish.native import program_for
 from astonish.packing import Packing
 from astonish.precision import as_double, double
@@ -74,7 +74,7 @@ class Stream:
         self.learner = learner
         self.wanted_engine = "xla" if engine == "xla" else None  # elsewhere too: the other may not be there
         with double():
-            start = as_double(learner.init()) if state is None else read_state(learner, state)
+            start = first_state(learner) if state is None else read_state(learner, state)
             packing = Packing.of(start)
             program = program_for(learner, start, packing, engine)
             self._steps: Any = _steps(program, learner, start, packing)

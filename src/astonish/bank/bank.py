@@ -19,8 +19,8 @@ from astonish.deprecated import renamed_arguments
 from astonish.domain import Domain, Mask, Numbers
 from astonish.io.archive import Source, name_of, read, write
 from astonish.io.files import atomic_write
-from astonish.io.state import check_saved_by, described, matching, named_leaves, start_of
-from astonish.learner import Learner, State, Trace, check
+from astonish.io.state import check_saved_by, described, matching, named_leaves
+from astonish.learner import Learner, State, Trace, check, first_state
 from astonish.samples import read_series
 from astonish.stream import Steps
 
@@ -184,7 +184,7 @@ class Bank:
         except (KeyError, TypeError, ValueError) as missing:
             raise ValueError(f"the saved bank has no {missing}; give a file written by save") from None
         check_saved_by(source, about, learner, other_learner)
-        start = start_of(learner)
+        start = first_state(learner)
         states = matching(source, saved, start, len(keys))
         if capacity is None:
             capacity = int(_CAPACITY.check("capacity", before))

@@ -13,7 +13,7 @@ from jax import Array
 from astonish.bank.keys import Slots
 from astonish.bank.schedule import Block
 from astonish.domain import Mask, Numbers
-from astonish.learner import Learner, State, Trace, scan
+from astonish.learner import Learner, State, Trace, first_state, scan
 from astonish.native import program_for
 from astonish.packing import Packing
 from astonish.precision import as_double, double
@@ -29,7 +29,7 @@ class States:
     def __init__(self, learner: Learner, capacity: int) -> None:
         with double():
             self._learner = jax.device_put(as_double(learner))
-            self.start = as_double(learner.init())
+            self.start = first_state(learner)
             self.start_estimate = np.asarray(learner.estimate(self.start), np.float64)
             self._packing = Packing.of(self.start)
             small, large = jax.tree.map(np.asarray, self._packing.pack(self.start))

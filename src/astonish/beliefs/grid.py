@@ -20,6 +20,7 @@ from astonish import predictive
 from astonish.config import config
 from astonish.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain
 from astonish.expfam import Family, log_evidence, log_mass
+from astonish.interpreter import interpreted
 from astonish.precision import Number, double, limits, namespace, number, vector
 from astonish.refusal import cannot_simulate
 from astonish.special import log
@@ -93,7 +94,7 @@ class Grid(Family):
         """Try the likelihood of a sample that may come; minus infinity, for what is impossible, is allowed."""
         with double():
             x = jax.tree.map(Domain.any_sample, self.domain)
-            found = self.log_likelihood(x, jnp.asarray(self.points))
+            found = _likelihood(self, x)
         if np.shape(found) != (len(self.points),):
             wrong = f"log_likelihood gives an array of shape {np.shape(found)}"
             raise ValueError(f"{wrong}; give a number for each of the {len(self.points)} points")
@@ -117,7 +118,7 @@ class Grid(Family):
         return self._belief(_log_or_lowest(weights) - self._log_width())
 
     def flat(self) -> GridBelief:
-        return self._belief(jnp.zeros(len(self.points)))
+        return self._belief(namespace(self.points).zeros(len(self.points)))
 
     def likelihood(self, x: Any) -> GridBelief:
         return self._belief(self.log_likelihood(x, jnp.asarray(self.points)))
@@ -198,6 +199,9 @@ def finite(models: Number) -> Grid:
         odd = int(np.argmax(np.abs(np.asarray(sums) - 1)))
         raise ValueError(f"the probabilities of model {odd} sum to {sums[odd]:g}; give numbers that sum to 1")
     return Grid(models, _log_probability, width=1.0, domain=Domain(0, models.shape[1] - 1, whole=True))
+
+
+_likelihood = interpreted(lambda family, x: family.log_likelihood(x, jnp.asarray(family.points)))
 
 
 def _log_probability(x: Number, models: Array) -> Array:

@@ -15,8 +15,8 @@ from astonish.detect import alarms
 from astonish.domain import COUNT, REQUIRED, Domain, Mask, Numbers, parameter
 from astonish.io.archive import DamagedError, name_of, read, write
 from astonish.io.files import atomic_write
-from astonish.io.state import check_saved_by, described, matching, named_leaves, start_of
-from astonish.learner import Info, Learner, State
+from astonish.io.state import check_saved_by, described, matching, named_leaves
+from astonish.learner import Info, Learner, State, first_state
 from astonish.precision import double
 from astonish.series import History, run, run_many
 from astonish.stream import Step, Stream
@@ -209,7 +209,7 @@ class Detector:
         """A detector that goes on from a saved one. other_learner: even if that was one of another learner."""
         saved, about = read(path, "detector")
         check_saved_by(path, about, learner, other_learner)
-        state = matching(path, saved, start_of(learner))
+        state = matching(path, saved, first_state(learner))
         try:
             about.pop("learner", None)
             wait, alarm, rate = about.pop("wait"), about.pop("alarm"), about.pop("false_alarm_rate")

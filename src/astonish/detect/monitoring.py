@@ -14,7 +14,8 @@ from astonish.detect.periods import find_period
 from astonish.domain import COUNT, OPEN_PROBABILITY, POSITIVE, WHOLE, Mask, Numbers
 from astonish.io.archive import read, write
 from astonish.io.files import atomic_write
-from astonish.io.state import check_saved_by, described, matching, named_leaves, start_of
+from astonish.io.state import check_saved_by, described, matching, named_leaves
+from astonish.learner import first_state
 from astonish.learners.monitor import Monitor, MonitorState
 from astonish.precision import double
 from astonish.stream import Stream
@@ -88,7 +89,7 @@ class StreamMonitor:
         saved, about = read(path, "monitor")
         check_saved_by(path, about, learner, other_learner)
         found = cls(learner, about["false_alarm_rate"], about["rest"])
-        found.stream = Stream(learner, matching(path, saved, start_of(learner)))
+        found.stream = Stream(learner, matching(path, saved, first_state(learner)))
         found._time, found._wait = about["time"], about["wait"]
         return found
 

@@ -11,6 +11,7 @@ from astonish.catalogue import FAMILIES, known_parameters
 from astonish.domain import Domain, declared
 from astonish.expfam import Family
 from astonish.explorer.controls import Json, Slider, Values, described, limited, slider_for
+from astonish.interpreter import interpreted
 
 _MOST_OUTCOMES, _LARGEST_SAMPLE = 50, 1e6
 _ALPHA = {"first": 10.0, "second": 4.0, "third": 2.0, "fourth": 1.0}  # of a Dirichlet belief to begin with
@@ -62,10 +63,10 @@ def presets() -> list[Json]:
     _, (_, undecided), (_, used) = drivers(MANY)
     people: list[tuple[str, str, Any]] = [
         *((f"Election: colleague {name}, and candidate 2 wins", "election", w) for name, w in COLLEAGUES.items()),
-        ("Joke: guns, after goldfish", "joke", beliefs["after"].weights),
-        ("Joke: guns, out of the blue", "joke", beliefs["before"].weights),
-        ("Parking lot: used to the red car, and sees the green one", "parking", used.weights),
-        ("Parking lot: undecided, and sees the green car", "parking", undecided.weights),
+        ("Joke: guns, after goldfish", "joke", _weights_of(beliefs["after"])),
+        ("Joke: guns, out of the blue", "joke", _weights_of(beliefs["before"])),
+        ("Parking lot: used to the red car, and sees the green one", "parking", _weights_of(used)),
+        ("Parking lot: undecided, and sees the green car", "parking", _weights_of(undecided)),
         ("Parking lot: cares only about a free slot", "slots", (1.0, 1.0, 1.0)),
     ]
     normal = {f"Figure 2B: a belief {width:g} times as wide as the noise": width for width in WIDTHS.values()}
@@ -151,6 +152,9 @@ def _prior(at: Values) -> Mapping[str, Any]:
     if not any(at.values()):
         raise ValueError("the weights are all 0; give at least one above 0")
     return {"weights": list(at.values())}
+
+
+_weights_of = interpreted(lambda belief: belief.weights)
 
 
 def _weights(weights: Any) -> Values:

@@ -15,7 +15,7 @@ from astonish.explanation import explain
 from astonish.explorer.controls import Json, Values, described, json_number, numbers, one_of, packed, slider_for
 from astonish.explorer.explained import stack
 from astonish.explorer.families import LabFamily, lab_families, presets
-from astonish.explorer.memory import give_back_memory
+from astonish.interpreter import interpreted
 from astonish.learners import Smile
 from astonish.measures import COLUMNS, Moment, all_measures
 from astonish.precision import as_double, double
@@ -24,15 +24,10 @@ from astonish.trials.regressors import describe
 READINESS = {"m": slider_for("m", declared(Smile)["m"])}
 GAMMAS: Any = np.linspace(0.0, 1.0, 101)
 DRAWN = ("belief", "scaled", "updated")
-# compiled quickly, for it runs in a millisecond anyway
-QUICKLY: dict[str, str | bool] = {"xla_backend_optimization_level": "0", "xla_llvm_disable_expensive_passes": True}
 
 
 class LabTab:
     """A belief, an observation, and the update by the SMiLe rule."""
-
-    def __init__(self) -> None:
-        self._programs: dict[str, Any] = {}
 
     @cached_property
     def families(self) -> dict[str, LabFamily]:
@@ -53,7 +48,7 @@ class LabTab:
         with double():
             family = as_double(shape.family(at)[0])
             belief = as_double(family.prior(**shape.prior(at)))
-            found = self.updated(name, family, belief, x, m)
+            found = _update(family, belief, x, m)
             drawing = drawn(family, jax.tree.map(lambda *parts: np.stack(parts), *found["beliefs"].values()))
         explanation = explain(Smile(family, m, prior=belief), [x], 0, shape.outcome(x))
         measures = {column: found["measures"][column] for column in COLUMNS if column in found["measures"]}
@@ -69,14 +64,6 @@ class LabTab:
             ],
             "python": self.script(shape, at, x, m),
         }
-
-    def updated(self, name: str, *given: Any) -> dict[str, Any]:
-        """What `_update` gives for a family of this name, for which it is compiled once."""
-        if name not in self._programs:
-            self._programs[name] = jax.jit(_update).lower(*given).compile(QUICKLY)
-            give_back_memory()  # compiling takes several times what the program does
-        found: dict[str, Any] = jax.device_get(self._programs[name](*given))
-        return found
 
     def script(self, shape: LabFamily, at: Values, x: float, m: float) -> str:
         """The same in Python."""
@@ -97,6 +84,7 @@ class LabTab:
         return "\n".join([*lines, ""])
 
 
+@interpreted
 def _update(family: Family, belief: Belief, x: Any, m: Any) -> dict[str, Any]:
     update = rule.smile(family, belief, x, m)
     prior, scaled = family.prior(), expfam.target(family, x)

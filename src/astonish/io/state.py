@@ -16,8 +16,7 @@ import numpy as np
 from astonish.checks import check_values
 from astonish.io.archive import Source, name_of, read, write
 from astonish.io.files import atomic_write
-from astonish.learner import Learner, State
-from astonish.precision import as_double, double
+from astonish.learner import Learner, State, first_state
 
 __all__ = ["load_state", "save_state"]
 
@@ -35,7 +34,7 @@ def load_state(path: str | os.PathLike[str], learner: Learner, other_learner: bo
     """Read back a state that `learner` had when it was saved. other_learner: even if it is that of another one."""
     saved, about = read(path, "state")
     check_saved_by(path, about, learner, other_learner)
-    return matching(path, saved, start_of(learner))
+    return matching(path, saved, first_state(learner))
 
 
 def described(value: Any) -> Any:
@@ -88,12 +87,6 @@ def _text(value: Any) -> str:
         return shorten(repr(value), 80)
     inside = (f"{word}={_text(value[word])}" for word in value if word != "is" and value[word] is not None)
     return f"{value.get('is')}({', '.join(inside)})"
-
-
-def start_of(learner: Learner) -> State:
-    """A learner's state before its first sample, in NumPy's float64."""
-    with double():
-        return as_double(learner.init())
 
 
 def named_leaves(state: State) -> dict[str, Any]:

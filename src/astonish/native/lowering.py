@@ -13,6 +13,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 from jax.extend.random import threefry_prng_impl
 
+from astonish.interpreter import CALLS
 from astonish.native import arithmetic, indexing
 from astonish.native.values import (
     Lowered,
@@ -30,8 +31,6 @@ from astonish.native.values import (
 
 LONGEST = 16  # steps of a loop within a step
 LARGEST = 512  # numbers in an array; where there are more, XLA is as good
-_CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
-          "custom_vjp_call": "call_jaxpr", "custom_vmap_call": "call", "checkpoint": "jaxpr"}  # fmt: skip
 _LAPACK = ("cholesky", "triangular_solve", "lu", "lu_pivots_to_permutation")  # of matrices that are not small
 
 
@@ -60,8 +59,8 @@ class Lowering:
         name, params = equation.primitive.name, equation.params
         if any(np.prod(variable.aval.shape) > LARGEST for variable in equation.outvars):
             raise UnsupportedError("large arrays", expected=True)
-        if name in _CALLS:
-            return self.run(params[_CALLS[name]], values)
+        if name in CALLS:
+            return self.run(params[CALLS[name]], values)
         if name in arithmetic.RULES:
             return [self.do(name, *values, **params)]
         if name == "scan":

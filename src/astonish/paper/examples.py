@@ -3,7 +3,6 @@
 from functools import partial
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -12,13 +11,14 @@ from pandas import DataFrame
 from astonish import expfam, surprise
 from astonish.beliefs import Grid, finite
 from astonish.expfam import Belief, Family
+from astonish.interpreter import interpreted
 
 RARE = 0.05  # epsilon: what a model leaves to everything but its favourite
 COLLEAGUES = {"A": (0.75, 0.25, 0.0, 0.0), "B": (0.0, 0.25, 0.75, 0.0), "C": (0.25, 0.25, 0.25, 0.25)}
 WORDS = {"goldfish": (0.19, 0.01), "guns": (0.01, 0.19), "Tuesday": (0.001, 0.001)}  # in talk of containers, vehicles
 
 
-@jax.jit
+@interpreted
 def measures(family: Family, belief: Belief, x: Any) -> dict[str, Array]:
     """All that section 2.1 says about a sample and a belief, in nats; `scale` is ln||p_x||, that of the likelihood."""
     return {
@@ -36,8 +36,8 @@ def measured(family: Family, belief: Belief, x: Any) -> dict[str, float]:
     return {name: float(value) for name, value in measures(family, belief, x).items()}
 
 
-bayes = jax.jit(expfam.bayes)
-density = jax.jit(Grid.density)
+bayes = interpreted(expfam.bayes)
+density = interpreted(Grid.density)
 
 
 def voting() -> DataFrame:
@@ -50,7 +50,7 @@ def elected(weights: Any, candidate: int) -> dict[str, float]:
     """What section 2.1 says about the victory of a candidate, counted from 1, to someone who weighs the models so."""
     models: Any = voting().probability.to_numpy().reshape(4, 4)
     family = finite(models)
-    return measured(family, family.prior(jnp.array(weights)), candidate - 1)
+    return measured(family, family.prior(weights), candidate - 1)
 
 
 def listener_models() -> Grid:
@@ -86,10 +86,11 @@ class Told(NamedTuple):
 
 def told(first: str) -> Told:
     """The joke with this first word, one of `WORDS`."""
-    return jax.device_get(_told(listener_models(), list(WORDS).index(first)))
+    found: Told = _told(listener_models(), list(WORDS).index(first))
+    return found
 
 
-@jax.jit
+@interpreted
 def _told(family: Grid, first: Any) -> Told:
     guns, before = list(WORDS).index("guns"), family.prior()
     after = expfam.bayes(family, before, first)

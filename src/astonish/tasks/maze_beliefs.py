@@ -16,6 +16,7 @@ from astonish.domain import Numbers
 from astonish.learner import Learner, scan
 from astonish.learners import PerContext
 from astonish.loops import compiled
+from astonish.measures import holds_a_belief
 from astonish.precision import as_double, double
 from astonish.samples import read_series
 
@@ -52,8 +53,7 @@ def most_probable(learner: PerContext, state: Any) -> Array:
 
 def estimator(learner: Learner) -> str:
     """Which probabilities those are: the "mode" of a belief, or the "mean" of learners that hold several for a room."""
-    with double():
-        return "mean" if learner.belief(learner.init()) is None else "mode"
+    return "mode" if holds_a_belief(learner) else "mean"
 
 
 def distance(believed: Any, truth: Any) -> Array:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from astonish.explorer.controls import Json, one_of
-from astonish.explorer.memory import give_back_memory
 from astonish.explorer.tour.bound import BoundScreen
 from astonish.explorer.tour.commitment import CommitmentScreen
 from astonish.explorer.tour.joke import JokeScreen
@@ -27,9 +26,6 @@ class TourTab:
 
     screens: Mapping[str, Screen] = {screen.name: screen for screen in SCREENS}
 
-    def __init__(self) -> None:
-        self._compiled: set[str] = set()
-
     def controls(self) -> Json:
         return {"screens": [screen.described() for screen in self.screens.values()]}
 
@@ -40,8 +36,4 @@ class TourTab:
             name, asked = request.get("screen", name), {key: each for key, each in request.items() if key != "screen"}
         screen = self.screens[one_of("screen", name, self.screens)]
         with double():
-            answer = screen.answer(asked)
-        if screen.name not in self._compiled:
-            self._compiled.add(screen.name)
-            give_back_memory()  # compiling takes several times what the program does
-        return answer
+            return screen.answer(asked)

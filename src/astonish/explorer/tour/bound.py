@@ -13,6 +13,7 @@ from astonish.domain import Domain, Numbers, declared
 from astonish.expfam import Belief
 from astonish.explorer.controls import Json, Slider, Values, slider_for
 from astonish.explorer.tour.screen import Screen, Shown, Words, mark
+from astonish.interpreter import interpreted
 from astonish.learners import Smile
 
 GAMMAS: Numbers = np.linspace(0.0, 1.0, 101)
@@ -43,7 +44,7 @@ class BoundScreen(Screen):
 
         family = Gaussian()
         belief = family.prior(std=at["width"])
-        update, spent = jax.device_get(_update(family, belief, FAR, at["m"]))
+        update, spent = _update(family, belief, FAR, at["m"])
         again = np.asarray(surprise_again(family, belief, FAR, GAMMAS))
         parabola = again[0] * (1 - GAMMAS) ** 2
         off = float(np.abs(again - parabola).max() / again[0])
@@ -56,7 +57,7 @@ class BoundScreen(Screen):
         )
 
 
-@jax.jit
+@interpreted
 def _update(family: Gaussian, belief: Belief, x: Any, m: Any) -> tuple[rule.Update, Array]:
     spent = jax.vmap(lambda gamma: rule.bound_from_gamma(family, belief, x, gamma))(GAMMAS)
     return rule.smile(family, belief, x, m), spent

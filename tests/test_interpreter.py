@@ -1,0 +1,84 @@
+"""Does NumPy, carrying out what JAX traced, give what JAX gives, and is nothing compiled for it?"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from astonish import Dirichlet, Gaussian, Smile, explain
+from astonish.interpreter import interpreted
+from astonish.learner import first_state
+from astonish.precision import as_double, double
+from families import LEARNERS, LearnerCase
+from operations import OPERATIONS
+
+
+def same(found: Any, expected: Any, within: float) -> None:
+    assert jax.tree.structure(found) == jax.tree.structure(expected)
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        assert isinstance(one, np.ndarray | np.generic)
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        np.testing.assert_allclose(one, other, rtol=within, atol=0.1 * within)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operations_give_what_jax_gives(name: str) -> None:
+    function, *arguments = OPERATIONS[name]
+    with double():
+        same(interpreted(function)(*arguments), jax.device_get(jax.jit(function)(*arguments)), 1e-13)
+
+
+@pytest.mark.parametrize("case", LEARNERS, ids=lambda case: case.name)
+def test_every_learner_takes_the_same_steps(case: LearnerCase) -> None:
+    def step(learner: Any, state: Any, x: Any) -> Any:
+        new, info = learner.step(state, x)
+        return new, info, learner.estimate(new)
+
+    with double():
+        learner, state = as_double(case.learner), first_state(case.learner)
+        same(jax.tree.map(np.asarray, state), jax.device_get(as_double(learner.init())), 1e-13)
+        by_numpy, by_xla = interpreted(step), jax.jit(step)
+        for x in case.samples[:7]:
+            new = jax.device_get(by_xla(learner, state, x))
+            same(by_numpy(learner, state, x), new, 1e-9)
+            state = new[0]
+
+
+def test_nothing_is_compiled_to_explain_a_trial() -> None:
+    programs = jax.devices()[0].client.live_executables
+    learner, xs = Smile(Gaussian(noise=1.25), 0.15), [0.1, 0.4, 7.0]
+    explain(learner, xs, 0)
+    before = len(programs())
+    for m in (0.2, 0.3):  # other numbers, and another shape of the belief
+        assert explain(Smile(Gaussian(noise=1.75), m), xs, 0).surprise is not None
+        assert explain(Smile(Dirichlet(7), m), [2], 0).surprise is not None
+    assert len(programs()) <= before
+
+
+@pytest.mark.single
+def test_numbers_have_the_precision_that_jax_would_give_them() -> None:
+    third = interpreted(lambda x: x / 3)
+    assert third(1.0).dtype == np.float32
+    with double():
+        assert third(1.0).dtype == np.float64
+
+
+def test_a_function_that_cannot_be_traced_is_called() -> None:
+    def half(x: Any) -> Any:
+        return {"half": x / 2 if float(x) > 0 else x}
+
+    assert interpreted(half)(jnp.asarray(3.0)) == {"half": 1.5}
+
+
+def test_within_a_program_it_is_the_function_itself() -> None:
+    square = interpreted(jnp.square)
+    assert float(jax.jit(lambda x: square(x) + 1)(3.0)) == 10
+    assert float(jax.grad(square)(3.0)) == 6
+    np.testing.assert_array_equal(jax.vmap(square)(np.arange(3.0)), [0, 1, 4])
+
+
+def test_what_goes_wrong_in_the_arithmetic_is_nan_or_infinity_as_in_jax() -> None:
+    found = interpreted(lambda x: (1 / x, jnp.log(x), jnp.sqrt(x - 1), x * jnp.inf))(0.0)
+    np.testing.assert_array_equal(found, [np.inf, -np.inf, np.nan, np.nan])
