@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure as _MatplotlibFigure
 from pandas import DataFrame
 
 from astonish.io.files import write_text
@@ -18,7 +17,10 @@ from astonish.precision import double
 from astonish.study.run import run_study
 from astonish.study.study import Result, Setting, Study
 
-Drawing = _MatplotlibFigure
+if TYPE_CHECKING:
+    import matplotlib.figure
+
+Drawing: TypeAlias = "matplotlib.figure.Figure"  # imported when it is drawn: those who want tables do without
 Tables = dict[str, DataFrame]
 
 

@@ -3,8 +3,6 @@
 from typing import Any
 
 import jax.numpy as jnp
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 from jax import Array
 from pandas import DataFrame
@@ -85,10 +83,12 @@ def drivers(kinds: int) -> list[tuple[Any, Belief]]:
     There is one model per kind of car; those that favour neither of our two cars predict alike, and share a point.
     """
     other = RARE / (kinds - 1)
-    models = jnp.array([[1 - RARE, other], [other, 1 - RARE], [other, other]])
+    models: Any = np.array([[1 - RARE, other], [other, 1 - RARE], [other, other]])
+    equal: Any = np.full((3, len(CARS)), 1 / kinds)
+    shares: Any = np.array([1.0, 1.0, kinds - 2.0])
     seen = Domain(0, len(CARS) - 1, whole=True)
-    cars = Grid(models, _log_chance, jnp.array([1.0, 1.0, kinds - 2.0]), seen)
-    slots = Grid(jnp.full((3, len(CARS)), 1 / kinds), _log_chance, jnp.ones(3), seen)
+    cars = Grid(models, _log_chance, shares, seen)
+    slots = Grid(equal, _log_chance, 1.0, seen)
     used = cars.prior()
     for _ in range(MORNINGS):
         used = bayes(cars, used, CARS.index("red"))
@@ -281,6 +281,8 @@ def _ordered(table: DataFrame) -> bool:
 
 def draw(tables: Tables) -> Drawing:
     """Election above, joke in the middle, parking lot below."""
+    import matplotlib.pyplot as plt
+
     figure = plt.figure(figsize=(7.2, 8.6), layout="constrained")
     parts: Any = figure.subfigures(3, 1, height_ratios=(3.5, 2, 3))
     _draw_election(parts[0], tables["models"], tables["election"])
@@ -309,6 +311,8 @@ def _draw_election(part: Any, models: DataFrame, election: DataFrame) -> None:
 
 
 def _draw_table(axis: Any, election: DataFrame) -> None:
+    from matplotlib.colors import to_rgba
+
     likely = np.exp(-wide(election, "colleague", "candidate", "shannon"))
     surprise = wide(election, "colleague", "candidate", "surprise")[[1, 2]]
     cells = [[f"{p:.3f}" for p in likely.loc[n]] + [f"{s:.2f}" for s in surprise.loc[n]] for n in likely.index]
@@ -319,7 +323,7 @@ def _draw_table(axis: Any, election: DataFrame) -> None:
     for (_, column), cell in table.get_celld().items():
         cell.set(edgecolor="0.7", linewidth=0.6)
         if column in (1, 5):
-            cell.set_facecolor(mpl.colors.to_rgba(VERMILLION, 0.25))
+            cell.set_facecolor(to_rgba(VERMILLION, 0.25))
     axis.axis("off")
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import matplotlib.pyplot as plt
 import numpy as np
 from jax import Array
 from pandas import DataFrame, concat
@@ -13,6 +12,7 @@ from pandas import DataFrame, concat
 from astonish import expfam, rule, surprise
 from astonish.beliefs import Gaussian, Grid
 from astonish.expfam import Belief, Family
+from astonish.interpreter import interpreted
 from astonish.paper import rule_properties
 from astonish.paper.claims import Claim, listed, same, verdict
 from astonish.paper.examples import density, measured, measures
@@ -113,7 +113,7 @@ def _surprise_after(family: Family, belief: Belief, x: Any, gamma: Any) -> Array
     return surprise.confidence_corrected(family, rule.step(family, belief, x, gamma), x)
 
 
-@jax.jit
+@interpreted
 @partial(jax.vmap, in_axes=(None, None, None, 0))
 def _bounded(family: Family, belief: Belief, x: Any, share: Any) -> dict[str, Array]:
     bound = share * rule.bound_max(family, belief, x)
@@ -122,8 +122,8 @@ def _bounded(family: Family, belief: Belief, x: Any, share: Any) -> dict[str, Ar
     return {"bound": bound, "gamma": gamma, "change": change, "surprise": _surprise_after(family, belief, x, gamma)}
 
 
-surprise_again = jax.jit(jax.vmap(_surprise_after, (None, None, None, 0)))
-log_evidence = jax.jit(jax.vmap(expfam.log_evidence, (None, None, 0)))
+surprise_again = interpreted(jax.vmap(_surprise_after, (None, None, None, 0)))
+log_evidence = interpreted(jax.vmap(expfam.log_evidence, (None, None, 0)))
 
 
 def claims(tables: Tables) -> list[Claim]:
@@ -225,6 +225,8 @@ def _bound_to_gamma(bounds: DataFrame) -> Claim:
 
 def draw(tables: Tables) -> Drawing:
     """The pair of models on the left; the way to the sample, and a pair of normal models, on the right."""
+    import matplotlib.pyplot as plt
+
     figure = plt.figure(figsize=(7.2, 4.8), layout="constrained")
     parts: Any = figure.subfigures(1, 2, width_ratios=(1.25, 1))
     _draw_pair(parts[0], tables)

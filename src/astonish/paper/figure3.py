@@ -8,11 +8,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import jax
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 from pandas import DataFrame, concat
-from scipy import stats
 
 from astonish.beliefs import Gaussian
 from astonish.learner import Learner, Trace, scan
@@ -316,6 +313,8 @@ def _places(error: str, hazards: list[float]) -> str:
 
 
 def _significant_once(errors: Tables) -> Claim:
+    from scipy import stats
+
     parts, found = [], []
     for error, table in errors.items():
         chances = [stats.ttest_rel(table[SMILE][hazard], table[NASSAR][hazard]).pvalue for hazard in table[SMILE]]
@@ -389,6 +388,8 @@ def _uncertainty_rises(uncertainty: DataFrame) -> Claim:
 
 def draw(tables: Tables) -> Drawing:
     """A and B: one episode; C: fixed rates; D: all learners."""
+    import matplotlib.pyplot as plt
+
     figure = plt.figure(figsize=(7, 9), layout="constrained")
     panels = figure.subplot_mosaic(
         [["A", "A"], ["B", "B"], ["C squared", "C absolute"], ["D squared", "D absolute"]],
@@ -423,7 +424,9 @@ def _draw_episode(top: Any, bottom: Any, series: DataFrame) -> None:
 
 
 def _draw_fixed(panel: Any, fixed: DataFrame, error: str) -> None:
-    shades = mpl.colormaps["viridis"](np.linspace(0.0, 0.85, len(HAZARDS)))
+    from matplotlib import colormaps, ticker
+
+    shades = colormaps["viridis"](np.linspace(0.0, 0.85, len(HAZARDS)))
     for k, (shade, hazard) in enumerate(zip(shades, HAZARDS, strict=True)):
         curve = fixed[fixed.hazard == hazard]
         barred = curve.iloc[1 + k :: 5]  # not all at the same rates, so that bars can be told apart
@@ -432,7 +435,7 @@ def _draw_fixed(panel: Any, fixed: DataFrame, error: str) -> None:
         best = curve.rate.iloc[curve[error].argmin()]
         panel.plot(best, 0.0, "o", ms=5, color=shade, transform=panel.get_xaxis_transform(), clip_on=False, zorder=5)
     panel.set(xlabel=r"fixed rate $\gamma$", xlim=(0, 1), yscale="log")
-    panel.yaxis.set_major_locator(mpl.ticker.LogLocator(subs=(1, 2, 5)))
+    panel.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
     panel.yaxis.set_major_formatter("{x:g}")
     panel.minorticks_off()
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 from pandas import DataFrame, concat
 
@@ -193,6 +192,8 @@ def _rises_and_settles(where: str, what: str, signal: str, window: Any, peak: tu
 
 def draw(tables: Tables) -> Drawing:
     """One walk on the left, averages around switches on the right."""
+    import matplotlib.pyplot as plt
+
     series, aligned = tables["series"], tables["aligned"]
     figure, axes = plt.subplots(
         4, 2, figsize=(7.4, 7.2), sharex="col", sharey="row", width_ratios=(3, 1.3), layout="constrained"

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 from pandas import DataFrame, concat
 
@@ -248,6 +246,9 @@ def _dependence(table: DataFrame, column: str) -> Dependence:
 
 def draw(table: DataFrame) -> Drawing:
     """Three maps on a logarithmic scale, and the same on a linear one, from all tables in one."""
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+
     cells = {name: table[table.learner == name].groupby(["tau", "psi"]).error.mean().unstack() for name in LEARNERS}
     least, most = (float(of([of(part.to_numpy()) for part in cells.values()])) for of in (np.nanmin, np.nanmax))
     scales = (mpl.colors.LogNorm(least, most), mpl.colors.Normalize(0, 0.02))

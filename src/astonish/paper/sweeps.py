@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 from pandas import DataFrame, Series, concat
 
@@ -116,6 +115,8 @@ def claims(tables: Tables) -> list[Claim]:
 
 def draw(tables: Tables) -> Drawing:
     """Speed above, accuracy below; SMiLe left, online EM right."""
+    import matplotlib.pyplot as plt
+
     figure, axes = plt.subplots(2, 2, figsize=(7, 5), sharex="col", sharey="row", layout="constrained")
     columns = (("m", M, "readiness m"), ("rate", EM_RATE, "learning rate of online EM"))
     for column, (name, used, label) in enumerate(columns):

@@ -2,21 +2,20 @@
 
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from astonish.io.files import atomic_write
 from astonish.refusal import naming_extra
 
 with naming_extra("a plot needs"):
-    import matplotlib as mpl
-    import matplotlib.pyplot as plt
-    from cycler import cycler
+    from cycler import cycler  # which comes with Matplotlib
+
+if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe & Ito's colours, told apart by colour-blind people too
-BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE = (
-    mpl.colors.to_hex(c) for c in mpl.color_sequences["okabe_ito"]
-)
+# Okabe & Ito's colours, told apart by colour-blind people too; they are Matplotlib's "okabe_ito"
+BLACK, ORANGE, SKY, GREEN = "#000000", "#e69f00", "#56b4e9", "#009e73"
+YELLOW, BLUE, VERMILLION, PURPLE = "#f0e442", "#0072b2", "#d55e00", "#cc79a7"
 
 STYLE: Any = {
     "axes.prop_cycle": cycler(color=[BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW]),
@@ -30,8 +29,11 @@ STYLE: Any = {
 }
 
 
-def save_figure(figure: Figure, stem: Path) -> bytes:
+def save_figure(figure: "Figure", stem: Path) -> bytes:
     """Write a figure as PNG and PDF, each complete or not at all, and close it; the answer is the PNG."""
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+
     pictures, formats = {}, {".png": None, ".pdf": {"CreationDate": None}}
     with mpl.rc_context(STYLE):  # some settings count only when a file is made, such as fonts in PDF
         for ending, metadata in formats.items():
