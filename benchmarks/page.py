@@ -51,13 +51,13 @@ def measure() -> dict[str, Any]:
         warm_up(HTTPConnection("127.0.0.1", port, timeout=120))
         browsed = in_a_browser(f"http://127.0.0.1:{port}/")
         use_everything(HTTPConnection("127.0.0.1", port, timeout=120))
-        everything = held(process)
+        everything, reader = held(process), held_by_children(process)
         asked_for(port, 3)
         before = held(process)
         fitted: list[str] = []
         found = asked_for(port, SECONDS, [lambda *job: fitted.append(fit(*job))])
         after = held(process)
-    memory = {"everything": everything, "before": before, "after": after}
+    memory = {"everything": everything, "reader": reader, "before": before, "after": after}
     return {"start": start, "browsed": browsed, "fitted": fitted, **memory, **found}
 
 
@@ -85,7 +85,7 @@ def warm_up(connection: HTTPConnection) -> None:
 
 
 def use_everything(connection: HTTPConnection) -> None:
-    """Ask for every screen, every family of beliefs, every learner in both worlds, and averages over seeds."""
+    """Ask for every screen, family, learner in both worlds, average over seeds and explanation, and read a table."""
     warm_up(connection)
     for screen in controls(connection, "tour")["screens"]:
         ask(connection, "tour", {"screen": screen["name"]})
@@ -93,8 +93,12 @@ def use_everything(connection: HTTPConnection) -> None:
     for name in spec["gaussian"]["learners"]:
         ask(connection, "gaussian", {"learners": [name]})
         ask(connection, "averages", {"learners": [name]}, "words")
+        ask(connection, "explain-gaussian", {"learner": name, "at": 30}, "sentence")
     for name in spec["maze"]["learners"]:
         ask(connection, "maze", {"learner": name})
+        ask(connection, "explain-maze", {"learner": name, "at": 30}, "sentence")
+    for learner in ("smile", "delta"):
+        send_table(connection, f"name=t.csv&outcome=x&subject=id&learner={learner}", people(3))
 
 
 def asked_for(port: int, seconds: float, beside: Sequence[Callable[[int, float], None]] = ()) -> dict[str, Any]:
@@ -132,17 +136,31 @@ def asked_for(port: int, seconds: float, beside: Sequence[Callable[[int, float],
     return {"waits": waits, "errors": errors, "seconds": seconds}
 
 
-def fit(port: int, until: float) -> str:
-    """The last event of a fit of 60 people with 200 trials each, as somebody at the page would have it."""
+def send_table(connection: HTTPConnection, asked: str, table: str) -> None:
+    """Ask for the surprise of each trial of a table."""
+    connection.request("POST", f"/api/data?{asked}", table)
+    answer = connection.getresponse()
+    body = answer.read()
+    if answer.status != 200:
+        raise ValueError(f"{asked}: {answer.status} {body[:200]!r}")
+
+
+def people(count: int) -> str:
+    """A table of so many people with 200 trials each, as CSV."""
     rng, rows = np.random.default_rng(1), ["id,x,b"]
-    for who in range(60):
+    for who in range(count):
         belief = 0.0
         for x in rng.normal(0, 5, 200):
             belief += 0.4 * (x - belief) + rng.normal()
             rows.append(f"{who},{x:.3f},{belief:.3f}")
+    return "\n".join(rows)
+
+
+def fit(port: int, until: float) -> str:
+    """The last event of a fit of 60 people with 200 trials each, as somebody at the page would have it."""
     asked = "name=load.csv&outcome=x&subject=id&response=b&responded=after&learner=smile&starts=3"
     line = HTTPConnection("127.0.0.1", port, timeout=max(until - time.perf_counter(), 1) + 60)
-    line.request("POST", f"/api/jobs/fit?{asked}", "\n".join(rows))
+    line.request("POST", f"/api/jobs/fit?{asked}", people(60))
     job = json.loads(line.getresponse().read())
     if "job" not in job:
         return str(job)
@@ -176,6 +194,12 @@ def held(process: int) -> float:
     found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
     assert found is not None
     return int(found[1]) / 1024
+
+
+def held_by_children(process: int) -> float:
+    """Megabytes of the processes that its threads have started, now."""
+    children = " ".join(each.read_text() for each in Path(f"/proc/{process}/task").glob("*/children"))
+    return sum(map(held, map(int, children.split())))
 
 
 MOVE = """async () => { // one move of a slider after the other, each timed until its picture is on the screen
@@ -239,7 +263,8 @@ def tell(found: dict[str, Any]) -> list[Target]:
         print(f"  {len(found['errors'])} errors, such as: {found['errors'][0]}")
     print(f"  one of them fits SMiLe to 60 people with 200 trials each meanwhile: {', '.join(found['fitted'])}")
     memory = [f"{found[name]:.0f} MB {when}" for name, when in MEMORY.items()]
-    print(f"  memory of the server: {', '.join(memory)}")
+    reader = f"the process that reads tables, which ends a minute after the last one: {found['reader']:.0f} MB"
+    print(f"  memory of the server: {', '.join(memory)}; {reader}")
     return [
         at_most("page: `astonish explore` to the address", 2, found["start"], "s"),
         at_most("page: memory after all was used", 500, found["everything"], "MB"),

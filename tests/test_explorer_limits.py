@@ -323,6 +323,9 @@ def test_the_command_prints_a_secret_link_where_others_can_reach_it(
     apps: list[Any] = []
     opened: list[str] = []
 
+    async def cold(*_: Any) -> None:
+        """Compile nothing."""
+
     class Served:
         def __init__(self, app: Any) -> None:
             apps.append(app)
@@ -331,7 +334,7 @@ def test_the_command_prints_a_secret_link_where_others_can_reach_it(
             sockets[0].close()
 
     monkeypatch.setattr(connections, "make_server", Served)
-    monkeypatch.setattr(server, "warm_up", lambda *_: None)
+    monkeypatch.setattr(server, "warm_up", cold)
     monkeypatch.setattr("webbrowser.open", opened.append)
     printed = CliRunner().invoke(command, ["explore", "--host", host, "--port", "0"])
     assert printed.exit_code == 0, printed.output

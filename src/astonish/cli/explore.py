@@ -3,6 +3,7 @@
 import os
 import socket
 import webbrowser
+from collections.abc import Sequence
 from contextlib import suppress
 from secrets import token_urlsafe
 from threading import Thread
@@ -28,26 +29,35 @@ def explore(
     """Try learners, shape beliefs and look at your own data on a page in the browser; nothing leaves this machine."""
     os.environ.setdefault("ASTONISH_ENGINE", "xla")  # LLVM for the native one takes 100 MB, and a page has the time
     with guarded(needs="the page needs"):
-        from astonish.explorer.connections import make_server
-        from astonish.explorer.guard import is_loopback
-        from astonish.explorer.server import make_app
+        from astonish.explorer.memory import small_process
 
-        token = None if is_loopback(host) else token_urlsafe()
-        app = make_app(host, learners=learner or (), token=token)
-        try:
-            listening = listen(host, port)
-        except (OSError, OverflowError) as problem:
-            sentence = f"{host} port {port or PORT} cannot be used ({problem}); give another --host or --port"
-            raise refuse(sentence, 1) from None
-        links = [f"{each}?token={token}" if token else each for each in addresses(host, listening.getsockname()[1])]
-        if token:
-            say("astonish: warning: whoever has the link can use the page, and what it sends is not encrypted")
-        print(f"the page is at {' or '.join(links)} (Ctrl-C ends it)", flush=True)
-        if browser and not token:  # everybody on this machine could read the link among its processes
-            Thread(target=webbrowser.open, args=(links[0],), daemon=True).start()
-        with suppress(KeyboardInterrupt):  # which is how it is ended
-            make_server(app).run(sockets=[listening])
-        say("astonish: the page is closed")
+        with small_process():
+            _serve(host, port, browser, learner or ())
+
+
+def _serve(host: str, port: int | None, browser: bool, learners: Sequence[str]) -> None:
+    """The page, until Ctrl-C."""
+    from astonish.explorer.connections import make_server
+    from astonish.explorer.guard import is_loopback
+    from astonish.explorer.memory import LIMIT, Memory
+    from astonish.explorer.server import make_app
+
+    token = None if is_loopback(host) else token_urlsafe()
+    app = make_app(host, learners=learners, token=token, memory=Memory(LIMIT))
+    try:
+        listening = listen(host, port)
+    except (OSError, OverflowError) as problem:
+        sentence = f"{host} port {port or PORT} cannot be used ({problem}); give another --host or --port"
+        raise refuse(sentence, 1) from None
+    links = [f"{each}?token={token}" if token else each for each in addresses(host, listening.getsockname()[1])]
+    if token:
+        say("astonish: warning: whoever has the link can use the page, and what it sends is not encrypted")
+    print(f"the page is at {' or '.join(links)} (Ctrl-C ends it)", flush=True)
+    if browser and not token:  # everybody on this machine could read the link among its processes
+        Thread(target=webbrowser.open, args=(links[0],), daemon=True).start()
+    with suppress(KeyboardInterrupt):  # which is how it is ended
+        make_server(app).run(sockets=[listening])
+    say("astonish: the page is closed")
 
 
 def listen(host: str, port: int | None) -> socket.socket:

@@ -4,15 +4,17 @@ It runs nothing that people send, refuses early what is too large, and says what
 """
 
 import json
+import math
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter, Lock, create_task_group, to_thread
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -30,6 +32,7 @@ from astonish.explorer.job_routes import job_routes
 from astonish.explorer.jobs import Jobs
 from astonish.explorer.lab import LabTab
 from astonish.explorer.maze import MazeTab
+from astonish.explorer.memory import Memory
 from astonish.explorer.stream import StreamTab
 from astonish.explorer.tour import TourTab
 from astonish.explorer.upload import LARGEST
@@ -51,13 +54,14 @@ def make_app(
     worker: Worker | None = None,
     jobs: Jobs | None = None,
     feed: Feed | None = None,
+    memory: Memory | None = None,
 ) -> Starlette:
     """The application.
 
-    host: the address it listens on. warm: compile what the page shows first, in a thread. learners: names of learners
-    that are offered beside those of the catalogue. token: a secret, without which nobody is answered. worker: reads the
-    tables that people send, within its limits. jobs: the fits that people ask for, within theirs.
-    feed: a stream to be shown.
+    host: the address it listens on. warm: compile what the page shows first, before it is asked for. learners: names of
+    learners that are offered beside those of the catalogue. token: a secret, without which nobody is answered. worker:
+    reads the tables that people send, within its limits. jobs: the fits that people ask for, within theirs. feed: a
+    stream to be shown. memory: that of this process, with a limit if nothing but the page computes in it.
     """
     data, gaussian, maze = DataTab(learners), GaussianTab(learners), MazeTab(learners)
     process, fits = worker or Worker(), jobs or Jobs()
@@ -68,23 +72,22 @@ def make_app(
 
     @asynccontextmanager
     async def alive(app: Starlette) -> AsyncIterator[None]:
-        app.state.limiter, app.state.uploads = CapacityLimiter(AT_ONCE), CapacityLimiter(UPLOADS)
+        app.state.limiter, app.state.extra = CapacityLimiter(AT_ONCE), CapacityLimiter(1)
+        app.state.uploads = CapacityLimiter(UPLOADS)
         app.state.worker, app.state.jobs, app.state.learners = process, fits, data.learners
-        app.state.page = index(feed is not None)
+        app.state.page, app.state.is_warming = index(feed is not None), warm
+        app.state.memory, app.state.making_room = memory or Memory(math.inf), Lock()
         app.state.controls = {"data": data.controls, **{name: tab.controls for name, tab in tabs.items()}}
         app.state.answers = {**more, **{name: tab.answer for name, tab in tabs.items()}}
         tables = {"preview": data.preview, "data": data.answer, "table": data.table, "explain-data": data.explain}
         app.state.tables = tables
-        stop = Event()
-        if not warm:
-            stop.set()
-        thread = Thread(target=warm_up, args=(stop, tabs))
-        thread.start()
-        yield
-        stop.set()
+        async with create_task_group() as group:
+            if warm:
+                group.start_soon(warm_up, app.state, tabs)
+            yield
+            group.cancel_scope.cancel()  # what is being compiled is waited for: cut short, it takes Python down with it
         process.end()
         await to_thread.run_sync(fits.end)
-        thread.join()  # a compiler that is cut short takes Python down with it
 
     routes = [
         Route("/", _index),
@@ -98,17 +101,17 @@ def make_app(
     return Starlette(routes=routes, middleware=layers, exception_handlers=handlers, lifespan=alive)
 
 
-def warm_up(stop: Event, tabs: dict[str, Tab]) -> None:
-    """Compile what the page asks for first, then the other screens of the tour, until it is to stop.
+async def warm_up(state: Any, tabs: dict[str, Tab]) -> None:
+    """Compile what the page asks for first, then the other screens of the tour.
 
-    Other families of the belief lab are compiled when they are chosen: each takes tens of megabytes.
+    Other families of the belief lab, and other learners, are compiled when they are chosen.
     """
-    for tab in tabs.values():
-        if not stop.is_set():
-            tab.answer({})
-    for screen in () if stop.is_set() else tabs["tour"].controls()["screens"]:
-        if not stop.is_set():
-            tabs["tour"].answer({"screen": screen["name"]})
+    screens = [{"screen": screen["name"]} for screen in tabs["tour"].controls()["screens"]]
+    asked: list[tuple[Tab, dict[str, str]]] = [(tab, {}) for tab in tabs.values()]
+    for tab, question in [*asked, *((tabs["tour"], screen) for screen in screens)]:
+        await to_thread.run_sync(partial(tab.answer, question), limiter=state.extra)
+        await make_room(state)
+    state.is_warming = False
 
 
 async def _index(request: Request) -> Response:
@@ -129,7 +132,8 @@ async def _answer(request: Request) -> Response:
     question, state = request.path_params["question"], request.app.state
     if question in state.answers:
         asked = _parsed(await read_body(request, LARGEST_REQUEST))
-        return JSONResponse(await _in_thread(request, state.answers[question], asked))
+        afterwards = None if state.is_warming else BackgroundTask(make_room, state)  # warming does so itself
+        return JSONResponse(await _in_thread(request, state.answers[question], asked), background=afterwards)
     function = _known(state.tables, question)
     async with state.uploads:
         body = await read_body(request, LARGEST)
@@ -145,6 +149,22 @@ def _known(functions: dict[str, Callable[..., Any]], name: str) -> Callable[...,
 
 async def _in_thread(request: Request, function: Callable[..., Any], *given: Any) -> Any:
     return await to_thread.run_sync(function, *given, limiter=request.app.state.limiter)
+
+
+async def make_room(state: Any) -> None:
+    """If memory is full, make room in it while nothing is computed."""
+    async with state.making_room:
+        if not state.memory.is_full:
+            return
+        taken: list[object] = []
+        try:
+            for place in [object() for _ in range(AT_ONCE)]:
+                await state.limiter.acquire_on_behalf_of(place)
+                taken.append(place)
+            await to_thread.run_sync(state.memory.make_room, limiter=state.extra)
+        finally:
+            for place in taken:
+                state.limiter.release_on_behalf_of(place)
 
 
 def _parsed(body: bytes) -> Any:

@@ -1,7 +1,7 @@
 """How does work end that takes too long or too much memory?
 
 It is done in a process of its own, which can be ended. That process starts when it is first needed and stays for the
-next question, because importing JAX and compiling take seconds.
+next questions, because importing JAX and compiling take seconds; when none has come for a while it ends.
 """
 
 import signal
@@ -13,30 +13,32 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Timer
 from traceback import format_exc
 from typing import Any
 
 from astonish.explorer.controls import too_much
 
-SECONDS, MEMORY = 120.0, 4 * 2**30
+SECONDS, MEMORY, IDLE = 120.0, 4 * 2**30, 60.0
 
 
 class Worker:
     """A process that answers one question at a time; where one takes too much, another process takes its place.
 
     seconds: that a question may take. memory: bytes that the process may take beyond those it starts with, where the
-    system can limit them (Linux).
+    system can limit them (Linux). idle: seconds without a question after which it ends.
     """
 
-    def __init__(self, seconds: float = SECONDS, memory: int = MEMORY) -> None:
-        self.seconds, self.memory = seconds, memory
+    def __init__(self, seconds: float = SECONDS, memory: int = MEMORY, idle: float = IDLE) -> None:
+        self.seconds, self.memory, self.idle = seconds, memory, idle
         self._lock = Lock()
+        self._timer = Timer(0, self.end)  # started after each question
         self._started: tuple[SpawnProcess, Connection] | None = None
 
     def ask(self, function: Callable[..., Any], *given: Any) -> Any:
         """What a function returns, computed in the process; its temporary files are deleted, however it ends."""
         with self._lock, tempfile.TemporaryDirectory(prefix="astonish-") as folder:
+            self._timer.cancel()
             try:
                 pipe = self._pipe()
                 pipe.send((folder, function, given))
@@ -49,17 +51,25 @@ class Worker:
                 raise ValueError(f"the table takes more than {too_much(limits)}") from None
             if is_full:
                 self.end()
+            self._timer = Timer(self.idle, self._end_between_questions)
+            self._timer.daemon = True
+            self._timer.start()
         if isinstance(answer, Exception):
             raise answer
         return answer
 
     def end(self) -> None:
         """End the process, if there is one."""
+        self._timer.cancel()
         if self._started is not None:
             (process, pipe), self._started = self._started, None
             process.kill()
             process.join()
             pipe.close()
+
+    def _end_between_questions(self) -> None:
+        with self._lock:
+            self.end()
 
     def _pipe(self) -> Connection:
         """To the process, which is started if there is none."""
