@@ -84,7 +84,7 @@ def hypotheses(many: Any, one: Any) -> list[Target]:
     print(f"  what 20 hypotheses miss of the exact estimate, on average: {np.abs(few - all_of_them).mean():.1e}")
     if not theirs:
         return []
-    apart = 0.5 * np.abs(run_lengths(EXACT, many[0], LENGTH)[-1] - theirs["chances"]).sum()
+    apart = 0.5 * np.abs(run_lengths(EXACT, many[0], LENGTH)[-1] - theirs["probabilities"]).sum()
     print(f"  total variation between exact and changepoint's run lengths at the end of a series: {apart:.2f}, for it")
     print("  gives a new run the hazard as weight, whatever the run's first sample is")
     show(

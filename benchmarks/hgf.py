@@ -71,11 +71,11 @@ def fitted() -> float:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, range(os.cpu_count() or 1))
     rng = np.random.default_rng(5)
-    chances = np.repeat(rng.uniform(0.1, 0.9, (PEOPLE, TRIALS // 40)), 40, axis=1)
+    probabilities = np.repeat(rng.uniform(0.1, 0.9, (PEOPLE, TRIALS // 40)), 40, axis=1)
     table = DataFrame({
         "participant": np.repeat(np.arange(PEOPLE), TRIALS),
-        "outcome": (rng.random(chances.shape) < chances).astype(int).ravel(),
-        "choice": rng.integers(2, size=chances.size),
+        "outcome": (rng.random(probabilities.shape) < probabilities).astype(int).ravel(),
+        "choice": rng.integers(2, size=probabilities.size),
     })  # fmt: skip
     columns = Columns("outcome", subject="participant", response="choice")
     trials = read_trials(table, columns, kind="binary", response_kind="choice", responds_before=True)

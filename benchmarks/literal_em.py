@@ -4,7 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-LEAST = np.finfo(np.float64).eps ** 2  # the chance of a move never seen, without which the first of them ends in 0 / 0
+LEAST = (
+    np.finfo(np.float64).eps ** 2
+)  # the probability of a move never seen, without which the first of them ends in 0 / 0
 
 
 def online_em(
@@ -22,12 +24,12 @@ def online_em(
         phi[:, every, s, s2, every] += rate * q[:, None] * gamma
         q = q @ gamma  # eq. 35
         if step >= frozen:  # eq. 38
-            p = chances(phi.sum((2, 3, 4)), switches)
-            t = chances(phi.sum((0, 4)), moves)
+            p = probabilities(phi.sum((2, 3, 4)), switches)
+            t = probabilities(phi.sum((0, 4)), moves)
     return q, p, t
 
 
-def chances(counts: Array, first: Array) -> Array:
-    """Counts as shares of their row; the first chances where there is nothing to count."""
+def probabilities(counts: Array, first: Array) -> Array:
+    """Counts as shares of their row; the first probabilities where there is nothing to count."""
     total = counts.sum(-1, keepdims=True)
     return np.where(total > 0, counts / np.where(total > 0, total, 1.0), first)

@@ -51,7 +51,7 @@ def report() -> list[Target]:
 
 @cache
 def first() -> tuple[Any, Any]:
-    """The chances of switches and moves with which the learner starts."""
+    """The probabilities of switches and moves with which the learner starts."""
     with double():
         start = LEARNER.init()
         return np.asarray(LEARNER.switches(start)), np.asarray(start.first)

@@ -112,12 +112,12 @@ def bocpd(
         return Bocpd(PoissonGamma(1.0, 1.0), 1 / hazard).step
 
     step = on_numbers()
-    chances = [step(x) for x in numbers[1]][-1]
+    probabilities = [step(x) for x in numbers[1]][-1]
     return {
         "numbers": sum(best_fresh(on_numbers, xs, 3) / len(xs) for xs in numbers[1:]) / len(numbers[1:]),
         "counts": sum(best_fresh(on_counts, map(int, xs), 3) / len(xs) for xs in counts) / len(counts),
         **{f"length {n}": best_fresh(on_numbers, numbers[0][:n], 2) / n for n in lengths},
-        "chances": chances,
+        "probabilities": probabilities,
     }
 
 

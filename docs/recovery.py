@@ -39,15 +39,15 @@ def models(response: Response) -> dict[str, tuple[Model, list[str]]]:
 
 
 def design(response: Response) -> Trials:
-    """Outcomes 0 and 1 whose chance jumps now and then; responses, which are to be simulated, after or before them."""
+    """Outcomes 0 and 1 whose probability jumps now and then; responses, to be simulated, after or before them."""
     rng = np.random.default_rng(7)
     changes = rng.random((PEOPLE, TRIALS)) < HAZARD
     last = np.maximum.accumulate(np.where(changes, np.arange(TRIALS), 0), axis=1)
-    chance = np.take_along_axis(rng.uniform(0.1, 0.9, (PEOPLE, TRIALS)), last, axis=1)
+    probability = np.take_along_axis(rng.uniform(0.1, 0.9, (PEOPLE, TRIALS)), last, axis=1)
     choices = ResponseKind.CHOICE in response.takes
     table = DataFrame({
         "participant": np.repeat(np.arange(PEOPLE), TRIALS),
-        "outcome": (rng.random((PEOPLE, TRIALS)) < chance).astype(int).ravel(),
+        "outcome": (rng.random((PEOPLE, TRIALS)) < probability).astype(int).ravel(),
         "answer": rng.integers(2, size=PEOPLE * TRIALS) if choices else rng.random(PEOPLE * TRIALS),
     })  # fmt: skip
     columns = Columns("outcome", subject="participant", response="answer")

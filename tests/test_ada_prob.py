@@ -77,8 +77,8 @@ def _invented(people: int, sessions: int, steps: int) -> pd.DataFrame:
     rows = []
     for who in range(people):
         for session in range(sessions):
-            chances = np.repeat(rng.uniform(0.1, 0.9, 2), steps // 2)
-            outcomes = rng.binomial(1, chances)
+            probabilities = np.repeat(rng.uniform(0.1, 0.9, 2), steps // 2)
+            outcomes = rng.binomial(1, probabilities)
             answers = _delta(0.1 + 0.1 * who, outcomes) + 0.05 * rng.standard_normal(steps)
             rows += [(f"r{who}", session, x, b) for x, b in zip(outcomes, answers, strict=True)]
     return pd.DataFrame(rows, columns=["run", "session", "outcome", "estimate"])

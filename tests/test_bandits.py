@@ -56,8 +56,8 @@ def _by_hand(own: pd.DataFrame, shown: Any, rate: float, start: float, decay: fl
             found.append(0.0)
             continue
         odds = np.exp(softmax.beta * values + softmax.perseveration * (np.arange(3) == last))
-        chances = (1 - softmax.lapse) * odds / odds.sum() + softmax.lapse / 3
-        found.append(float(np.log(chances[row.choice])))
+        probabilities = (1 - softmax.lapse) * odds / odds.sum() + softmax.lapse / 3
+        found.append(float(np.log(probabilities[row.choice])))
         last = row.choice
         if np.isnan(row.reward):
             continue
@@ -266,8 +266,10 @@ def test_learners_of_probabilities_choose_too() -> None:
     found = fit(model, trials, ["omega2", "beta"], starts=2)
     assert np.isfinite(found.log_likelihood).all()
     table = regressors(model.learner, trials, ["shannon", "epsilon2"])
-    chance = np.where(trials.scalar_outcomes == 1, 1, -1) * table.prediction.to_numpy()[trials.rows]
-    np.testing.assert_allclose(table.shannon.to_numpy()[trials.rows], -np.log(np.where(chance > 0, chance, 1 + chance)))
+    probability = np.where(trials.scalar_outcomes == 1, 1, -1) * table.prediction.to_numpy()[trials.rows]
+    np.testing.assert_allclose(
+        table.shannon.to_numpy()[trials.rows], -np.log(np.where(probability > 0, probability, 1 + probability))
+    )
 
 
 @pytest.mark.parametrize(("every", "probabilities"), [((5, 5), (0.7, 0.1)), ((3, 9), (0.9, 0.5, 0.1))])
@@ -276,9 +278,9 @@ def test_reversals_turn_the_options_round(every: tuple[int, int], probabilities:
     lengths = np.diff(np.flatnonzero(np.concatenate([[True], made.changed[1:]])))
     assert (lengths.min(), lengths.max()) == every
     for option in range(len(probabilities)):
-        for chance in probabilities:
-            here = made.truth[:, option] == chance
-            assert made.payoffs[here, option].mean() == pytest.approx(chance, abs=0.02)
+        for probability in probabilities:
+            here = made.truth[:, option] == probability
+            assert made.payoffs[here, option].mean() == pytest.approx(probability, abs=0.02)
     stays = ~made.changed[1:]
     assert (made.truth[1:][stays] == made.truth[:-1][stays]).all()
     assert (made.truth[1:][~stays] != made.truth[:-1][~stays]).all()

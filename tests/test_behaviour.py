@@ -102,13 +102,13 @@ def test_repeated_choices_are_those_of_the_table(chosen: Fit) -> None:
     table, by_hand = repeats(chosen), []
     frame = chosen.trials.frame
     for who, own in frame.groupby("participant"):
-        chances = chosen.outputs.probabilities[chosen.trials.subjects.index(str(who))]
+        probabilities = chosen.outputs.probabilities[chosen.trials.subjects.index(str(who))]
         after = [row for _, part in own.groupby("block") for row in list(part.itertuples())[:-1]]
         mean = np.mean([float(row.reward) for row in after])
         for _, part in own.groupby("block"):
             for one, other in pairwise(part.itertuples()):
                 at = other.Index - own.index[0]
-                by_hand.append((one.choice == other.choice, chances[at, one.choice - 1], one.reward - mean))
+                by_hand.append((one.choice == other.choice, probabilities[at, one.choice - 1], one.reward - mean))
     np.testing.assert_allclose(table[["repeated", "model_repeated", "outcome"]], np.array(by_hand, float))
     summary = repeats_by_outcome({"delta": chosen}).set_index(["of", "after"]).rate
     own = table[table.outcome > 0].groupby("participant").repeated.mean().mean()

@@ -19,13 +19,13 @@ def by_hand(xs: Any, count_r: int, count_v: int, count_k: int) -> Any:
     ks = list(np.linspace(np.log(5e-4), np.log(20), count_k)) if count_k > 1 else [np.log(np.sqrt(5e-4 * 20))]
 
     def step_of_v(old: float, k: float) -> Any:
-        chances = np.array([np.exp(-0.5 * ((new - old) / np.exp(k)) ** 2) for new in vs])
-        return dict(zip(vs, chances / chances.sum(), strict=True))
+        probabilities = np.array([np.exp(-0.5 * ((new - old) / np.exp(k)) ** 2) for new in vs])
+        return dict(zip(vs, probabilities / probabilities.sum(), strict=True))
 
     def step_of_r(old: float, v: float) -> Any:
         beta = stats.beta(1 + old * np.exp(-v), 1 + (1 - old) * np.exp(-v))
-        chances = np.array([beta.pdf(new) for new in rs])
-        return dict(zip(rs, chances / chances.sum(), strict=True))
+        probabilities = np.array([beta.pdf(new) for new in rs])
+        return dict(zip(rs, probabilities / probabilities.sum(), strict=True))
 
     of_v = {(v, k): step_of_v(v, k) for v, k in product(vs, ks)}
     of_r = {(r, v): step_of_r(r, v) for r, v in product(rs, vs)}

@@ -112,8 +112,8 @@ def test_message_passing_on_an_interval_is_exact() -> None:
         for changes in itertools.product([False, True], repeat=len(xs) - 1):
             cuts = [0, *(k + 1 for k, changed in enumerate(changes) if changed), len(xs)]
             runs = [evidence(xs[a:b]) for a, b in itertools.pairwise(cuts)]
-            chance = np.prod([hazard if changed else 1 - hazard for changed in changes])
-            total += chance * np.prod(runs)
+            probability = np.prod([hazard if changed else 1 - hazard for changed in changes])
+            total += probability * np.prod(runs)
         return total
 
     history = run(MessagePassing(BetaInterval(low, high), hazard, hypotheses=20), xs)

@@ -236,11 +236,19 @@ def _brute(oracle: Oracle, prior: Any, xs: list[Any], hazard: float) -> Truth:
             for history, s in zip(histories, starts, strict=True)
         ]
         totals.append(logsumexp(logs))
-        chances, ages = np.exp(np.array(logs) - totals[-1]), np.array([now - s[-1] for s in starts])
-        estimate = sum(chance * means[s[-1], now] for chance, s in zip(chances, starts, strict=True))
-        change = chances @ np.array(histories)[:, -1]
-        rows.append((estimate, totals[-2] - totals[-1], change, chances @ (1 / ages), np.bincount(ages, chances)[1:]))
-        best = starts[int(np.argmax(chances))][1:]
+        probabilities, ages = np.exp(np.array(logs) - totals[-1]), np.array([now - s[-1] for s in starts])
+        estimate = sum(probability * means[s[-1], now] for probability, s in zip(probabilities, starts, strict=True))
+        change = probabilities @ np.array(histories)[:, -1]
+        rows.append(
+            (
+                estimate,
+                totals[-2] - totals[-1],
+                change,
+                probabilities @ (1 / ages),
+                np.bincount(ages, probabilities)[1:],
+            )
+        )
+        best = starts[int(np.argmax(probabilities))][1:]
     estimate, surprise, change, rate, lengths = zip(*rows, strict=True)
     estimates = oracle.estimate(np.array(estimate))
     return Truth(estimates, np.array(surprise), np.array(change), np.array(rate), lengths, best)
@@ -315,8 +323,8 @@ def _most_probable_hypotheses(oracle: Oracle, prior: Any, xs: Any, hazard: float
         every = [((1 - hazard) * weight, belief, age) for weight, belief, age in kept] + [(hazard, prior, 0)]
         joint = [weight * np.exp(oracle.log_predictive(belief, x)) for weight, belief, _ in every]
         after = [
-            (chance / sum(joint), oracle.update(belief, x), age + 1)
-            for chance, (_, belief, age) in zip(joint, every, strict=True)
+            (probability / sum(joint), oracle.update(belief, x), age + 1)
+            for probability, (_, belief, age) in zip(joint, every, strict=True)
         ]
         kept = sorted(after, key=lambda hypothesis: -hypothesis[0])[:most]
         total = sum(weight for weight, _, _ in kept)
@@ -342,8 +350,8 @@ def _merged_neighbours(oracle: Oracle, prior: Any, xs: Any, hazard: float, most:
         every = [(hazard, prior, 0.0, 0)] + [((1 - hazard) * weight, *rest) for weight, *rest in kept]
         joint = [weight * np.exp(oracle.log_predictive(belief, x)) for weight, belief, _, _ in every]
         kept = [
-            (chance / sum(joint), oracle.update(belief, x), age + 1, oldest + 1)
-            for chance, (_, belief, age, oldest) in zip(joint, every, strict=True)
+            (probability / sum(joint), oracle.update(belief, x), age + 1, oldest + 1)
+            for probability, (_, belief, age, oldest) in zip(joint, every, strict=True)
         ]
         change = kept[0][0]
         if len(kept) > most:
@@ -464,7 +472,7 @@ def test_a_crowd_does_what_is_published() -> None:
 
 
 def test_particles_come_ever_closer_to_exact_inference() -> None:
-    """The error falls as the square root of their number; what is left beyond chance is too small to be seen."""
+    """The error falls as the square root of their number; what is left beyond probability is too small to be seen."""
     xs, seeds, prior = _jumps(30, 3), 60, Gaussian(1.0).prior(std=4.0)
     exact = run(MessagePassing(Gaussian(1.0), 0.1, prior, hypotheses=31), xs)
     errors = []
@@ -488,7 +496,7 @@ def test_particles_agree_with_brute_force(case: FamilyCase) -> None:
 
 
 @every_family
-def test_the_first_two_gammas_of_varsmile_are_chances_of_a_change(case: FamilyCase) -> None:
+def test_the_first_two_gammas_of_varsmile_are_probabilities_of_a_change(case: FamilyCase) -> None:
     """So far its belief is exact; from then on it is one belief in place of a mixture."""
     oracle, xs, prior = ORACLES[case.name], _short(case), tuple(map(np.asarray, case.family.prior()))
     exact, after = _brute(oracle, prior, xs, HAZARD), oracle.update(prior, xs[0])
@@ -547,12 +555,12 @@ def test_in_a_world_that_never_changes_all_particles_are_bayes(case: FamilyCase)
 
 def _adams_mackay(oracle: Oracle, prior: Any, xs: list[Any], hazard: float) -> list[Any]:
     """P(run length = 0, 1, ...) after each sample by their recursion, in which changes fall after samples."""
-    beliefs, chances, rows = [prior], np.ones(1), []
+    beliefs, probabilities, rows = [prior], np.ones(1), []
     for x in xs:
-        joint = chances * np.exp([oracle.log_predictive(belief, x) for belief in beliefs])
-        chances = np.append(hazard * joint.sum(), (1 - hazard) * joint) / joint.sum()
+        joint = probabilities * np.exp([oracle.log_predictive(belief, x) for belief in beliefs])
+        probabilities = np.append(hazard * joint.sum(), (1 - hazard) * joint) / joint.sum()
         beliefs = [prior, *(oracle.update(belief, x) for belief in beliefs)]
-        rows.append(chances)
+        rows.append(probabilities)
     return rows
 
 

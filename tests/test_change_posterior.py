@@ -20,13 +20,13 @@ class Brute(NamedTuple):
     """All segmentations of a series, one per row: whether each place has a change, and how probable each is."""
 
     changed: Any
-    chances: Any
+    probabilities: Any
 
     def location(self, first: int, last: int) -> Any:
         """The probability of each place, if there is exactly one change from the first place to the last."""
         inside = self.changed[:, first : last + 1]
         one = inside.sum(axis=1) == 1
-        joint = self.chances[one] @ inside[one]
+        joint = self.probabilities[one] @ inside[one]
         return joint / joint.sum()
 
 
@@ -61,9 +61,9 @@ def test_posteriors_are_those_of_all_segmentations(case: FamilyCase, hazard: flo
         xs = [SERIES[case.name][i] for i in rng.permutation(12)[:9]]
         brute = _brute(case.name, prior, xs, hazard)
         found = change_posterior(MessagePassing(case.family, hazard, prior), xs, level=0.8)
-        np.testing.assert_allclose(found.probability, brute.chances @ brute.changed, rtol=0, atol=1e-10)
-        assert found.expected == pytest.approx((brute.chances @ brute.changed).sum(), abs=1e-10)
-        assert found.places.tolist() == np.flatnonzero(brute.changed[np.argmax(brute.chances)]).tolist()
+        np.testing.assert_allclose(found.probability, brute.probabilities @ brute.changed, rtol=0, atol=1e-10)
+        assert found.expected == pytest.approx((brute.probabilities @ brute.changed).sum(), abs=1e-10)
+        assert found.places.tolist() == np.flatnonzero(brute.changed[np.argmax(brute.probabilities)]).tolist()
         assert found.dropped == 0.0
         _same_intervals(found, brute, 9)
 
@@ -76,14 +76,14 @@ def _same_intervals(found: ChangePosterior, brute: Brute, count: int) -> None:
         assert (found.low[k], found.high[k]) == _shortest(location, firsts[k], place, found.level)
         assert found.held[k] == pytest.approx(location[found.low[k] - firsts[k] : found.high[k] + 1 - firsts[k]].sum())
         inside = brute.changed[:, found.low[k] : found.high[k] + 1].any(axis=1)
-        assert found.in_interval[k] == pytest.approx(brute.chances[inside].sum(), abs=1e-10)
+        assert found.in_interval[k] == pytest.approx(brute.probabilities[inside].sum(), abs=1e-10)
 
 
 def test_it_is_exact_where_single_samples_speak_against_a_history_by_thousands_of_nats() -> None:
     xs = [400.0, 400.0, 100.0, 400.0, 400.0, 400.0, -300.0, 5.0]
     brute = _brute("gaussian", Gaussian(1.5).prior(), xs, 0.01)
     found = change_posterior(MessagePassing(Gaussian(1.5), 0.01), xs)
-    np.testing.assert_allclose(found.probability, brute.chances @ brute.changed, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found.probability, brute.probabilities @ brute.changed, rtol=0, atol=1e-10)
 
 
 def test_a_learner_by_another_name_is_asked_alike() -> None:

@@ -17,17 +17,17 @@ COINS = (RNG.random(300) < np.repeat(RNG.random(12), 25)).astype(int)
 
 
 def matrix(lengths: Any, hazard: float) -> Any:
-    """The chance of coming from each node (column) to each node (row), as in the authors' corrected code of 2017."""
-    chances = np.zeros((len(lengths), len(lengths)))
+    """The probability of coming from each node (column) to each node (row), as in the authors' corrected code."""
+    probabilities = np.zeros((len(lengths), len(lengths)))
     for i, length in enumerate(lengths):
-        chances[0, i] += hazard
+        probabilities[0, i] += hazard
         if i + 1 < len(lengths):
             gap = lengths[i + 1] - length
-            chances[i, i] += (1 - hazard) * (gap - 1) / gap
-            chances[i + 1, i] += (1 - hazard) / gap
+            probabilities[i, i] += (1 - hazard) * (gap - 1) / gap
+            probabilities[i + 1, i] += (1 - hazard) / gap
         else:
-            chances[i, i] += 1 - hazard
-    return chances
+            probabilities[i, i] += 1 - hazard
+    return probabilities
 
 
 def mixture(xs: Any, lengths: Any, hazard: float, predicted: Any, mean: Any) -> Any:
@@ -35,13 +35,13 @@ def mixture(xs: Any, lengths: Any, hazard: float, predicted: Any, mean: Any) -> 
 
     predicted: p(x) for a sum of so many samples' evidence, beside the prior; mean: the estimate from it.
     """
-    lengths, chances = np.asarray(lengths), matrix(lengths, hazard)
+    lengths, probabilities = np.asarray(lengths), matrix(lengths, hazard)
     sums, counts = np.zeros((2, len(lengths)))  # what the nodes remember, and how many samples that is worth
     weights = np.eye(len(lengths))[0]
     found = []
     for x in xs:
         sums, counts = sums * (lengths - 1) / lengths, counts * (lengths - 1) / lengths
-        expected, likelihood = chances @ weights, predicted(x, sums, counts)
+        expected, likelihood = probabilities @ weights, predicted(x, sums, counts)
         total = expected @ likelihood
         sums, counts, weights = sums + x, counts + 1, expected * likelihood / total
         found.append(

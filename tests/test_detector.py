@@ -289,11 +289,11 @@ def test_waits_end_with_an_alarm_the_next_change_the_window_or_the_series() -> N
 
 def test_shares_and_medians_allow_for_changes_that_cut_waiting_short() -> None:
     """Waiting for a geometric time, cut short by another one, at random: the share noticed is known."""
-    rng, chance = np.random.default_rng(12), 0.15
-    wait, cut = rng.geometric(chance, 40_000), rng.geometric(0.1, 40_000)
+    rng, probability = np.random.default_rng(12), 0.15
+    wait, cut = rng.geometric(probability, 40_000), rng.geometric(0.1, 40_000)
     found = Waits(np.minimum(wait, cut).astype(float), wait <= cut)
     for within in (1, 5, 20):
-        assert found.share(within) == pytest.approx(1 - (1 - chance) ** within, abs=0.015)
+        assert found.share(within) == pytest.approx(1 - (1 - probability) ** within, abs=0.015)
     assert found.median() == 5  # ln 0.5 / ln 0.85 = 4.3
     whole = Waits(wait.astype(float), np.ones(len(wait), bool))
     assert whole.median() == np.median(wait)

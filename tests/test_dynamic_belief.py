@@ -13,7 +13,7 @@ COINS = np.random.default_rng(8).binomial(1, 0.7, 60)
 
 
 def by_grid(xs: np.ndarray, alpha: float, ones: float, zeros: float) -> np.ndarray:
-    """Mean of the belief after, and chance of a 1 before every outcome (equations 1 and 2 of the paper).
+    """Mean of the belief after, and probability of a 1 before every outcome (equations 1 and 2 of the paper).
 
     The prior times the likelihood of any history is a polynomial, which Gauss and Legendre's points integrate exactly.
     """
@@ -23,10 +23,10 @@ def by_grid(xs: np.ndarray, alpha: float, ones: float, zeros: float) -> np.ndarr
     belief, found = prior, []
     for x in xs:
         expected = alpha * belief + (1 - alpha) * prior
-        chance = expected @ points
+        probability = expected @ points
         belief = expected * (points if x else 1 - points)
         belief = belief / belief.sum()
-        found.append((belief @ points, chance))
+        found.append((belief @ points, probability))
     return np.array(found)
 
 
@@ -38,8 +38,8 @@ def test_it_is_exact_with_enough_hypotheses(alpha: float, ones: int, zeros: int)
         DynamicBelief(Beta(), alpha, Beta().prior(ones=1 + ones, zeros=1 + zeros), hypotheses=len(COINS) + 1), COINS
     )
     np.testing.assert_allclose(history.estimate, oracle[:, 0], rtol=1e-9)
-    chance = np.where(COINS == 1, oracle[:, 1], 1 - oracle[:, 1])
-    np.testing.assert_allclose(history.surprise, -np.log(chance), rtol=1e-8, atol=1e-12)
+    probability = np.where(COINS == 1, oracle[:, 1], 1 - oracle[:, 1])
+    np.testing.assert_allclose(history.surprise, -np.log(probability), rtol=1e-8, atol=1e-12)
     before = np.append((1 + ones) / (2 + ones + zeros), history.estimate[:-1])
     prediction = alpha * before + (1 - alpha) * before[0]
     np.testing.assert_allclose(prediction, oracle[:, 1], rtol=1e-9)

@@ -253,7 +253,7 @@ def test_the_walk_goes_through_doors_and_its_errors_are_those_of_the_modes(walk:
     assert _numbers(smile["smoothed"]) == pytest.approx(last_steps, rel=1e-9)
     changes = [t for t in range(maze.STEPS) if environment[t] != ([0, *environment][t])]
     assert walk["switched"] == changes
-    assert 5 < len(changes) < 40  # of 1000 steps at a chance of 0.02
+    assert 5 < len(changes) < 40  # of 1000 steps at a probability of 0.02
 
 
 def test_a_switch_changes_what_follows_and_nothing_before(page: TestClient, walk: Any) -> None:

@@ -92,11 +92,11 @@ def test_exact_inference_is_a_filter_over_all_means(
     means, task = np.linspace(-60, 60, 601), tasks[hazard]
     prior = np.exp(-(means**2) / (2 * 40**2 / 12))
     prior /= prior.sum()
-    chances, off = np.tile(prior, (10, 1)), []
+    probabilities, off = np.tile(prior, (10, 1)), []
     for x, truth in zip(task.samples[:10].T, task.truth[:10].T, strict=True):
-        chances = ((1 - hazard) * chances + hazard * prior) * np.exp(-((x[:, None] - means) ** 2) / 32)
-        chances /= chances.sum(axis=1, keepdims=True)
-        off.append(chances @ means - truth)
+        probabilities = ((1 - hazard) * probabilities + hazard * prior) * np.exp(-((x[:, None] - means) ** 2) / 32)
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
+        off.append(probabilities @ means - truth)
     for name, each in (("squared", np.square(off)), ("absolute", np.abs(off))):
         np.testing.assert_allclose(per_episode(numbers, EXACT, hazard, name)[:10], each.mean(axis=0), rtol=1e-2)
 

@@ -164,10 +164,13 @@ SPACES: list[tuple[Any, list[str]]] = [
 
 
 RESPONSE_COLUMNS = {"continuous": "x", "binary": "coin", "circular": "angle"}
-CHANCES = ("particle-filter", "stochasticity-volatility")  # whose likelihood jumps where other particles are drawn
+PROBABILITIES = (
+    "particle-filter",
+    "stochasticity-volatility",
+)  # whose likelihood jumps where other particles are drawn
 
 
-@pytest.mark.parametrize("name", sorted(set(LEARNERS.classes()) - set(CHANCES)))
+@pytest.mark.parametrize("name", sorted(set(LEARNERS.classes()) - set(PROBABILITIES)))
 def test_every_learner_is_fitted_with_exact_derivatives(name: str) -> None:
     kind = next(str(each) for each in LEARNERS.find(name).takes if each in RESPONSE_COLUMNS)
     rng = np.random.default_rng(8)
@@ -388,7 +391,7 @@ def test_a_shared_noise_of_delta_rules_is_what_all_leave_over() -> None:
 
 
 @pytest.mark.parametrize(("before", "learner"), [(True, Beta()), (False, Beta()), (True, Dirichlet(2))])
-def test_choices_follow_the_predicted_chances(before: bool, learner: Any) -> None:
+def test_choices_follow_the_predicted_probabilities(before: bool, learner: Any) -> None:
     table = DataFrame({"x": [1, 1, 0, 1, 1, 0], "choice": [0, 1, 1, 0, 1, 1]})
     columns = Columns("x", response="choice")
     trials = read_trials(table, columns, responds_before=before, response_kind="choice")
@@ -398,12 +401,12 @@ def test_choices_follow_the_predicted_chances(before: bool, learner: Any) -> Non
     for k, (x, choice) in enumerate(table.itertuples(index=False)):
         if not before:
             estimate = stream.update(x).estimate
-        chance = float(np.atleast_1d(estimate)[-1])
-        value = np.array([1 - chance, chance]) * 2.0
+        probability = float(np.atleast_1d(estimate)[-1])
+        value = np.array([1 - probability, probability]) * 2.0
         if last is not None:
             value[last] += 0.4
-        chances = 0.9 * np.exp(value) / np.exp(value).sum() + 0.05
-        assert float(found.log_likelihood[k]) == pytest.approx(math.log(chances[choice]), rel=1e-12)
+        probabilities = 0.9 * np.exp(value) / np.exp(value).sum() + 0.05
+        assert float(found.log_likelihood[k]) == pytest.approx(math.log(probabilities[choice]), rel=1e-12)
         last = choice
         if before:
             estimate = stream.update(x).estimate
@@ -412,22 +415,22 @@ def test_choices_follow_the_predicted_chances(before: bool, learner: Any) -> Non
 def test_the_unit_square_sigmoid_raises_odds_to_a_power() -> None:
     """By hand: odds of 4 to 1 with zeta = 1.5 are odds of 8 to 1; with zeta = 0 all choices are alike."""
 
-    def chances(zeta: float, estimate: Any) -> Any:
+    def probabilities(zeta: float, estimate: Any) -> Any:
         nothing = jnp.zeros(())
         given = ResponseInput(jnp.asarray(estimate), jnp.asarray(estimate), nothing, nothing, nothing)
         return np.exp(UnitSquare(zeta).distribution(given).log_probabilities)
 
     with double():
-        np.testing.assert_allclose(chances(1.5, 0.8), [1 / 9, 8 / 9], rtol=1e-12)
-        np.testing.assert_allclose(chances(1.0, 0.3), [0.7, 0.3], rtol=1e-12)
-        np.testing.assert_allclose(chances(2.0, [0.5, 0.3, 0.2]), np.array([25, 9, 4]) / 38, rtol=1e-12)
+        np.testing.assert_allclose(probabilities(1.5, 0.8), [1 / 9, 8 / 9], rtol=1e-12)
+        np.testing.assert_allclose(probabilities(1.0, 0.3), [0.7, 0.3], rtol=1e-12)
+        np.testing.assert_allclose(probabilities(2.0, [0.5, 0.3, 0.2]), np.array([25, 9, 4]) / 38, rtol=1e-12)
         for certain in (0.0, 1.0):
-            np.testing.assert_allclose(chances(0.0, certain), [0.5, 0.5], rtol=1e-12)
-            slope = jax.grad(lambda zeta, at=certain: _log_chance_of_1(zeta, at))(20.0)
-            assert np.isfinite([slope, _log_chance_of_1(1e6, certain)]).all()
+            np.testing.assert_allclose(probabilities(0.0, certain), [0.5, 0.5], rtol=1e-12)
+            slope = jax.grad(lambda zeta, at=certain: _log_probability_of_1(zeta, at))(20.0)
+            assert np.isfinite([slope, _log_probability_of_1(1e6, certain)]).all()
 
 
-def _log_chance_of_1(zeta: Any, estimate: float) -> Any:
+def _log_probability_of_1(zeta: Any, estimate: float) -> Any:
     nothing = jnp.zeros(())
     given = ResponseInput(jnp.asarray(estimate), nothing, nothing, nothing, nothing)
     return UnitSquare(zeta).distribution(given).log_prob(jnp.ones(()))
@@ -454,8 +457,8 @@ def test_an_answer_of_a_sticky_participant_is_the_last_one_or_normal() -> None:
     assert float(answer.log_prob(jnp.array(4.0))) == pytest.approx(math.log(0.7) + stats.norm.logpdf(4, 3, 2))
     assert float(answer.log_prob(jnp.array(1.0))) == pytest.approx(math.log(0.3 + 0.7 * stats.norm.pdf(1, 3, 2)))
     draws = np.asarray(jax.vmap(answer.sample)(jax.random.split(jax.random.key(0), 20_000)))
-    by_chance = np.diff(stats.norm.cdf([0.5, 1.5], 3, 2))[0]  # answers come in whole numbers
-    assert (draws == 1.0).mean() == pytest.approx(0.3 + 0.7 * by_chance, abs=0.01)
+    by_probability = np.diff(stats.norm.cdf([0.5, 1.5], 3, 2))[0]  # answers come in whole numbers
+    assert (draws == 1.0).mean() == pytest.approx(0.3 + 0.7 * by_probability, abs=0.01)
     assert (draws == np.round(draws)).all()
     assert draws.mean() == pytest.approx(float(answer.mean), abs=0.05)
 
@@ -475,7 +478,7 @@ def test_small_steps_are_left_out_more_often(size: float) -> None:
     assert float(jnp.exp(answer.log_same)) == pytest.approx(1 / (1 + math.exp(2 * (size - 1))))
 
 
-def test_draws_of_choices_have_their_chances() -> None:
+def test_draws_of_choices_have_their_probabilities() -> None:
     answer = Categorical(jnp.log(jnp.array([0.2, 0.5, 0.3])))
     draws = np.asarray(jax.vmap(answer.sample)(jax.random.split(jax.random.key(1), 20_000)))
     np.testing.assert_allclose(np.bincount(draws.astype(int)) / 20_000, [0.2, 0.5, 0.3], atol=0.012)

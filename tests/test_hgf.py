@@ -58,8 +58,8 @@ def published() -> dict[str, Any]:
 
 def predicted(mu2: float, update: str) -> float:
     """The probability of a 1, kept from .001 to .999 unless the update is the classic one."""
-    chance = 1 / (1 + math.exp(-mu2))
-    return chance if update == "classic" else min(max(chance, 0.001), 0.999)
+    probability = 1 / (1 + math.exp(-mu2))
+    return probability if update == "classic" else min(max(probability, 0.001), 0.999)
 
 
 def equations(

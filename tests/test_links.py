@@ -84,11 +84,11 @@ def test_a_step_in_the_maze_knows_nothing_or_the_last_move(numbers: Tables, thre
     truth = np.asarray(world.transitions)[:, apart].reshape(-1, 16, 15)
     expected = []
     for k in range(2):
-        chances, errors = np.tile(np.full(15, 1 / 15), (16, 1)), []
+        probabilities, errors = np.tile(np.full(15, 1 / 15), (16, 1)), []
         for room, choice, environment in zip(rooms[k], choices[k], walks.environment[k], strict=True):
             if threshold < 1:
-                chances[room] = np.arange(15) == choice
-            errors.append(((chances - truth[environment]) ** 2).sum() / 256)
+                probabilities[room] = np.arange(15) == choice
+            errors.append(((probabilities - truth[environment]) ** 2).sum() / 256)
         expected.append(np.mean(errors[150:]))
     np.testing.assert_allclose(rows(numbers["maze"], STEP, threshold, "maze"), expected, rtol=1e-9)
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from astonish.tasks.maze import A, B, Maze, Walk, chances_of_leaving, maze, rearranged, share_of_b, walk
+from astonish.tasks.maze import A, B, Maze, Walk, maze, probabilities_of_leaving, rearranged, share_of_b, walk
 
 BOTH = maze(A, B)
 MAZES = {"drawn": BOTH, "rearranged": rearranged(3), "small": rearranged(4, 3, 3), "oblong": rearranged(5, 3, 7)}
@@ -76,13 +76,13 @@ def test_an_arrangement_must_hold_every_room_once(table: Any) -> None:
         maze(table)
 
 
-# The chances of leaving
+# The probabilities of leaving
 
 
 @pytest.mark.parametrize("tau", [2.0, 10.0, 200.0])
 @pytest.mark.parametrize("psi", [0.1, 0.5, 0.6])
-def test_tau_and_psi_are_what_the_chances_mean(tau: float, psi: float) -> None:
-    leave_a, leave_b = chances_of_leaving(tau, psi)
+def test_tau_and_psi_are_what_the_probabilities_mean(tau: float, psi: float) -> None:
+    leave_a, leave_b = probabilities_of_leaving(tau, psi)
     assert 1 / leave_a == pytest.approx(tau)
     assert leave_b / (leave_a + leave_b) == pytest.approx(psi)
     assert 1 - share_of_b(np.array([leave_a, leave_b])) == pytest.approx(psi)
@@ -99,7 +99,7 @@ def test_tau_and_psi_are_what_the_chances_mean(tau: float, psi: float) -> None:
 )
 def test_impossible_stays_are_refused(tau: float, psi: float, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
-        chances_of_leaving(tau, psi)
+        probabilities_of_leaving(tau, psi)
 
 
 def test_the_share_of_b_at_the_ends() -> None:
@@ -139,17 +139,17 @@ def test_switched_says_where_the_environment_changed() -> None:
     assert w.switched.any()
 
 
-@pytest.mark.parametrize("leave", [(0.05, 0.05), (0.02, 0.06), (0.3, 0.1), chances_of_leaving(20, 0.25)])
+@pytest.mark.parametrize("leave", [(0.05, 0.05), (0.02, 0.06), (0.3, 0.1), probabilities_of_leaving(20, 0.25)])
 def test_stays_are_geometric_with_the_promised_means(leave: tuple[float, float]) -> None:
     w = walk(BOTH, 4000, range(40), leave)
-    for which, chance in enumerate(leave):
+    for which, probability in enumerate(leave):
         leaves = w.switched[:, 1:][w.environment[:, :-1] == which]
-        assert _within(leaves, chance)
+        assert _within(leaves, probability)
         stays = np.concatenate([_stays(environment, which) for environment in w.environment])
         assert stays.min() == 1
-        assert _within(stays, 1 / chance)
-        edges = stats.geom.ppf([0.2, 0.4, 0.6, 0.8], chance)
-        expected = np.diff(stats.geom.cdf([0, *edges, np.inf], chance)) * len(stays)
+        assert _within(stays, 1 / probability)
+        edges = stats.geom.ppf([0.2, 0.4, 0.6, 0.8], probability)
+        expected = np.diff(stats.geom.cdf([0, *edges, np.inf], probability)) * len(stays)
         filled = expected > 0
         counts = np.histogram(stays, np.concatenate([[0], edges, [np.inf]]) + 0.5)[0]
         assert stats.chisquare(counts[filled], expected[filled]).pvalue > 1e-4
@@ -157,7 +157,7 @@ def test_stays_are_geometric_with_the_promised_means(leave: tuple[float, float])
 
 def test_the_share_of_time_in_a_is_psi_from_the_first_step_on() -> None:
     """Walks are independent, so their shares are; the start is drawn as the long run would have it."""
-    leave = chances_of_leaving(20, 0.25)
+    leave = probabilities_of_leaving(20, 0.25)
     w = walk(BOTH, 1000, range(1000), leave)
     assert _within((w.environment == 0).mean(axis=1), 0.25)
     for step in (0, 10, 100):
@@ -224,7 +224,7 @@ def test_choices_are_transitions_without_staying() -> None:
         assert [room for room in range(16) if room != a][c] == b
 
 
-def test_each_seed_may_have_its_maze_and_its_chances() -> None:
+def test_each_seed_may_have_its_maze_and_its_probabilities() -> None:
     mazes, leaves = [rearranged(seed) for seed in (4, 5, 6)], np.array([[0.1, 0.1], [0.3, 0.05], [0.0, 0.2]])
     stacked = Maze(np.stack([m.doors for m in mazes]))
     assert stacked.rooms == 16

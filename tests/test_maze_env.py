@@ -118,10 +118,10 @@ def test_a_random_agent_sees_what_walk_shows() -> None:
     tests = [stats.chi2_contingency(pair).statistic for pair in zip(*_rows(counts, counts_of_walk), strict=True)]
     assert stats.chi2.sf(sum(tests), 3 * len(tests)) > 1e-4  # of each room, in each environment
     assert stats.chisquare(counts.sum(axis=(0, 1))).pvalue > 1e-4
-    for which, chance in enumerate(LEAVE):
+    for which, probability in enumerate(LEAVE):
         before = journey.environment[:-1] == which
         left = journey.switched[1:][before].mean()
-        assert abs(left - chance) < 4 * np.sqrt(chance * (1 - chance) / before.sum())
+        assert abs(left - probability) < 4 * np.sqrt(probability * (1 - probability) / before.sum())
 
 
 def _rows(*tables: NDArray[np.int64]) -> list[NDArray[np.int64]]:

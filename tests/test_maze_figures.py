@@ -86,12 +86,12 @@ def test_signals_are_those_of_a_plain_run() -> None:
     np.testing.assert_allclose(_smile().surprise[0, :300], history.surprise, rtol=1e-9)
     alpha = np.asarray(history.state.table.alpha)
     seen = alpha - 1
-    chances = np.where(
+    probabilities = np.where(
         seen.sum(1, keepdims=True) > 1e-12, seen / np.maximum(seen.sum(1, keepdims=True), 1e-300), 1 / 15
     )
     for k in (0, 1):
         truth = np.stack([np.delete(row, i) for i, row in enumerate(where.truth[0, k])])
-        assert _smile().errors[0, 299, k] == pytest.approx(np.square(chances - truth).sum() / 256, rel=1e-9)
+        assert _smile().errors[0, 299, k] == pytest.approx(np.square(probabilities - truth).sum() / 256, rel=1e-9)
     entropies = [stats.dirichlet(row).entropy() for row in alpha]
     assert _smile().uncertainty[0, 299] == pytest.approx(sum(entropies), rel=1e-9)
     assert entropies[0] == pytest.approx(float(expfam.entropy(Dirichlet(15), DirichletBelief(alpha[0]))), rel=1e-9)
@@ -175,7 +175,7 @@ def test_the_ceiling_is_never_passed_and_costs_what_it_should() -> None:
 # ---- claims of the maze against plain loops
 
 
-def test_equal_chances_have_the_error_computed_by_hand() -> None:
+def test_equal_probabilities_have_the_error_computed_by_hand() -> None:
     by_hand = 16 * (4 * (1 / 4 - 1 / 15) ** 2 + 11 * (1 / 15) ** 2) / 256
     assert pytest.approx(by_hand, rel=1e-12) == figure8.EQUAL
 
@@ -195,8 +195,8 @@ def test_a_learner_that_starts_anew_counts_moves_since_the_switch() -> None:
                     assert where.walk.environment[episode, move] == 0
                     counts[here[episode, move], there[episode, move]] += 1
                 total = counts.sum(1, keepdims=True)
-                chances = np.where(total > 0, counts / np.where(total > 0, total, 1), (1 - np.eye(16)) / 15)
-                errors.append(np.square(chances - where.truth[episode, 0]).mean())
+                probabilities = np.where(total > 0, counts / np.where(total > 0, total, 1), (1 - np.eye(16)) / 15)
+                errors.append(np.square(probabilities - where.truth[episode, 0]).mean())
             assert row[episode] == pytest.approx(np.mean(errors), rel=1e-12)
 
 
@@ -204,7 +204,7 @@ def test_the_mixture_of_both_environments_is_weighted_by_their_probabilities() -
     where, settings = _where(), agents.OnlineEMSettings(frozen=10, switch=0.3, first="random, without staying")
     found = agents.signals_of_em(where, 7, settings)
     learner = OnlineEM(16, learning_rate=settings.rate, frozen=10, switch=0.3)
-    start = agents.FIRST_CHANCES[settings.first](np.array([7]))[0]
+    start = agents.FIRST_PROBABILITIES[settings.first](np.array([7]))[0]
     np.testing.assert_allclose(start.sum(-1), 1)
     assert (np.diagonal(start, axis1=1, axis2=2) == 0).all()
     state, step = learner.init()._replace(first=start), jax.jit(learner.step)
@@ -216,8 +216,8 @@ def test_the_mixture_of_both_environments_is_weighted_by_their_probabilities() -
         np.testing.assert_allclose(found.mixed[0, k], expected, rtol=1e-9)
 
 
-def test_first_chances_are_those_they_are_called() -> None:
-    random, another, equal = (np.asarray(of(np.arange(3))) for of in agents.FIRST_CHANCES.values())
+def test_first_probabilities_are_those_they_are_called() -> None:
+    random, another, equal = (np.asarray(of(np.arange(3))) for of in agents.FIRST_PROBABILITIES.values())
     assert (np.diagonal(random, axis1=2, axis2=3) > 0).all()
     for each in (another, equal):
         assert (np.diagonal(each, axis1=2, axis2=3) == 0).all()
@@ -275,7 +275,12 @@ def test_speed_is_judged_at_the_papers_m(ours: float, em_first: float, verdicts:
 
 
 def _em_table(**steps: float) -> DataFrame:
-    varied = {"switch": em.SWITCHES, "frozen": em.FREEZES, "first": tuple(agents.FIRST_CHANCES), "SMiLe": (em.SMALL_M,)}
+    varied = {
+        "switch": em.SWITCHES,
+        "frozen": em.FREEZES,
+        "first": tuple(agents.FIRST_PROBABILITIES),
+        "SMiLe": (em.SMALL_M,),
+    }
     rows = [
         (episode, name, str(value), steps.get(f"{name}={value}", 4000.0) + episode, 0.001)
         for name, values in varied.items()
@@ -310,7 +315,7 @@ def _cells(error: float, anew: float) -> DataFrame:
 @pytest.mark.parametrize(
     ("error", "anew", "verdict"), [(0.005, 0.005, HOLDS), (0.011, 0.005, IN_PART), (0.02, 0.005, FAILS)]
 )
-def test_low_means_below_equal_chances_and_near_a_learner_without_memory(
+def test_low_means_below_equal_probabilities_and_near_a_learner_without_memory(
     error: float, anew: float, verdict: str
 ) -> None:
     low, little, *_ = figure8.claims({"all": _cells(error, anew)})

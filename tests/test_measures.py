@@ -194,7 +194,7 @@ def _bayes(name: str, number: int) -> Any:
 
 
 @every
-def test_shannon_with_and_without_a_chance_of_change(case: Case) -> None:
+def test_shannon_with_and_without_a_probability_of_change(case: Case) -> None:
     prior = case.family.prior()
     for x in case.samples:
         stay, change = _log_p(case, case.belief, x), _log_p(case, prior, x)
@@ -205,7 +205,9 @@ def test_shannon_with_and_without_a_chance_of_change(case: Case) -> None:
 
 
 @every
-def test_without_a_chance_of_change_both_variants_agree_and_with_certainty_only_the_prior_counts(case: Case) -> None:
+def test_without_a_probability_of_change_both_variants_agree_and_with_certainty_only_the_prior_counts(
+    case: Case,
+) -> None:
     x, family = case.samples[2], case.family
     alone = surprise.shannon(family, case.belief, x)
     np.testing.assert_allclose(surprise.shannon(family, case.belief, x, 0.0), alone, rtol=1e-14)
@@ -224,8 +226,8 @@ def test_bayes_factor(case: Case) -> None:
         stay, change = _log_p(case, case.belief, x), _log_p(case, prior, x)
         got = surprise.bayes_factor(case.family, case.belief, x)
         np.testing.assert_allclose(got, change - stay, rtol=1e-8, atol=1e-11)
-        chance = HAZARD * np.exp(change) / (HAZARD * np.exp(change) + (1 - HAZARD) * np.exp(stay))
-        np.testing.assert_allclose(special.expit(special.logit(HAZARD) + got), chance, rtol=1e-8)
+        probability = HAZARD * np.exp(change) / (HAZARD * np.exp(change) + (1 - HAZARD) * np.exp(stay))
+        np.testing.assert_allclose(special.expit(special.logit(HAZARD) + got), probability, rtol=1e-8)
 
 
 @_cases(lambda name: name in DISCRETE)

@@ -50,7 +50,7 @@ def test_it_follows_the_recursion(hazard: float, weight: float, low: float, high
 
 
 def test_without_evidence_for_jumps_it_averages_at_the_rate_of_the_hazard() -> None:
-    """Heeding no evidence, it always believes in a jump with the same chance: the rate settles at a fixed point."""
+    """Heeding no evidence, it always gives a jump the same probability: the rate settles at a fixed point."""
     history = run(Nassar2010(4.0, hazard=0.2, likelihood_weight=0.0), np.zeros(200))
     length = 1 / 0.2  # of r = .8 (r + 1) + .2
     assert history.learning_rate[-1] == pytest.approx((1 + 0.2 * length) / (length + 1), rel=1e-12)
@@ -135,7 +135,7 @@ def reduced(
     sensitivity: float = 1.0,
     underestimation: float = 0.0,
 ) -> list[tuple[float, float, float, float, float]]:
-    """Estimate, rate, surprise, chance of a jump and relative uncertainty, as the methods of 2012 write them."""
+    """Estimate, rate, surprise, probability of a jump and relative uncertainty, as the methods of 2012 write them."""
     estimate, found = start, []
     for x in xs:
         total = noise**2 + noise**2 * tau / (1 - tau)

@@ -25,7 +25,7 @@ def normal(x: Any, mean: Any, variance: float) -> Any:
 def plainly(
     xs: list[float], noise: float, hazard: float, mean: float, std: float, second: bool
 ) -> Iterator[tuple[float, float, float, float]]:
-    """Estimate, its variance, chance of a jump and surprise, told by a run length `r` that starts at 0, the prior."""
+    """Estimate, its variance, probability of a jump and surprise, by a run length `r` that starts at 0, the prior."""
     rho, mu, r, variance = noise**2 / std**2, mean, 0.0, std**2
     for x in xs:
         fresh, old = normal(x, mean, noise**2 + std**2), normal(x, mu, noise**2 + variance)

@@ -64,7 +64,7 @@ class TwoSpeeds(Learner):
 '''
 
 FAMILY = '''
-"""Beliefs about the chance of success, judged by the number of failures before it."""
+"""Beliefs about the probability of success, judged by the number of failures before it."""
 
 from typing import ClassVar, NamedTuple
 

@@ -23,7 +23,7 @@ def _random_moves(environments: int, rooms: int, seed: int) -> Array:
 
 
 def _first_switches(learner: OnlineEM) -> Array:
-    """The chance `switch` of leaving, shared by the other environments."""
+    """The probability `switch` of leaving, shared by the other environments."""
     some = learner.environments
     return np.array(
         [[1 - learner.switch if i == j else learner.switch / (some - 1) for j in range(some)] for i in range(some)]
@@ -31,7 +31,7 @@ def _first_switches(learner: OnlineEM) -> Array:
 
 
 def _start(learner: OnlineEM, moves: Array) -> Environments:
-    """Nothing counted, every environment as likely, and these first chances of moves."""
+    """Nothing counted, every environment as likely, and these first probabilities of moves."""
     empty = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), jax.eval_shape(learner.init))
     return empty._replace(where=np.full(learner.environments, 1 / learner.environments), first=moves)
 
@@ -94,9 +94,9 @@ def test_with_known_parameters_it_filters_exactly(environments: int, rooms: int,
     here, there = path[:-1], path[1:]
     where, _, _, trace = _everything(learner, (here, there), _start(learner, moves))
     for t in range(steps):
-        expected, chance = _by_enumeration(moves, switches, (here[: t + 1], there[: t + 1]))
+        expected, probability = _by_enumeration(moves, switches, (here[: t + 1], there[: t + 1]))
         np.testing.assert_allclose(where[t], expected, rtol=1e-12)
-        assert float(trace.surprise[: t + 1].sum()) == pytest.approx(-np.log(chance), rel=1e-12)
+        assert float(trace.surprise[: t + 1].sum()) == pytest.approx(-np.log(probability), rel=1e-12)
 
 
 def test_the_estimate_is_what_it_expects_from_the_room_left_last() -> None:
@@ -151,7 +151,7 @@ def test_it_is_the_papers_algorithm(environments: int, rooms: int, rate: float, 
     assert np.abs(ours[2][frozen - 1] - first).max() > 0.1
 
 
-def test_what_rests_on_nothing_keeps_its_first_chances() -> None:
+def test_what_rests_on_nothing_keeps_its_first_probabilities() -> None:
     learner = OnlineEM(5, learning_rate=0.05, frozen=10, seed=4)
     state = run(learner, (np.arange(40) % 3, (np.arange(40) + 1) % 3)).state  # rooms 3 and 4 are never left
     moves = _moves(learner, state)
@@ -182,12 +182,12 @@ def test_what_was_long_ago_fades_without_trouble(rate: float) -> None:
         np.testing.assert_array_equal(_moves(learner, history.state), history.state.first)
 
 
-def test_chances_add_up_to_one_at_every_step() -> None:
+def test_probabilities_add_up_to_one_at_every_step() -> None:
     learner = OnlineEM(6, 3, learning_rate=0.1, frozen=5)
     xs = _wander(_random_moves(3, 6, 1), np.full((3, 3), 1 / 3), 60, seed=2)
-    for chances in _everything(learner, xs, _start(learner, _random_moves(3, 6, 3)))[:3]:
-        assert (chances >= 0).all()
-        np.testing.assert_allclose(chances.sum(-1), 1, rtol=1e-12)
+    for probabilities in _everything(learner, xs, _start(learner, _random_moves(3, 6, 3)))[:3]:
+        assert (probabilities >= 0).all()
+        np.testing.assert_allclose(probabilities.sum(-1), 1, rtol=1e-12)
 
 
 # Finding environments
@@ -254,7 +254,7 @@ def test_environments_have_no_order() -> None:
 
 
 def test_alike_at_first_means_alike_for_ever() -> None:
-    """Nothing but their first chances tells environments apart; hence the random ones."""
+    """Nothing but their first probabilities tells environments apart; hence the random ones."""
     learner = OnlineEM(4, learning_rate=0.02, frozen=30)
     same = np.repeat(_random_moves(1, 4, seed=21), 2, axis=0)
     where, _, moves, _ = _everything(learner, _wander(_random_moves(2, 4, 1), np.eye(2), 100, 2), _start(learner, same))

@@ -927,12 +927,12 @@ def test_section_4_11_estimate_of_transitions() -> None:
     assert np.asarray(family.prior().mode) == near(np.full(15, 1 / 15))
 
 
-# Section 4.12: online EM. The oracle is a sum over all paths that environments can take, chances being held fixed
+# Section 4.12: online EM. The oracle is a sum over all paths that environments can take, probabilities being held fixed
 
 VISITED = np.array([0, 2, 1, 1, 0, 2, 0, 1])
 EM = OnlineEM(
     rooms=3, environments=2, learning_rate=0.2, switch=0.3, frozen=len(VISITED)
-)  # so long are chances held fixed
+)  # so long are probabilities held fixed
 EM_MOVES = np.random.default_rng(7).dirichlet(np.ones(3), (2, 3))
 EM_SWITCHES = np.array([[0.7, 0.3], [0.3, 0.7]])
 
@@ -940,20 +940,20 @@ EM_SWITCHES = np.array([[0.7, 0.3], [0.3, 0.7]])
 def paths_after(steps: int) -> tuple[NDArray[np.int64], Vector, float]:
     """All paths of environments, one more than steps; how likely each is given the rooms; how likely the rooms are."""
     paths = np.array(list(product(range(2), repeat=steps + 1)))
-    chances = np.full(len(paths), 0.5)
+    probabilities = np.full(len(paths), 0.5)
     for t in range(steps):
         before, now = paths[:, t], paths[:, t + 1]
-        chances *= EM_SWITCHES[before, now] * EM_MOVES[now, VISITED[t], VISITED[t + 1]]
-    return paths, chances / chances.sum(), float(chances.sum())
+        probabilities *= EM_SWITCHES[before, now] * EM_MOVES[now, VISITED[t], VISITED[t + 1]]
+    return paths, probabilities / probabilities.sum(), float(probabilities.sum())
 
 
 def phi_after(steps: int) -> Vector:
     """What phi means: how often, with a memory that fades, (i, j, s, s') happened, and that one now is in h."""
-    paths, chances, _ = paths_after(steps)
+    paths, probabilities, _ = paths_after(steps)
     phi = np.zeros((2, 2, 3, 3, 2))
     for t in range(steps):
         weight = EM.learning_rate * (1 - EM.learning_rate) ** (steps - 1 - t)
-        np.add.at(phi, (paths[:, t], paths[:, t + 1], VISITED[t], VISITED[t + 1], paths[:, -1]), weight * chances)
+        np.add.at(phi, (paths[:, t], paths[:, t + 1], VISITED[t], VISITED[t + 1], paths[:, -1]), weight * probabilities)
     return phi
 
 
@@ -967,17 +967,19 @@ def em_after(steps: int, learner: OnlineEM = EM) -> Any:
 @pytest.mark.parametrize("steps", [1, 2, 7])
 def test_eq_35_probability_of_each_environment(steps: int) -> None:
     """The share of the paths that end in an environment is its q."""
-    paths, chances, _ = paths_after(steps)
-    expected = [chances[paths[:, -1] == environment].sum() for environment in range(2)]
+    paths, probabilities, _ = paths_after(steps)
+    expected = [probabilities[paths[:, -1] == environment].sum() for environment in range(2)]
     assert np.asarray(em_after(steps).state.where) == near(expected)
 
 
 def test_eq_36_what_a_move_says_about_environments() -> None:
     """gamma[l, h] is P(from l to h | all rooms) / P(in l | rooms before), and its denominator makes the surprise."""
     paths_before, before, rooms_before = paths_after(6)
-    paths, chances, rooms = paths_after(7)
+    paths, probabilities, rooms = paths_after(7)
     q = np.array([before[paths_before[:, -1] == m].sum() for m in range(2)])
-    both = np.array([[chances[(paths[:, -2] == m) & (paths[:, -1] == h)].sum() for h in range(2)] for m in range(2)])
+    both = np.array(
+        [[probabilities[(paths[:, -2] == m) & (paths[:, -1] == h)].sum() for h in range(2)] for m in range(2)]
+    )
     only_new = em_after(6).state._replace(switches=np.zeros((2, 2, 2)))  # of which the step then leaves rate q gamma
     after, info = jax.jit(EM.step)(only_new, (VISITED[6], VISITED[7]))
     assert np.asarray(after.switches.sum(0)) / (EM.learning_rate * q[:, None]) == near(both / q[:, None])
@@ -992,7 +994,7 @@ def test_eq_37_statistics(steps: int) -> None:
     assert np.asarray(state.moves) == near(np.einsum("ijsuh->hjsu", phi))
 
 
-def test_eq_38_chances_of_switches_and_moves() -> None:
+def test_eq_38_probabilities_of_switches_and_moves() -> None:
     """Both are shares of phi, as soon as they are no longer held fixed."""
     learner, phi = replace(EM, frozen=7), phi_after(7)
     before, now = em_after(6, learner).state, em_after(7, learner).state

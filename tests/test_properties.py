@@ -87,7 +87,7 @@ def _sane(trace: Trace, finite_surprise: bool = True) -> None:
         assert np.isfinite(trace.surprise).all()
 
 
-def _chance(m: float) -> float:
+def _probability(m: float) -> float:
     """A probability that may be almost, but not quite, 0 or 1."""
     return float(np.clip(m / (1 + m), 1e-300, 1 - 1e-16))
 
@@ -106,13 +106,13 @@ ON_NUMBERS: dict[str, Make] = {
     "varsmile_gaussian": lambda m: VarSmile(Gaussian(1.0), m),
     "varsmile_normal_gamma": lambda m: VarSmile(NormalGamma(), m),
     "varsmile_grid": lambda m: VarSmile(Grid(POINTS, normal_at), m),
-    "message_passing_gaussian": lambda m: MessagePassing(Gaussian(1.0), _chance(m), hypotheses=4),
-    "message_passing_normal_gamma": lambda m: MessagePassing(NormalGamma(), _chance(m), hypotheses=8),
-    "message_passing_grid": lambda m: MessagePassing(Grid(POINTS, normal_at), _chance(m), hypotheses=3),
-    "message_passing_of_one": lambda m: MessagePassing(Gaussian(1e-3), _chance(m), hypotheses=1),
-    "particles_gaussian": lambda m: ParticleFilter(Gaussian(1.0), _chance(m), particles=5),
-    "particles_normal_gamma": lambda m: ParticleFilter(NormalGamma(), _chance(m), particles=5),
-    "particles_grid": lambda m: ParticleFilter(Grid(POINTS, normal_at), _chance(m), particles=3),
+    "message_passing_gaussian": lambda m: MessagePassing(Gaussian(1.0), _probability(m), hypotheses=4),
+    "message_passing_normal_gamma": lambda m: MessagePassing(NormalGamma(), _probability(m), hypotheses=8),
+    "message_passing_grid": lambda m: MessagePassing(Grid(POINTS, normal_at), _probability(m), hypotheses=3),
+    "message_passing_of_one": lambda m: MessagePassing(Gaussian(1e-3), _probability(m), hypotheses=1),
+    "particles_gaussian": lambda m: ParticleFilter(Gaussian(1.0), _probability(m), particles=5),
+    "particles_normal_gamma": lambda m: ParticleFilter(NormalGamma(), _probability(m), particles=5),
+    "particles_grid": lambda m: ParticleFilter(Grid(POINTS, normal_at), _probability(m), particles=3),
     "delta": lambda m: Delta(m / (1 + m)),
     "nassar": lambda m: Nassar2010(1.0, 0.5 * (m + 1e-3) / (1 + m), likelihood_weight=m),
     "nassar_2012": lambda m: Nassar2012(1.0, 0.5 * (m + 1e-3) / (1 + m), surprise_sensitivity=m),
@@ -125,10 +125,10 @@ ON_NUMBERS: dict[str, Make] = {
     "volatile_kalman": lambda m: VolatileKalman(1.0, m / (1 + m), drift=m / (1 + m)),
     "volatile_kalman_eager": lambda m: VolatileKalman(1.0, 1.0, drift=1 / (1 + m)),
     "two_rate": lambda m: TwoRate(m / (1 + m), 1 / (1 + m)),
-    "sutton": lambda m: SuttonK1(m, first_rate=_chance(m), first_trace=0.0),
+    "sutton": lambda m: SuttonK1(m, first_rate=_probability(m), first_trace=0.0),
     "sutton_of_fine_scale": lambda m: SuttonK1(1.0, start=m / (1 + m), scale=1e-3),
-    "delta_mixture_gaussian": lambda m: DeltaMixture(Gaussian(1.0), _chance(m), longest=1 + m),
-    "delta_mixture_normal_gamma": lambda m: DeltaMixture(NormalGamma(), _chance(m), nodes=4),
+    "delta_mixture_gaussian": lambda m: DeltaMixture(Gaussian(1.0), _probability(m), longest=1 + m),
+    "delta_mixture_normal_gamma": lambda m: DeltaMixture(NormalGamma(), _probability(m), nodes=4),
     "stochasticity_volatility": lambda m: StochasticityVolatility(m / (1 + m), 1 / (1 + m), particles=5),
     "noise_unknown": lambda m: StochasticityVolatility(m / (1 + m), 0.0, noise=m + 1e-3, particles=5),
 }
@@ -137,18 +137,18 @@ ON_COUNTS: dict[str, Make] = {
     "bayes": lambda _: Bayes(Poisson()),
     "leaky": lambda m: Leaky(Poisson(), m / (1 + m)),
     "varsmile": lambda m: VarSmile(Poisson(), m),
-    "message_passing": lambda m: MessagePassing(Poisson(), _chance(m), hypotheses=4),
-    "particles": lambda m: ParticleFilter(Poisson(), _chance(m), particles=5),
-    "delta_mixture": lambda m: DeltaMixture(Poisson(), _chance(m)),
+    "message_passing": lambda m: MessagePassing(Poisson(), _probability(m), hypotheses=4),
+    "particles": lambda m: ParticleFilter(Poisson(), _probability(m), particles=5),
+    "delta_mixture": lambda m: DeltaMixture(Poisson(), _probability(m)),
 }
 ON_WAITS: dict[str, Make] = {
     "smile": lambda m: Smile(Exponential(), m),
     "bayes": lambda _: Bayes(Exponential()),
     "leaky": lambda m: Leaky(Exponential(), m / (1 + m)),
     "varsmile": lambda m: VarSmile(Exponential(), m),
-    "message_passing": lambda m: MessagePassing(Exponential(), _chance(m), hypotheses=4),
-    "particles": lambda m: ParticleFilter(Exponential(), _chance(m), particles=5),
-    "delta_mixture": lambda m: DeltaMixture(Exponential(), _chance(m)),
+    "message_passing": lambda m: MessagePassing(Exponential(), _probability(m), hypotheses=4),
+    "particles": lambda m: ParticleFilter(Exponential(), _probability(m), particles=5),
+    "delta_mixture": lambda m: DeltaMixture(Exponential(), _probability(m)),
 }
 ON_OUTCOMES: dict[str, Make] = {
     "smile_dirichlet": lambda m: Smile(Dirichlet(3), m),
@@ -160,20 +160,20 @@ ON_OUTCOMES: dict[str, Make] = {
     "varsmile_dirichlet": lambda m: VarSmile(Dirichlet(3), m),
     "varsmile_finite": lambda m: VarSmile(finite(MODELS), m),
     "varsmile_firm": lambda m: VarSmile(Dirichlet(3), m, DirichletBelief(np.array([1e12, 1e-3, 1e6]))),
-    "message_passing_dirichlet": lambda m: MessagePassing(Dirichlet(3), _chance(m), hypotheses=4),
-    "message_passing_finite": lambda m: MessagePassing(finite(MODELS), _chance(m), hypotheses=4),
-    "delta_mixture_dirichlet": lambda m: DeltaMixture(Dirichlet(3), _chance(m)),
-    "delta_mixture_finite": lambda m: DeltaMixture(finite(MODELS), _chance(m), longest=1 + m),
-    "particles_dirichlet": lambda m: ParticleFilter(Dirichlet(3), _chance(m), particles=5),
-    "particles_finite": lambda m: ParticleFilter(finite(MODELS), _chance(m), particles=5),
+    "message_passing_dirichlet": lambda m: MessagePassing(Dirichlet(3), _probability(m), hypotheses=4),
+    "message_passing_finite": lambda m: MessagePassing(finite(MODELS), _probability(m), hypotheses=4),
+    "delta_mixture_dirichlet": lambda m: DeltaMixture(Dirichlet(3), _probability(m)),
+    "delta_mixture_finite": lambda m: DeltaMixture(finite(MODELS), _probability(m), longest=1 + m),
+    "particles_dirichlet": lambda m: ParticleFilter(Dirichlet(3), _probability(m), particles=5),
+    "particles_finite": lambda m: ParticleFilter(finite(MODELS), _probability(m), particles=5),
 }
 
 ON_COINS: dict[str, Make] = {
     "volatile_kalman": lambda m: BinaryVolatileKalman(m / (1 + m), m / (1 + m), m + 1e-30),
     "volatile_kalman_eager": lambda m: BinaryVolatileKalman(1.0, m, 1 / (m + 1e-30)),
-    "reversal": lambda m: ReversalHMM(_chance(m), 0.7, 0.4),
-    "reversal_of_sure_outcomes": lambda m: ReversalHMM(0.1, _chance(m), 1e-30),
-    "dynamic_belief": lambda m: DynamicBelief(Beta(), _chance(m), hypotheses=4),
+    "reversal": lambda m: ReversalHMM(_probability(m), 0.7, 0.4),
+    "reversal_of_sure_outcomes": lambda m: ReversalHMM(0.1, _probability(m), 1e-30),
+    "dynamic_belief": lambda m: DynamicBelief(Beta(), _probability(m), hypotheses=4),
 }
 ON_PAIRS: dict[str, Make] = {
     "smile": lambda m: Smile(Regression(2), m, reference=Regression(2).prior()),

@@ -19,13 +19,13 @@ def by_enumeration(xs: list[int], hazard: float, good: float, bad: float) -> tup
     """The probability of these outcomes, of the good state at last, and of a swap before the last outcome."""
     total = is_good = swapped = 0.0
     for states in product((0, 1), repeat=len(xs) + 1):  # the state before the first swap, too
-        chance = 0.5
+        probability = 0.5
         for before, now, x in zip(states, states[1:], xs, strict=False):
             one = good if now else bad
-            chance *= (hazard if before != now else 1 - hazard) * (one if x else 1 - one)
-        total += chance
-        is_good += chance * states[-1]
-        swapped += chance * (states[-1] != states[-2])
+            probability *= (hazard if before != now else 1 - hazard) * (one if x else 1 - one)
+        total += probability
+        is_good += probability * states[-1]
+        swapped += probability * (states[-1] != states[-2])
     return total, is_good / total, swapped / total
 
 

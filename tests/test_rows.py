@@ -102,8 +102,8 @@ def _probability(pairs: list[tuple[int, int]], hazard: float) -> float:
     total = 0.0
     for changes in itertools.product([False, True], repeat=max(len(pairs) - 1, 0)):
         cuts = [0, *(k + 1 for k, changed in enumerate(changes) if changed), len(pairs)]
-        chance = np.prod([hazard if changed else 1 - hazard for changed in changes])
-        total += chance * np.prod([evidence(pairs[a:b]) for a, b in itertools.pairwise(cuts)])
+        probability = np.prod([hazard if changed else 1 - hazard for changed in changes])
+        total += probability * np.prod([evidence(pairs[a:b]) for a, b in itertools.pairwise(cuts)])
     return total
 
 
@@ -144,9 +144,9 @@ def test_measures_of_rows_are_those_of_the_row() -> None:
 @pytest.mark.parametrize("value", [0.0, 1e-12, 0.5, 1.0])
 def test_extremes_stay_finite(value: float) -> None:
     xs = [(k % 3, 0) for k in range(10_000)]
-    chance = min(max(value, 1e-12), 1 - 1e-12)
+    probability = min(max(value, 1e-12), 1 - 1e-12)
     family = Rows(Dirichlet(3), 3)
-    for learner in (Leaky(family, value), VarSmile(family, value), MessagePassing(family, chance, hypotheses=3)):
+    for learner in (Leaky(family, value), VarSmile(family, value), MessagePassing(family, probability, hypotheses=3)):
         history = run(learner, xs)
         for name in ("surprise", "estimate", "learning_rate"):
             assert np.isfinite(getattr(history, name)).all()

@@ -76,8 +76,8 @@ def test_sums_over_models_are_those_of_scipy(gamma: float) -> None:
     case: Any = grid(np.random.default_rng(1))
     old, likelihood = np.asarray(case.belief.weights), np.asarray(case.family.points)[:, case.x]
     new = likelihood**gamma * old ** (1 - gamma)
-    ratio, chances = np.log(likelihood / old), new / new.sum()
-    variance = chances @ ratio**2 - (chances @ ratio) ** 2
+    ratio, probabilities = np.log(likelihood / old), new / new.sum()
+    variance = probabilities @ ratio**2 - (probabilities @ ratio) ** 2
     found = by_sums(case, gamma)
     expected = five(stats.entropy, old, new, likelihood, variance)
     assert [found[name] for name in COLUMNS] == pytest.approx(expected, rel=1e-9, abs=1e-12)

@@ -169,7 +169,7 @@ def test_a_short_series_says_nothing_of_detection() -> None:
     assert table["squared_error"].notna().all()
 
 
-def test_outcomes_are_compared_with_their_true_chances() -> None:
+def test_outcomes_are_compared_with_their_true_probabilities() -> None:
     rng = np.random.default_rng(5)
     changed = np.zeros((10, 200), bool)
     changed[:, 100] = True

@@ -23,7 +23,7 @@ from astonish.fit import (
     simulate_responses,
 )
 from astonish.fit.estimate import prepared
-from astonish.fit.goodness import chance_of_choices, r_squared
+from astonish.fit.goodness import probability_of_choices, r_squared
 from astonish.fit.likelihood import evaluate, participant_data
 from astonish.fit.objective import Losses
 from astonish.fit.plot import plot_fit
@@ -135,7 +135,7 @@ def test_how_well_choices_are_explained_is_not_about_reaction_times() -> None:
     alone = _one(Model(TwoLevelHGF(), Softmax(2.0)), trials).log_likelihood
     assert found.log_likelihood.sum() > 0
     assert r_squared(found) == pytest.approx([1 - alone.sum() / (40 * np.log(0.5))])
-    assert chance_of_choices(found)[0] == pytest.approx(np.exp(alone))
+    assert probability_of_choices(found)[0] == pytest.approx(np.exp(alone))
     drawn = plot_fit(found).axes[-1].lines[0].get_ydata()
     assert drawn == pytest.approx([np.exp(alone).mean()])
 

@@ -68,7 +68,7 @@ def test_shares_are_those_of_another_program(evidence: Any) -> None:
 @pytest.mark.parametrize(
     "alpha", [(1, 1), (5.3, 2.1), (0.2, 0.2, 0.2, 9.0), (50, 51, 49), (0.5, 3, 100, 120), (7, 6, 5, 4, 3)]
 )
-def test_the_chance_to_exceed_all_others_is_that_of_samples(alpha: Any) -> None:
+def test_the_probability_to_exceed_all_others_is_that_of_samples(alpha: Any) -> None:
     draws = np.random.default_rng(2).dirichlet(alpha, 200_000)
     often = np.bincount(draws.argmax(1), minlength=len(alpha)) / len(draws)
     assert exceedance(alpha) == pytest.approx(often, abs=0.005)

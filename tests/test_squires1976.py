@@ -87,7 +87,7 @@ def test_the_published_leaks_are_best_and_explain_as_much() -> None:
     amplitudes = squires1976.read(DATA)
     of_five, rng = amplitudes[amplitudes.index.str.len() == 5], np.random.default_rng(1)
     assert (len(amplitudes), len(of_five)) == (31, 16)
-    stimuli = [sequences(rng, chance, PER_SET, complete=True) for chance in CONDITIONS]
+    stimuli = [sequences(rng, probability, PER_SET, complete=True) for probability in CONDITIONS]
     together, apart, frequencies = (fit(observer, of_five, stimuli) for observer in OBSERVERS)
     assert together.leak in range(15, 18)
     assert together.explained >= 0.74
@@ -103,7 +103,7 @@ def test_the_page_shows_what_the_command_prints() -> None:
     page = (ROOT / "docs" / "squires1976.md").read_text()
     amplitudes, rng = squires1976.read(DATA), np.random.default_rng(1)
     of_five = amplitudes[amplitudes.index.str.len() == 5]
-    stimuli = [sequences(rng, chance, 20 * PER_SET, complete=True) for chance in CONDITIONS]
+    stimuli = [sequences(rng, probability, 20 * PER_SET, complete=True) for probability in CONDITIONS]
     for observer in OBSERVERS:
         row = re.search(rf"^  {observer.name} +(\d+) +([\d.]+) +([\d.]+)", page, re.MULTILINE)
         assert row

@@ -155,9 +155,9 @@ def test_ten_thousand_equal_outcomes(rate: float) -> None:
 
 def test_a_state_is_given_an_estimate() -> None:
     learner = BinaryVolatileKalman()
-    for chance in (0.3, 0.0, 1.0):
-        state = learner.with_estimate(learner.init(), chance)
-        assert float(learner.estimate(state)) == pytest.approx(chance, abs=1e-6)
+    for probability in (0.3, 0.0, 1.0):
+        state = learner.with_estimate(learner.init(), probability)
+        assert float(learner.estimate(state)) == pytest.approx(probability, abs=1e-6)
 
 
 def test_coins_are_numbers_too() -> None:

@@ -123,11 +123,11 @@ def simulated_with_truth(case: Case, people: int, steps: int, seed: int) -> tupl
     """The same, and their parameters on the unconstrained scale, a row each."""
     rng, choices = np.random.default_rng(seed), case.model.response.kind == "choice"
     last = np.maximum.accumulate(np.where(rng.random((people, steps)) < 0.1, np.arange(steps), 0), axis=1)
-    chance = np.take_along_axis(rng.uniform(0.1, 0.9, (people, steps)), last, 1)
+    probability = np.take_along_axis(rng.uniform(0.1, 0.9, (people, steps)), last, 1)
     outcomes = (
-        rng.random((people, steps)) < chance
+        rng.random((people, steps)) < probability
         if case.kind == "binary"
-        else 20 * chance + rng.normal(size=(people, steps))
+        else 20 * probability + rng.normal(size=(people, steps))
     )
     planned = plan_trials(
         outcomes.astype(int if case.kind == "binary" else float),

@@ -75,16 +75,16 @@ def read(folder: Path) -> DataFrame:
     """The amplitude for each pattern (rows) and probability of A (columns)."""
     try:
         table = read_csv(folder / FILE, index_col="pattern")
-        return table[[f"p_a={chance}" for chance in CONDITIONS]]
+        return table[[f"p_a={probability}" for probability in CONDITIONS]]
     except (OSError, ValueError, KeyError) as problem:
         raise ValueError(f"{folder / FILE} could not be read ({problem}). {NEEDED}") from None
 
 
-def sequences(rng: np.random.Generator, chance: float, count: int, complete: bool) -> Numbers:
+def sequences(rng: np.random.Generator, probability: float, count: int, complete: bool) -> Numbers:
     """Random sequences of stimuli, 1 for A. complete: only such as contain every pattern of the study."""
     found: list[Numbers] = []
     while sum(map(len, found)) < count:
-        drawn = (rng.random((4 * count, STIMULI)) < chance).astype(int)
+        drawn = (rng.random((4 * count, STIMULI)) < probability).astype(int)
         last = _last_five(drawn)
         has_all = np.all([(last == pattern).any(axis=1) for pattern in _EVERY[_EVERY % 2 == 1]], axis=0)
         found.append(drawn[has_all] if complete else drawn)

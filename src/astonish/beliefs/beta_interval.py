@@ -159,7 +159,7 @@ def _total(mass: Array) -> Array:
 
 def _log_kernel(belief: BetaIntervalBelief, theta: Array, rest: Array) -> Array:
     """At probabilities `theta = 1 - rest`."""
-    log_one, log_zero = (log(jnp.maximum(chance, limits(chance).tiny)) for chance in (theta, rest))
+    log_one, log_zero = (log(jnp.maximum(probability, limits(probability).tiny)) for probability in (theta, rest))
     ones, zeros = belief.seen
     return ones[..., None] * log_one + zeros[..., None] * log_zero
 

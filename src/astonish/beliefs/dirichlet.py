@@ -171,8 +171,8 @@ class Beta(MeanFamily):
         return each[0] + each[1] - each[2]
 
     def predictive_divergence(self, a: BetaBelief, b: BetaBelief, x: Number) -> Array:
-        chances = (jnp.stack([belief.ones, belief.zeros]) / (belief.ones + belief.zeros) for belief in (a, b))
-        return predictive.outcomes(*map(log, chances))
+        probabilities = (jnp.stack([belief.ones, belief.zeros]) / (belief.ones + belief.zeros) for belief in (a, b))
+        return predictive.outcomes(*map(log, probabilities))
 
     def density(self, belief: BetaBelief, grid: Any) -> Array:
         log_kernel = xlogy(belief.ones - 1, grid) + xlog1py(belief.zeros - 1, -grid)

@@ -141,8 +141,8 @@ class Grid(Family):
         all_samples = self._all_samples()
         if all_samples is None:
             return None
-        log_chances = jax.vmap(log_evidence, in_axes=(None, None, 0))
-        return predictive.outcomes(log_chances(self, a, all_samples), log_chances(self, b, all_samples))
+        log_probabilities = jax.vmap(log_evidence, in_axes=(None, None, 0))
+        return predictive.outcomes(log_probabilities(self, a, all_samples), log_probabilities(self, b, all_samples))
 
     def density(self, belief: GridBelief, grid: Any = None) -> Array:
         """At the points of the family, whatever the grid; for separate models, their weights."""
@@ -160,9 +160,9 @@ class Grid(Family):
         all_samples = self._all_samples()
         if all_samples is None:
             raise cannot_simulate(type(self).__name__)
-        log_chances = jax.vmap(lambda x: self.log_likelihood(x, jnp.asarray(self.points))[theta])(all_samples)
-        chances = np.exp(np.asarray(log_chances, np.float64))
-        return rng.choice(np.asarray(all_samples), steps, p=chances / chances.sum())
+        log_probabilities = jax.vmap(lambda x: self.log_likelihood(x, jnp.asarray(self.points))[theta])(all_samples)
+        probabilities = np.exp(np.asarray(log_probabilities, np.float64))
+        return rng.choice(np.asarray(all_samples), steps, p=probabilities / probabilities.sum())
 
     def _all_samples(self) -> Array | None:
         domain = self.domain

@@ -54,9 +54,9 @@ def repeats(fit: Fit) -> DataFrame:
     else:
         outcome = outcome - np.nanmean(np.where(there, outcome, np.nan), axis=1, keepdims=True)
     same = np.where(there, last, 0).astype(int)[..., None]
-    chance = np.take_along_axis(fit.outputs.probabilities, same, -1)[..., 0]
+    probability = np.take_along_axis(fit.outputs.probabilities, same, -1)[..., 0]
     who = np.repeat(np.array(fit.trials.subjects, object), there.sum(axis=1))
-    values = {"repeated": responses == last, "model_repeated": chance, "outcome": outcome, "lag": lag}
+    values = {"repeated": responses == last, "model_repeated": probability, "outcome": outcome, "lag": lag}
     columns = {name: np.asarray(part, np.float64)[there] for name, part in values.items()}
     return DataFrame({"participant": who, **columns})
 

@@ -25,7 +25,7 @@ def mse(fit: Fit) -> Numbers:
     return np.full(len(fit.values), np.nan) if errors is None else np.nanmean(errors, axis=1)
 
 
-def chance_of_choices(fit: Fit) -> Numbers:
+def probability_of_choices(fit: Fit) -> Numbers:
     """How probable the model takes each choice that was made; NaN where none was to be explained."""
     made = np.where(fit.data.scored, fit.data.responses, 0).astype(int)
     own = np.take_along_axis(np.asarray(fit.outputs.probabilities), made[..., None], -1)[..., 0]
@@ -41,7 +41,7 @@ def r_squared(fit: Fit) -> Numbers:
     errors = squared_errors(fit)
     if errors is None:
         at_random = -fit.data.scored.sum(1) * np.log(max(len(fit.trials.choice_labels), 2))
-        return np.asarray(1 - np.nansum(np.log(chance_of_choices(fit)), axis=1) / at_random)
+        return np.asarray(1 - np.nansum(np.log(probability_of_choices(fit)), axis=1) / at_random)
     if fit.model.learner.period is not None:
         return np.full(len(fit.values), np.nan)
     responses = np.where(fit.data.scored, fit.data.responses, np.nan)

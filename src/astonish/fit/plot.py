@@ -6,7 +6,7 @@ import numpy as np
 from pandas import Series
 
 from astonish.domain import Numbers
-from astonish.fit.goodness import chance_of_choices
+from astonish.fit.goodness import probability_of_choices
 from astonish.fit.result import Fit
 from astonish.refusal import naming_extra
 from astonish.report.style import BLUE, GREEN, STYLE, VERMILLION
@@ -79,7 +79,7 @@ def _numbers(figure: Any, fit: Fit) -> None:
 def _choices(figure: Any, fit: Fit) -> None:
     """How probable the model takes the choices that were made to be, participant by participant."""
     axis = figure.subplots()
-    mean = np.nanmean(chance_of_choices(fit), axis=1)
+    mean = np.nanmean(probability_of_choices(fit), axis=1)
     axis.plot(np.arange(1, len(mean) + 1), np.sort(mean), "o", ms=3, color=BLUE)
     axis.axhline(1 / max(len(fit.trials.choice_labels), 2), color="0.6", lw=0.8, label="by chance")
     axis.set(xlabel="participant, by value", ylabel="mean probability of\nthe choices made", ylim=(0, 1))

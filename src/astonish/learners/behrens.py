@@ -64,12 +64,12 @@ class Behrens2007(Learner):
         )
         walked = jnp.einsum("rvk,vwk->rwk", state.weights, steps_of_v)
         expected = jnp.einsum("rwk,rqw->qwk", walked, steps_of_r)
-        chances = expected.sum((1, 2))
-        mean = values @ chances
-        variance = jnp.square(values - mean) @ chances
+        probabilities = expected.sum((1, 2))
+        mean = values @ probabilities
+        variance = jnp.square(values - mean) @ probabilities
         likelihood = jnp.where(x == 1, values, 1 - values)
         joint = likelihood[:, None, None] * expected
-        predicted = likelihood @ chances
+        predicted = likelihood @ probabilities
         rate = jnp.clip(variance / (mean * (1 - mean)), 0.0, 1.0)
         return JointGrid(joint / joint.sum()), Info(-log(predicted), rate)
 

@@ -117,14 +117,14 @@ class BinaryFilter(Learner, Protocol):
     largest_log_odds: ClassVar[float] = _ENHANCED_LOG_ODDS
 
     def estimate(self, state: Any) -> Array:
-        return self._chances(state.mu2)[0]
+        return self._probabilities(state.mu2)[0]
 
     def uncertainty(self, state: Any) -> Array:
-        one, zero = self._chances(state.mu2)
+        one, zero = self._probabilities(state.mu2)
         return one * zero * jnp.sqrt(state.sigma2)
 
     def step_variance(self, state: Any) -> Array:
-        one, zero = self._chances(state.mu2)
+        one, zero = self._probabilities(state.mu2)
         return jnp.square(one * zero) * self._log_odds_step(state)
 
     def _log_odds_step(self, state: Any) -> Array:
@@ -133,14 +133,14 @@ class BinaryFilter(Learner, Protocol):
 
     def with_estimate(self, state: Any, value: Any) -> Any:
         least = max(1 / (1 + math.exp(self.largest_log_odds)), _LEAST_ANSWER)
-        chance = jnp.clip(value, least, 1 - least)
-        return state._replace(mu2=jnp.log(chance) - jnp.log1p(-chance))
+        probability = jnp.clip(value, least, 1 - least)
+        return state._replace(mu2=jnp.log(probability) - jnp.log1p(-probability))
 
     def simulate(self, rng: Generator, steps: int) -> Any:
         log_odds = rng.normal(self.mu2, np.asarray(self.pi2) ** -0.5)
         return rng.binomial(1, 0.5 * (1 + np.tanh(0.5 * log_odds)), steps)
 
-    def _chances(self, log_odds: Array) -> tuple[Array, Array]:
+    def _probabilities(self, log_odds: Array) -> tuple[Array, Array]:
         """The predicted probabilities of a 1 and of a 0, each with all its digits."""
         odds = jnp.exp(jnp.clip(log_odds, -self.largest_log_odds, self.largest_log_odds))
         zero = 1 / (1 + odds)
@@ -148,7 +148,7 @@ class BinaryFilter(Learner, Protocol):
 
     def _follow(self, mean: Array, variance: Array, step_variance: Array, x: Number) -> LevelUpdate:
         """Level 2 at an outcome."""
-        one, zero = self._chances(mean)
+        one, zero = self._probabilities(mean)
         expected = variance + step_variance
         new = expected / (1 + expected * (one * zero))
         moved = jnp.where(x == 1, zero, -one) * new
@@ -156,12 +156,12 @@ class BinaryFilter(Learner, Protocol):
 
     def _info(self, mean: Array, below: LevelUpdate, x: Number) -> Info:
         """Surprise and learning rate: the share by which the probability of the other outcome has shrunk."""
-        missed, still_missed = (jnp.where(x == 1, *self._chances(mu)[::-1]) for mu in (mean, below.mean))
+        missed, still_missed = (jnp.where(x == 1, *self._probabilities(mu)[::-1]) for mu in (mean, below.mean))
         return Info(below.surprise, jnp.clip(1 - still_missed / missed, 0.0, 1.0))
 
     def _of_level_2(self, mean: Array, below: LevelUpdate, x: Number) -> dict[str, Array]:
         """Quantities of level 2, as in `_OF_LEVEL_2`."""
-        one, _ = self._chances(mean)
+        one, _ = self._probabilities(mean)
         return {
             "delta1": x - one,
             "epsilon2": below.moved,

@@ -133,12 +133,12 @@ class MessagePassing(MixtureLearner):
         zero = jnp.zeros_like(one)
         return Hypotheses(belief, log_partition, one, zero, zero, jnp.zeros((), jnp.int32))
 
-    def _seen(self, one: Hypotheses, x: Any, log_chance: Array) -> Hypotheses:
+    def _seen(self, one: Hypotheses, x: Any, log_probability: Array) -> Hypotheses:
         """A hypothesis after a sample; its log-weight is now that of hypothesis and sample together."""
         belief, misfit = self.family.blend(one.beliefs, 1, self.family.likelihood(x), 1)
         log_partition = once(self.family.log_partition(belief))
         log_evidence = self.family.log_base(x) + log_partition - misfit - one.log_partitions
-        log_weight = once(one.log_weights + log_chance + log_evidence)
+        log_weight = once(one.log_weights + log_probability + log_evidence)
         return Hypotheses(belief, log_partition, one.weights, log_weight, one.ages + 1, one.oldest + 1)
 
     def _merged(self, olds: Hypotheses, new: Hypotheses) -> Hypotheses:

@@ -163,9 +163,9 @@ def reduced_bayes(
     return variance, Info(mixture_surprise(seen.stay, seen.jump, hazard), rate, jumped)
 
 
-def log_odds(chance: Number) -> Array:
+def log_odds(probability: Number) -> Array:
     """Logarithm of the odds that belong to a probability."""
-    return jnp.log(chance) - jnp.log1p(-jnp.asarray(chance))
+    return jnp.log(probability) - jnp.log1p(-jnp.asarray(probability))
 
 
 def mixture_surprise(stay: Array, jump: Array, hazard: Number) -> Array:

@@ -50,8 +50,8 @@ class ReversalHMM(Learner):
 
     def step(self, state: Reversal, x: Number) -> tuple[Reversal, Info]:
         is_good, is_bad = -jax.nn.softplus(-state.log_odds), -jax.nn.softplus(state.log_odds)
-        if_good, if_bad = (_log_chance(chance, x) for chance in (self.good, self.bad))
-        stays, swaps = _log_chance(self.hazard, 0), _log_chance(self.hazard, 1)
+        if_good, if_bad = (_log_probability(probability, x) for probability in (self.good, self.bad))
+        stays, swaps = _log_probability(self.hazard, 0), _log_probability(self.hazard, 1)
         became_good, became_bad = is_bad + swaps + if_good, is_good + swaps + if_bad
         now_good = jnp.logaddexp(is_good + stays + if_good, became_good)
         now_bad = jnp.logaddexp(is_bad + stays + if_bad, became_bad)
@@ -89,7 +89,7 @@ class ReversalHMM(Learner):
         return rng.binomial(1, self.good if rng.random() < 0.5 else self.bad, steps)
 
 
-def _log_chance(chance: Number, x: Number) -> Array:
+def _log_probability(probability: Number, x: Number) -> Array:
     """The logarithm of the probability of an outcome 0 or 1, given that of a 1."""
-    chance = jnp.asarray(chance, jnp.result_type(float, chance))
-    return jnp.where(jnp.asarray(x) == 1, jnp.log(chance), jnp.log1p(-chance))
+    probability = jnp.asarray(probability, jnp.result_type(float, probability))
+    return jnp.where(jnp.asarray(x) == 1, jnp.log(probability), jnp.log1p(-probability))

@@ -151,8 +151,8 @@ class BinaryVolatileKalman(VolatileFilter):
         return jax.nn.sigmoid(state.mean) * jax.nn.sigmoid(-state.mean)
 
     def with_estimate(self, state: VolatileState, value: Any) -> VolatileState:
-        chance = jnp.clip(value, _CERTAIN, 1 - _CERTAIN)
-        return state._replace(mean=jnp.log(chance) - jnp.log1p(-chance))
+        probability = jnp.clip(value, _CERTAIN, 1 - _CERTAIN)
+        return state._replace(mean=jnp.log(probability) - jnp.log1p(-probability))
 
     def simulate(self, rng: Generator, steps: int) -> Any:
         log_odds = rng.normal(0.0, math.sqrt(self.omega))

@@ -44,8 +44,8 @@ class Signals(NamedTuple):
 class EMSignals(NamedTuple):
     """What online EM gave in each walk after each step.
 
-    errors, mixed: in each environment (third axis), of its chances for this environment, and of its chances for all
-    environments, each weighted by the probability of being there. uncertainty: the probability of being in A.
+    errors, mixed: in each environment (third axis), of its probabilities for this environment, and of its probabilities
+    for all environments, each weighted by the probability of being there. uncertainty: the probability of being in A.
     """
 
     surprise: Any
@@ -55,7 +55,7 @@ class EMSignals(NamedTuple):
 
 
 class MazeWalks(NamedTuple):
-    """Walks through the maze of the paper's drawings, and the chances there are, `[walk, environment]`."""
+    """Walks through the maze of the paper's drawings, and the probabilities there are, `[walk, environment]`."""
 
     walk: Walk
     truth: Numbers
@@ -97,16 +97,16 @@ def errors_on_device(learner: PerContext, where: MazeWalks) -> Array:
 
 
 def matrices(learner: PerContext, walk: Walk) -> Numbers:
-    """The chances of going from room to room after each step."""
+    """The probabilities of going from room to room after each step."""
     with double():
-        return spread(np.asarray(_chances(learner, walk.choices)))
+        return spread(np.asarray(_probabilities(learner, walk.choices)))
 
 
 class OnlineEMSettings(NamedTuple):
     """What online EM starts from; the paper states `switch` and `frozen` only.
 
-    rate: eta. frozen: how long it only collects statistics. switch: the first chance of a switch (P0). first: the first
-    chances of moves (T0), a key of `FIRST_CHANCES`.
+    rate: eta. frozen: how long it only collects statistics. switch: the first probability of a switch (P0). first: the
+    first probabilities of moves (T0), a key of `FIRST_PROBABILITIES`.
     """
 
     rate: float = EM_RATE
@@ -119,7 +119,7 @@ OURS = OnlineEMSettings()
 
 
 def signals_of_em(where: MazeWalks, seed: Any = 0, settings: OnlineEMSettings = OURS) -> EMSignals:
-    """Online EM goes the way of each walk, from random chances; its uncertainty is the probability of being in A.
+    """Online EM goes the way of each walk, from random probabilities; its uncertainty is the probability of being in A.
 
     seed: of the first walk, the others counting on; or one for each walk.
     Its environments have no names. Here A is called the one that is, at the end, more like A, so that both fit best.
@@ -135,8 +135,8 @@ def errors_of_em_on_device(where: MazeWalks, seed: Any = 0, settings: OnlineEMSe
 
 
 def matrices_of_em(where: MazeWalks, episode: int, seed: int) -> Numbers:
-    """The chances of going from room to room in A that online EM has found after each step of one walk."""
-    first = FIRST_CHANCES[OURS.first](np.array([seed]))[0]
+    """The probabilities of going from room to room in A that online EM has found after each step of one walk."""
+    first = FIRST_PROBABILITIES[OURS.first](np.array([seed]))[0]
     with double():
         found = np.asarray(_moves_of_em(first, tuple(part[episode] for part in where.walk.transitions)))
     squares = np.square(found[-1, None] - where.truth[episode, :, None]).sum((-2, -1))  # [true, learner's]
@@ -153,23 +153,23 @@ def _moves_of_em(first: Array, samples: Any) -> Array:
 def _em_inputs(where: MazeWalks, seed: Any, settings: OnlineEMSettings) -> tuple[Any, ...]:
     seeds = np.asarray(seed) + (np.arange(len(where.truth)) if np.ndim(seed) == 0 else 0)
     changed = settings.rate, settings.frozen, settings.switch
-    return FIRST_CHANCES[settings.first](seeds), *changed, where.walk.transitions, where.truth
+    return FIRST_PROBABILITIES[settings.first](seeds), *changed, where.walk.transitions, where.truth
 
 
 @jax.jit
 @jax.vmap
 def _any_room(seed: Array) -> Array:
-    """The learner's own start: chances drawn uniformly, those of staying in a room among them."""
+    """The learner's own start: probabilities drawn uniformly, those of staying in a room among them."""
     return OnlineEM(ROOMS, seed=seed).init().first
 
 
 def _another_room(concentration: float, seeds: Any) -> Numbers:
-    """Random chances of going to the other rooms; the larger the concentration, the more equal they are."""
+    """Random probabilities of going to the other rooms; the larger the concentration, the more equal they are."""
     rows = [np.random.default_rng([seed, 4]).dirichlet([concentration] * (ROOMS - 1), (2, ROOMS)) for seed in seeds]
     return spread(np.stack(rows))
 
 
-FIRST_CHANCES: dict[str, Callable[[Any], Any]] = {
+FIRST_PROBABILITIES: dict[str, Callable[[Any], Any]] = {
     "random": _any_room,
     "random, without staying": partial(_another_room, 1.0),
     "nearly equal, without staying": partial(_another_room, 100.0),
@@ -203,7 +203,7 @@ def errors_of_one(learner: PerContext, samples: Any, truth: Array) -> Array:
     return scan(learner, samples, read=lambda state: distance(most_probable(learner, state), truth)).estimate
 
 
-def _chances_of_one(learner: PerContext, samples: Any) -> Any:
+def _probabilities_of_one(learner: PerContext, samples: Any) -> Any:
     return scan(learner, samples, read=lambda state: most_probable(learner, state)).estimate
 
 
@@ -227,7 +227,7 @@ def _signals_of_one_em(
 
 _signals = compiled(jax.vmap(_signals_of_one, in_axes=(None, 0, 0)), compiler_options=OPTIONS)
 _errors = compiled(jax.vmap(errors_of_one, in_axes=(None, 0, 0)), compiler_options=OPTIONS)
-_chances = compiled(jax.vmap(_chances_of_one, in_axes=(None, 0)), compiler_options=OPTIONS)
+_probabilities = compiled(jax.vmap(_probabilities_of_one, in_axes=(None, 0)), compiler_options=OPTIONS)
 _EM_AXES = (0, None, None, None, 0, 0)
 _signals_of_em = compiled(jax.vmap(_signals_of_one_em, in_axes=_EM_AXES), compiler_options=OPTIONS)
 _errors_of_em = compiled(

@@ -2,7 +2,7 @@
 
 A step of the SMiLe rule takes the effective number of samples behind a belief, nu, to (1 - gamma) nu + gamma: the old
 belief keeps 1 - gamma of its samples, and the scaled likelihood is worth one. So nu tends to one, and never exceeds
-one if it starts there. The chances found by a learner of moves then rest on a weighted average of the past with
+one if it starts there. The probabilities found by a learner of moves then rest on a weighted average of the past with
 weights that fade by 1 - gamma, whose variance is gamma / (2 - gamma) times that of one sample: for a room with four
 doors the error is gamma / (2 - gamma) times 0.75 / 16.
 """
@@ -90,7 +90,7 @@ def _rates(learner: Learner, choices: Any) -> Any:
 
 
 def predicted(gamma: Any) -> Any:
-    """The error of chances that rest on a fading average, in a room with four doors among 16 rooms."""
+    """The error of probabilities that rest on a fading average, in a room with four doors among 16 rooms."""
     return gamma / (2 - gamma) * 0.75 / ROOMS
 
 

@@ -21,7 +21,7 @@ from astonish.learner import Info
 from astonish.learners import Nassar2010
 from astonish.learners.nassar import RunLength
 from astonish.paper import figure3, figure5, figure6, figure7, figure8
-from astonish.paper.agents import FIRST_CHANCES, OURS, MazeWalks, walks_of
+from astonish.paper.agents import FIRST_PROBABILITIES, OURS, MazeWalks, walks_of
 from astonish.paper.claims import FAILS, HOLDS, IN_PART, Claim, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
 from astonish.paper.figure3 import GaussianTask
@@ -41,7 +41,7 @@ Simulation = Callable[[RunSettings], Tables]
 
 @config
 class _NoJumpOutside(Nassar2010):
-    """Gives a jump no chance where a sample lies outside the range of the mean."""
+    """Gives a jump no probability where a sample lies outside the range of the mean."""
 
     def step(self, state: RunLength, x: Number) -> tuple[RunLength, Info]:
         inside = (self.low <= jnp.asarray(x)) & (jnp.asarray(x) <= self.high)
@@ -106,11 +106,11 @@ def _after(**changed: Any) -> Simulation:
 
 
 def _seldom(run: RunSettings) -> Tables:
-    """Figure 8 in small, without the cells in which a switch has a chance above the paper's limit."""
+    """Figure 8 in small, without the cells in which a switch has a probability above the paper's limit."""
     return {name: table[figure8.seldom(table)] for name, table in _after()(run).items()}
 
 
-FIRST = {name: {"first": name} for name in FIRST_CHANCES if name != OURS.first}
+FIRST = {name: {"first": name} for name in FIRST_PROBABILITIES if name != OURS.first}
 RATES = {f"{rate:g}": {"rate": rate} for rate in (0.0005, 0.002)}
 CHOICES: Sequence[Choice] = (
     Choice(
@@ -149,15 +149,15 @@ CHOICES: Sequence[Choice] = (
         figure8.FIGURE_8, _after(), {"the one before; read one step earlier": _after(later=63)},
     ),
     Choice(
-        "Whether Fig. 8 has cells in which a switch has a chance above 0.1, the limit in the caption of Fig. 4",
+        "Whether Fig. 8 has cells in which a switch has a probability above 0.1, the limit in the caption of Fig. 4",
         "it has, so that the grid is complete", figure8.FIGURE_8, _after(), {"it has not": _seldom},
     ),
     Choice(
-        "The chances of moves that online EM starts from, T0 (Fig. 7)", OURS.first, figure7.FIGURE_7, _speed(),
+        "The probabilities of moves that online EM starts from, T0 (Fig. 7)", OURS.first, figure7.FIGURE_7, _speed(),
         {name: _speed(**changed) for name, changed in FIRST.items()},
     ),
     Choice(
-        "The chances of moves that online EM starts from, T0 (Fig. 8)", OURS.first, figure8.FIGURE_8, _after(),
+        "The probabilities of moves that online EM starts from, T0 (Fig. 8)", OURS.first, figure8.FIGURE_8, _after(),
         {name: _after(em=changed) for name, changed in FIRST.items()},
     ),
     Choice(

@@ -1,7 +1,8 @@
-"""What does online EM need to work: a freeze, a good guess of how often environments switch, good first chances?
+"""What does online EM need to work: a freeze, a good guess of how often environments switch, good first probabilities?
 
 Section 4.12 of the paper says that at first only the statistics Phi may be updated, for 2000 steps, and that from other
-switch probabilities P0 than 0.1 it takes even more time. It does not say from which chances of moves (T0) it starts.
+switch probabilities P0 than 0.1 it takes even more time. It does not say from which probabilities of moves (T0) it
+starts.
 """
 
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from pandas import DataFrame, concat
 
 from astonish.paper.agents import (
-    FIRST_CHANCES,
+    FIRST_PROBABILITIES,
     OURS,
     MazeWalks,
     OnlineEMSettings,
@@ -26,21 +27,21 @@ from astonish.paper.sweeps import SMALL_M, summary, times_as_long
 from astonish.report.style import BLUE
 
 SWITCHES = (0.001, 0.005, 0.02, 0.1, 0.3, 0.5)
-TRUE = 0.005  # the chance of a switch in these walks
+TRUE = 0.005  # the probability of a switch in these walks
 FREEZES = (0, 500, 2000)
 CAPTION = (
     "What online EM starts from. Each grey dot is a walk, each blue one the median: the first step in A at which the "
     "error in A is below 0.002 (numbers: the share of walks in which that happens). A: against the switch probability "
     "P0 that it starts from; the true one is 0.005 (dotted), the paper's 0.1. B: against the number of steps in which "
-    "only its statistics are updated. C: against the chances of moves T0 that it starts from. In each panel the other "
-    "two are as in the other figures: P0 = 0.1, 2000 steps, random."
+    "only its statistics are updated. C: against the probabilities of moves T0 that it starts from. In each panel the "
+    "other two are as in the other figures: P0 = 0.1, 2000 steps, random."
 )
 
 
 def _simulate(run: RunSettings) -> DataFrame:
     """One row per walk and setting: how soon the error was small, and how small it was in the end."""
     where = walks_of(run)
-    varied = {"switch": SWITCHES, "frozen": FREEZES, "first": tuple(FIRST_CHANCES)}
+    varied = {"switch": SWITCHES, "frozen": FREEZES, "first": tuple(FIRST_PROBABILITIES)}
     known: dict[OnlineEMSettings, DataFrame] = {}
     tables = []
     for name, values in varied.items():
@@ -66,7 +67,11 @@ def claims(tables: Tables) -> list[Claim]:
     first, late = (
         table.pivot(index="episode", columns=["varied", "value"], values=column) for column in ("first_in_a", "late")
     )
-    return [_switches(first["switch"]), _freeze(first, late["frozen"]), _first_chances(first["first"], late["first"])]
+    return [
+        _switches(first["switch"]),
+        _freeze(first, late["frozen"]),
+        _first_probabilities(first["first"], late["first"]),
+    ]
 
 
 def _slower(first: DataFrame, than: str) -> dict[str, Interval]:
@@ -107,16 +112,16 @@ def _freeze(first: Any, late: DataFrame) -> Claim:
     )
 
 
-def _first_chances(first: DataFrame, late: DataFrame) -> Claim:
-    slower = _slower(first, list(FIRST_CHANCES)[-1])
+def _first_probabilities(first: DataFrame, late: DataFrame) -> Claim:
+    slower = _slower(first, list(FIRST_PROBABILITIES)[-1])
     return Claim(
         "section 4.12, which does not state T0",
-        "Online EM is accurate sooner if it starts from nearly equal chances of moves than from random ones.",
+        "Online EM is accurate sooner if it starts from nearly equal probabilities of moves than from random ones.",
         "-",
         _measured(first, late),
         verdict(by.low > 0 for by in slower.values()),
-        "The other figures use random chances, with staying in a room among them. From random chances some walks are "
-        "over before both environments are told apart.",
+        "The other figures use random probabilities, with staying in a room among them. From random probabilities some "
+        "walks are over before both environments are told apart.",
         ours=True,
     )
 
@@ -135,7 +140,11 @@ def draw(tables: Tables) -> Drawing:
     """A panel for each of the three."""
     table = tables["settings"]
     figure, axes = plt.subplots(1, 3, figsize=(7.2, 3), sharey=True, layout="constrained")
-    labels = {"switch": "first switch probability $P_0$", "frozen": "steps without updates", "first": "first chances"}
+    labels = {
+        "switch": "first switch probability $P_0$",
+        "frozen": "steps without updates",
+        "first": "first probabilities",
+    }
     for axis, letter, (name, label) in zip(axes, "ABC", labels.items(), strict=True):
         _draw_panel(axis, table[table.varied == name])
         axis.set_title(letter, loc="left", fontweight="bold")

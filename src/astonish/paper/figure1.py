@@ -87,8 +87,8 @@ def drivers(kinds: int) -> list[tuple[Any, Belief]]:
     equal: Any = np.full((3, len(CARS)), 1 / kinds)
     shares: Any = np.array([1.0, 1.0, kinds - 2.0])
     seen = Domain(0, len(CARS) - 1, whole=True)
-    cars = Grid(models, _log_chance, shares, seen)
-    slots = Grid(equal, _log_chance, 1.0, seen)
+    cars = Grid(models, _log_probability, shares, seen)
+    slots = Grid(equal, _log_probability, 1.0, seen)
     used = cars.prior()
     for _ in range(MORNINGS):
         used = bayes(cars, used, CARS.index("red"))
@@ -104,7 +104,7 @@ def counting(kinds: int) -> list[tuple[Any, Belief]]:
     return [(family, family.prior()), (family, used)]
 
 
-def _log_chance(x: Any, models: Array) -> Array:
+def _log_probability(x: Any, models: Array) -> Array:
     return jnp.log(models[:, x])
 
 
@@ -115,12 +115,12 @@ def claims(tables: Tables) -> list[Claim]:
     return [*first, *_parking_claims(tables["parking"]), _less_likely(election, joke)]
 
 
-def _election_claims(election: DataFrame, chances: Any) -> list[Claim]:
+def _election_claims(election: DataFrame, probabilities: Any) -> list[Claim]:
     likely = np.exp(-election[election.candidate == 2].shannon)
     sure = election.groupby("colleague").commitment.first()
     surprise = wide(election, "colleague", "candidate", "surprise")
     (a1, a2), (b1, b2), c2 = surprise.loc["A", [1, 2]], surprise.loc["B", [1, 2]], surprise.loc["C", 2]
-    log_odds = np.log(chances.max() / chances.min())
+    log_odds = np.log(probabilities.max() / probabilities.min())
     favourite, outsider, entropies = 0.75 * log_odds, 0.5 * log_odds, 0.75 * np.log(3)
     return [
         Claim(
@@ -300,12 +300,12 @@ def _draw_election(part: Any, models: DataFrame, election: DataFrame) -> None:
         axis.tick_params(labelleft=axis is axes[0])
     axes[0].set_ylabel("weight")
     axes[0].set_title("A", loc="left", fontweight="bold", x=-0.42)
-    chances = wide(models, "model", "candidate", "probability")
-    axes[3].imshow(chances, cmap="Greys", vmin=0, vmax=2.5)
-    for (row, column), chance in np.ndenumerate(chances):
-        axes[3].text(column, row, f"{chance:.2g}", ha="center", va="center", fontsize=7)
-    axes[3].set_xticks(range(4), chances.columns)
-    axes[3].set_yticks(range(4), chances.index)
+    probabilities = wide(models, "model", "candidate", "probability")
+    axes[3].imshow(probabilities, cmap="Greys", vmin=0, vmax=2.5)
+    for (row, column), probability in np.ndenumerate(probabilities):
+        axes[3].text(column, row, f"{probability:.2g}", ha="center", va="center", fontsize=7)
+    axes[3].set_xticks(range(4), probabilities.columns)
+    axes[3].set_yticks(range(4), probabilities.index)
     axes[3].set(title=r"likelihood $p(X|\theta_k)$", xlabel="candidate $X$", ylabel=r"model $\theta_k$")
     _draw_table(part.add_subplot(grid[1, :]), election)
 

@@ -317,9 +317,9 @@ def _significant_once(errors: Tables) -> Claim:
 
     parts, found = [], []
     for error, table in errors.items():
-        chances = [stats.ttest_rel(table[SMILE][hazard], table[NASSAR][hazard]).pvalue for hazard in table[SMILE]]
-        parts += [chances[0] < 0.05, *(chance >= 0.05 for chance in chances[1:])]
-        found.append(f"{error} {listed(chances, '.1g')}")
+        probabilities = [stats.ttest_rel(table[SMILE][hazard], table[NASSAR][hazard]).pvalue for hazard in table[SMILE]]
+        parts += [probabilities[0] < 0.05, *(probability >= 0.05 for probability in probabilities[1:])]
+        found.append(f"{error} {listed(probabilities, '.1g')}")
     return Claim(
         "Fig. 3D",
         "The difference between SMiLe and Nassar 2010 is significant at the smallest hazard only: paired tests over "

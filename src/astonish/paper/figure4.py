@@ -18,8 +18,9 @@ ROOM = 6
 LEAVE, BEYOND = 0.005, (50, 200, 500)
 CAPTION = (
     "The maze: the same 16 rooms in two arrangements, each on a torus (a door in an outer wall leads to the opposite "
-    "side). In every step one of the four doors of the room opens with chance 1/4. Room 6 (dark) and the rooms it "
-    "leads to (light) are marked. Before each step A becomes B with chance P(A to B), and B becomes A with P(B to A)."
+    "side). In every step one of the four doors of the room opens with probability 1/4. Room 6 (dark) and the rooms it "
+    "leads to (light) are marked. Before each step A becomes B with probability P(A to B), and B becomes A with "
+    "P(B to A)."
 )
 
 
@@ -60,8 +61,8 @@ def _exponential(stays: DataFrame) -> Claim:
     shares = "; ".join(f"{name!s}: {listed(shares.values(), '.3f')}" for name, shares in last.items())
     return Claim(
         "Fig. 4, caption",
-        "Stays in an environment are exponentially distributed, with a mean of one over the chance of leaving it; the "
-        "share of time spent in A is P(B to A) / (P(A to B) + P(B to A)).",
+        "Stays in an environment are exponentially distributed, with a mean of one over the probability of leaving it; "
+        "the share of time spent in A is P(B to A) / (P(A to B) + P(B to A)).",
         f"{1 / LEAVE:g} steps on average at {LEAVE:g}; a half",
         f"mean stay in A {means['A']}, in B {means['B']} steps; share of stays longer than {listed(BEYOND, 'd')} steps "
         f"{shares}, where the geometric distribution has {listed(expected.values(), '.3f')}; share of time in A "
@@ -90,7 +91,7 @@ def _arrangement(tables: Tables) -> Claim:
 
 
 def draw(tables: Tables) -> Drawing:
-    """Both environments side by side, and the chances of a switch between them."""
+    """Both environments side by side, and the probabilities of a switch between them."""
     table = tables["rooms"]
     figure, axes = plt.subplots(1, 2, figsize=(7, 3.2))
     figure.subplots_adjust(left=0.02, right=0.98, top=0.86, bottom=0.04, wspace=0.55)

@@ -1,4 +1,4 @@
-"""Figure 6: which chances of going from room to room has the learner found, 100 steps after a switch?"""
+"""Figure 6: which probabilities of going from room to room has the learner found, 100 steps after a switch?"""
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -15,10 +15,10 @@ LATER = 100
 PASSAGES, POTENTIAL = 64, 240
 LEARNERS = {"SMiLe": smile, "naive Bayes": naive}
 CAPTION = (
-    "Chances of going from each room (row) to each other (column). A, B: the true ones in either environment. C, D: "
-    "those found by SMiLe (m = 0.1), averaged over the moments 100 steps after a switch to A (C) or to B (D), if the "
-    "environment has stayed the same for so long; one walk of 20000 steps, and as many switches as the titles say. E, "
-    "F: likewise for naive Bayes, which finds nearly the same mixture of both environments either way."
+    "Probabilities of going from each room (row) to each other (column). A, B: the true ones in either environment. "
+    "C, D: those found by SMiLe (m = 0.1), averaged over the moments 100 steps after a switch to A (C) or to B (D), if "
+    "the environment has stayed the same for so long; one walk of 20000 steps, and as many switches as the titles say. "
+    "E, F: likewise for naive Bayes, which finds nearly the same mixture of both environments either way."
 )
 
 
@@ -39,8 +39,10 @@ def simulate(run: RunSettings, later: int = LATER, where: MazeWalks | None = Non
                 far = [np.square(average - t).mean() for t in (truth[k], truth[1 - k], truth.mean(0), mixture)]
                 distances.append((episode, name, environment, *far))
     columns = ["episode", "learner", "environment", "to_own", "to_other", "to_half", "to_visited"]
-    chances = [(name, *at, chance) for name, matrix in shown.items() for at, chance in np.ndenumerate(matrix)]
-    table = DataFrame(chances, columns=["matrix", "room", "next", "chance"])
+    probabilities = [
+        (name, *at, probability) for name, matrix in shown.items() for at, probability in np.ndenumerate(matrix)
+    ]
+    table = DataFrame(probabilities, columns=["matrix", "room", "next", "probability"])
     return {
         "matrices": table.assign(room=table.room + 1, next=table.next + 1),
         "distances": DataFrame(distances, columns=columns),
@@ -121,15 +123,15 @@ def draw(tables: Tables) -> Drawing:
     with mpl.rc_context({"axes.spines.top": True, "axes.spines.right": True}):
         figure, axes = plt.subplots(2, 3, figsize=(7, 4.9), sharex=True, sharey=True, layout="constrained")
         for axis, letter, (name, title) in zip(axes.flat, "ACEBDF", titles.items(), strict=True):
-            matrix = wide(table[table.matrix == name], "room", "next", "chance")
+            matrix = wide(table[table.matrix == name], "room", "next", "probability")
             image = axis.imshow(matrix, vmin=0, vmax=0.27, cmap="cividis", extent=(0.5, 16.5, 16.5, 0.5))
             axis.set_title(letter, loc="left", fontweight="bold")
             axis.set_title(title, fontsize=8)
             axis.set(xticks=[1, 6, 11, 16], yticks=[1, 6, 11, 16])
         figure.supxlabel("next room", fontsize=9)
         figure.supylabel("room", fontsize=9)
-        figure.colorbar(image, ax=axes, label="chance of the transition", shrink=0.8)
+        figure.colorbar(image, ax=axes, label="probability of the transition", shrink=0.8)
     return figure
 
 
-FIGURE_6 = Figure("6", "True and found chances", CAPTION, simulated({"walks": simulate}), draw, claims)
+FIGURE_6 = Figure("6", "True and found probabilities", CAPTION, simulated({"walks": simulate}), draw, claims)

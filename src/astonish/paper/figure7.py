@@ -87,7 +87,8 @@ def claims(tables: Tables) -> list[Claim]:
             f"error in the current environment in the first 2000 steps: SMiLe {interval(ours.early)}, online EM "
             f"{interval(em.early)}; unchanged for 2000 steps in {em.frozen.mean():.0%} of the walks",
             verdict([slower.low > 0, bool(em.frozen.astype(bool).all())]),
-            "Online EM starts from random chances and only collects statistics at first; it need not (figure em).",
+            "Online EM starts from random probabilities and only collects statistics at first; it need not (figure "
+            "em).",
         ),
         Claim(
             "Fig. 7A, late",

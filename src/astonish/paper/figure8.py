@@ -22,7 +22,7 @@ from astonish.paper.claims import Claim, interval, listed, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables
 from astonish.report.style import STYLE
 from astonish.study.study import Batching, Result, Setting, Study
-from astonish.tasks.maze import A, B, Maze, chances_of_leaving, maze, rearranged, walk
+from astonish.tasks.maze import A, B, Maze, maze, probabilities_of_leaving, rearranged, walk
 from astonish.tasks.maze_beliefs import others
 
 LITTLE = 0.3
@@ -31,15 +31,17 @@ CAPTION = (
     "The error 64 steps after a switch from B to A (if the environment stays A for so long), over the average stay in "
     "A (tau) and the share of time spent in A (psi), for SMiLe (m = 0.1), online EM and naive Bayes: 20 walks of 20000 "
     "steps per cell, each with an arrangement B of its own; mean over walks of the mean over switches. Above: one "
-    "logarithmic scale; below: a linear one from 0 to 0.02. White lines on the scales: the error of equal chances for "
-    "all rooms (upper), and that of a learner that is told of each switch and starts anew (lower)."
+    "logarithmic scale; below: a linear one from 0 to 0.02. White lines on the scales: the error of equal "
+    "probabilities for all rooms (upper), and that of a learner that is told of each switch and starts anew (lower)."
 )
 TAUS = (25, 50, 75, 100, 150, 200, 250, 300, 400, 500)
 PSIS = (0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95)
 Cell = tuple[int, float, int]  # of a walk: tau, psi, and which of several it is
 LATER = 64
-OFTEN = 0.1  # the paper's limit on the chances of a switch (caption of Fig. 4)
-EQUAL = float(np.square(others(maze(A, B).transitions[0]) - 1 / (ROOMS - 1)).sum()) / ROOMS**2  # chances for all rooms
+OFTEN = 0.1  # the paper's limit on the probabilities of a switch (caption of Fig. 4)
+EQUAL = (
+    float(np.square(others(maze(A, B).transitions[0]) - 1 / (ROOMS - 1)).sum()) / ROOMS**2
+)  # probabilities for all rooms
 PRIORS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.5, 1.0)  # imagined visits of each room, of the learner that starts anew
 LOW = 1.5
 TOGETHER = 50  # walks in one compiled call: enough to fill a core, few enough for its cache
@@ -105,7 +107,7 @@ def _errors_anew(where: MazeWalks, read: Mask, later: int) -> Numbers:
 
 
 def frequencies(counts: Numbers, prior: float) -> Numbers:
-    """Chances from counts of visits (last axis) and imagined ones; equal chances where there is neither."""
+    """Probabilities from counts of visits (last axis) and imagined ones; equal probabilities where there is neither."""
     total = counts.sum(-1, keepdims=True) + prior * counts.shape[-1]
     return np.where(total > 0, (counts + prior) / np.where(total > 0, total, 1), 1 / counts.shape[-1])
 
@@ -133,7 +135,7 @@ def scenes(seed: Any, cells: Sequence[Cell], steps: int) -> MazeWalks:
     each = np.broadcast_to(seed, len(cells)).tolist()
     seeds = [[s, tau, round(100 * psi), episode] for s, (tau, psi, episode) in zip(each, cells, strict=True)]
     mazes = Maze(np.stack([rearranged(s).doors for s in seeds]))
-    leave = [chances_of_leaving(tau, psi) for tau, psi, _ in cells]
+    leave = [probabilities_of_leaving(tau, psi) for tau, psi, _ in cells]
     return MazeWalks(walk(mazes, steps, [[*s, 1] for s in seeds], leave), mazes.transitions)
 
 
@@ -200,17 +202,17 @@ def _low_throughout(table: DataFrame, ours: DataFrame) -> list[Claim]:
             "Fig. 8A",
             "SMiLe's error after a switch is low throughout.",
             "spread of blue color (lower error)",
-            f"mean {mean}, from {cells.min():.3g} to {cells.max():.3g} in the cells; equal chances for all rooms "
+            f"mean {mean}, from {cells.min():.3g} to {cells.max():.3g} in the cells; equal probabilities for all rooms "
             f"{EQUAL:.3g}; a learner that is told of each switch and starts anew, at its best {anew:.3g}",
             verdict([cells.max() < EQUAL, cells.max() < LOW * anew]),
-            f"Low: below that of equal chances, and below {LOW:g} times that of the learner without memory, both in "
-            "every cell.",
+            f"Low: below that of equal probabilities, and below {LOW:g} times that of the learner without memory, both "
+            "in every cell.",
         ),
         Claim(
             "Fig. 8A",
             "SMiLe's error after a switch depends little on how long and how often A is visited.",
             "even if the fraction of time is relatively short",
-            f"{by_smile}; without the cells in which a switch has a chance above {OFTEN:g}: "
+            f"{by_smile}; without the cells in which a switch has a probability above {OFTEN:g}: "
             f"{_dependence(ours[seldom(ours)], 'error')}",
             verdict(value < LITTLE for value in by_smile),
             "It forgets the other environment at a rate of its own, whatever the switches do; counted as little below "
@@ -220,8 +222,8 @@ def _low_throughout(table: DataFrame, ours: DataFrame) -> list[Claim]:
 
 
 def seldom(table: DataFrame) -> list[bool]:
-    """Which rows are of cells in which switches have a chance of at most the paper's limit."""
-    return [max(chances_of_leaving(tau, psi)) <= OFTEN for tau, psi in zip(table.tau, table.psi, strict=True)]
+    """Which rows are of cells in which switches have a probability of at most the paper's limit."""
+    return [max(probabilities_of_leaving(tau, psi)) <= OFTEN for tau, psi in zip(table.tau, table.psi, strict=True)]
 
 
 def best_anew(table: DataFrame) -> float:

@@ -55,7 +55,7 @@ def saturating(m: Any, surprise: Any) -> Any:
     return m * surprise / (1 + m * surprise)
 
 
-def _chances(learner: PerContext, choices: Any) -> Any:
+def _probabilities(learner: PerContext, choices: Any) -> Any:
     def read(state: Any) -> dict[str, Any]:
         belief = learner.belief(state)
         return {"mode": belief.mode, "mean": belief.mean}
@@ -63,7 +63,7 @@ def _chances(learner: PerContext, choices: Any) -> Any:
     return scan(learner, choices, read=read).estimate
 
 
-_chances_of_all = compiled(jax.vmap(_chances, in_axes=(None, 0)), compiler_options=OPTIONS)
+_probabilities_of_all = compiled(jax.vmap(_probabilities, in_axes=(None, 0)), compiler_options=OPTIONS)
 
 
 def _simulate(run: RunSettings) -> DataFrame:
@@ -73,9 +73,9 @@ def _simulate(run: RunSettings) -> DataFrame:
     tables = []
     for gamma, logarithm in product(READINGS["gamma"], READINGS["logarithm"]):
         with double():
-            found = jax.device_get(_chances_of_all(_learner(gamma, logarithm), first.choices))
-        for estimate, chances in found.items():
-            table = _first_steps(spread(chances) - where.truth[:, None, 0], first.environment == 0)
+            found = jax.device_get(_probabilities_of_all(_learner(gamma, logarithm), first.choices))
+        for estimate, probabilities in found.items():
+            table = _first_steps(spread(probabilities) - where.truth[:, None, 0], first.environment == 0)
             tables.append(table.assign(learner="SMiLe", gamma=gamma, logarithm=logarithm, estimate=estimate))
     tables.append(_of_em(where, run.seed))
     return concat(tables)
@@ -102,7 +102,7 @@ def norms(off: Numbers) -> dict[str, Numbers]:
 
 
 def _first_steps(off: Numbers, in_a: Mask) -> DataFrame:
-    """The first step in A at which each norm of the differences from the chances in A, `[walk, step]`, is small."""
+    """The first step in A at which each norm of differences from the probabilities in A, `[walk, step]`, is small."""
     start = np.where(in_a[:, 0], "A", "B")
     small = {name: norm < ACCURATE for name, norm in norms(off[in_a]).items()}  # elsewhere it does not matter
     tables = []

@@ -59,7 +59,7 @@ def gaussian(rng: Generator) -> Case:
 
 
 def dirichlet(rng: Generator) -> Case:
-    """A belief about the chances of three outcomes, at values that are dense where a chance is close to 0."""
+    """A belief about the probabilities of three outcomes, at values that are dense where one is close to 0."""
     side = np.linspace(-25, 25, 141)
     log_s, log_rest = -np.logaddexp(0, -side), -np.logaddexp(0, side)
     first, rest = (np.repeat(values, len(side)) for values in (log_s, log_rest))

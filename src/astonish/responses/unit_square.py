@@ -28,6 +28,6 @@ class UnitSquare(Response):
     of_probabilities: ClassVar[bool] = True
 
     def distribution(self, given: ResponseInput) -> Categorical:
-        chances = given.estimate if given.estimate.ndim else jnp.stack([1 - given.estimate, given.estimate])
-        possible = jnp.maximum(chances, limits(chances).eps)  # 0 has no logarithm
+        probabilities = given.estimate if given.estimate.ndim else jnp.stack([1 - given.estimate, given.estimate])
+        possible = jnp.maximum(probabilities, limits(probabilities).eps)  # 0 has no logarithm
         return Categorical(jax.nn.log_softmax(self.zeta * jnp.log(possible)))

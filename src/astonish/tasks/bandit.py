@@ -36,14 +36,14 @@ def reversal(
     COUNT.check("trials", trials)
     COUNT.check("every", every)
     NOT_NEGATIVE.check("every[1] - every[0]", every[1] - every[0])
-    chances = PROBABILITY.check("probabilities", probabilities)
-    if chances.ndim != 1 or len(chances) < 2:
+    levels = PROBABILITY.check("probabilities", probabilities)
+    if levels.ndim != 1 or len(levels) < 2:
         raise ValueError(f"probabilities = {probabilities!r} is not allowed; give one for each of two or more options")
     rng = np.random.default_rng(seed)
     lengths = rng.integers(every[0], every[1] + 1, trials)
     changed = np.isin(np.arange(trials), np.cumsum(lengths))
     turns = np.cumsum(changed)
-    truth = chances[(np.arange(len(chances)) + turns[:, None]) % len(chances)]
+    truth = levels[(np.arange(len(levels)) + turns[:, None]) % len(levels)]
     return Bandit((rng.random(truth.shape) < truth).astype(np.float64), truth, changed)
 
 

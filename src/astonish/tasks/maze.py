@@ -79,10 +79,10 @@ def rearranged(seed: Any, rows: int = 4, columns: int = 4) -> Maze:
     return maze(rooms.reshape(rows, columns), shuffled.reshape(rows, columns))
 
 
-def chances_of_leaving(tau: float, psi: float) -> tuple[float, float]:
+def probabilities_of_leaving(tau: float, psi: float) -> tuple[float, float]:
     """P(A to B) and P(B to A) for stays in A of `tau` steps on average, and a share `psi` of all time spent there.
 
-    >>> chances_of_leaving(tau=200, psi=0.5)
+    >>> probabilities_of_leaving(tau=200, psi=0.5)
     (0.005, 0.005)
     """
     Domain(1.0).check("tau", tau)
@@ -108,10 +108,10 @@ def walk(mazes: Maze, steps: int, seeds: Any, leave: Any = (0.005, 0.005)) -> Wa
     """
     steps = int(Domain(1, whole=True).check("steps", steps))
     seeds = np.atleast_1d(seeds)
-    chances = _per_seed("leave", Domain(0.0, 1.0).check("leave", leave), (len(seeds), 2))
+    probabilities = _per_seed("leave", Domain(0.0, 1.0).check("leave", leave), (len(seeds), 2))
     doors = _per_seed("doors", mazes.doors, (len(seeds), 2, *mazes.doors.shape[-2:]))
     draws = np.stack([np.random.default_rng(seed).random((steps + 1, 2), np.float32) for seed in seeds])
-    leaving, in_b = chances.astype(np.float32), share_of_b(chances).astype(np.float32)
+    leaving, in_b = probabilities.astype(np.float32), share_of_b(probabilities).astype(np.float32)
     rooms, environment = map(np.asarray, _walk(doors, leaving, in_b, draws))
     switched = np.diff(environment, axis=1, prepend=environment[:, :1]) != 0
     return Walk(rooms, environment, switched)

@@ -60,7 +60,7 @@ def compare_fits(fits: Mapping[str, Fit], baseline: str | None = None, evidence:
     - `best`, `better`: for how many participants BIC is the least of all, and less than the baseline's;
     - `share`, `share_std`: the share of people who use the model, and how uncertain that is; `exceedance`: the
       probability that no other model is used by more people; `protected`: the same, given that differences may be
-      chance. See `random_effects.select`;
+      due to chance. See `random_effects.select`;
     - `at_bound`, `unfinished`: for how many participants a parameter is at its bound, and the search did not end.
     """
     if evidence not in EVIDENCE:

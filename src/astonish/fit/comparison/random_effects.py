@@ -1,7 +1,7 @@
 """Which model do most people use, if not all use the same, and how sure is that?
 
 Random-effects Bayesian model selection: Stephan, Penny, Daunizeau, Moran & Friston (2009), with the protection against
-chance of Rigoux, Stephan, Friston & Daunizeau (2014).
+probability of Rigoux, Stephan, Friston & Daunizeau (2014).
 """
 
 from typing import Any, NamedTuple
@@ -58,8 +58,8 @@ def select(log_evidence: Any, prior: float = 1.0) -> Shares:
     mean = alpha / alpha.sum()
     std = np.sqrt(mean * (1 - mean) / (alpha.sum() + 1))
     risk = float(1 / (1 + np.exp(np.clip(_gain(evidence, attribution, alpha, prior), -700, 700))))
-    chances = exceedance(alpha)
-    return Shares(alpha, attribution, mean, std, chances, risk, (1 - risk) * chances + risk / len(alpha))
+    probabilities = exceedance(alpha)
+    return Shares(alpha, attribution, mean, std, probabilities, risk, (1 - risk) * probabilities + risk / len(alpha))
 
 
 def exceedance(alpha: Any) -> Numbers:
@@ -75,8 +75,8 @@ def exceedance(alpha: Any) -> Numbers:
     density = np.exp(alpha[:, None] * logs - np.exp(logs) - gammaln(alpha)[:, None])
     below = gammainc(alpha[:, None, None], np.exp(logs))
     below[np.diag_indices(len(alpha))] = 1.0
-    chances = (density * below.prod(0)).sum(1) * (logs[:, 1] - logs[:, 0])
-    return np.asarray(chances / chances.sum())
+    probabilities = (density * below.prod(0)).sum(1) * (logs[:, 1] - logs[:, 0])
+    return np.asarray(probabilities / probabilities.sum())
 
 
 def _gain(evidence: Numbers, attribution: Numbers, alpha: Numbers, prior: float) -> float:

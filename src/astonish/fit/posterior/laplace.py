@@ -114,10 +114,10 @@ def _group(modes: Numbers, variances: Numbers, design: Numbers, prior: Prior, k:
     misfit += (certain * np.square(coefficients - expected)).sum(1)
     log = 0.5 * (np.log(weight).sum(1) - np.linalg.slogdet(precision)[1] - misfit) + logs
     log -= 0.5 * np.square(np.exp(logs) / prior.spread[k])
-    chance = np.exp(log - log.max())
-    chance /= chance.sum()
-    centre, log_centre = chance @ coefficients, chance @ logs
+    probability = np.exp(log - log.max())
+    probability /= probability.sum()
+    centre, log_centre = probability @ coefficients, probability @ logs
     within = np.diagonal(np.linalg.inv(precision), axis1=1, axis2=2)
-    variance = chance @ (np.square(coefficients - centre) + within)
-    scales = np.append(np.sqrt(variance), np.sqrt(chance @ np.square(logs - log_centre)))
+    variance = probability @ (np.square(coefficients - centre) + within)
+    scales = np.append(np.sqrt(variance), np.sqrt(probability @ np.square(logs - log_centre)))
     return np.append(centre, log_centre), scales
