@@ -225,6 +225,9 @@ def test_stale_answers_are_dropped(visit: Any) -> None:
     assert _answers(page, "gaussian") < 10
 
 
+AVERAGED = "() => !document.querySelector('#gaussian tbody').innerText.includes('...')"
+
+
 def test_a_link_reproduces_the_view(visit: Any) -> None:
     page = visit("#gaussian.learners=smile+delta")
     _drawn(page, "gaussian")
@@ -232,9 +235,11 @@ def test_a_link_reproduces_the_view(visit: Any) -> None:
     page.check('input[name="gaussian.learners leaky"]')
     page.wait_for_function("() => document.querySelector('#gaussian tbody').innerText.includes('leaky')")
     page.wait_for_timeout(400)
+    page.wait_for_function(AVERAGED)
     table, lines = page.inner_text("#gaussian tbody"), _lines(page)
     other = visit(re.sub(r"^[^#]*", "", page.url))
     _drawn(other, "gaussian")
+    other.wait_for_function(AVERAGED)
     assert other.inner_text("#gaussian tbody") == table
     assert _lines(other) == lines
 

@@ -85,10 +85,11 @@ def drivers(kinds: int) -> list[tuple[Any, Belief]]:
     other = RARE / (kinds - 1)
     models: Any = np.array([[1 - RARE, other], [other, 1 - RARE], [other, other]])
     equal: Any = np.full((3, len(CARS)), 1 / kinds)
+    alike: Any = np.ones(3)
     shares: Any = np.array([1.0, 1.0, kinds - 2.0])
     seen = Domain(0, len(CARS) - 1, whole=True)
     cars = Grid(models, _log_probability, shares, seen)
-    slots = Grid(equal, _log_probability, 1.0, seen)
+    slots = Grid(equal, _log_probability, alike, seen)
     used = cars.prior()
     for _ in range(MORNINGS):
         used = bayes(cars, used, CARS.index("red"))
