@@ -56,6 +56,7 @@ validate: .venv/ready  ## compare with published numbers and data that are not s
 	$(BIN)/python -m validation.cbm_rl --data $(DATA)/cbm_rl
 	$(BIN)/python -m validation.searches --data $(DATA)
 	$(BIN)/python -m validation.nab_choice --data $(DATA)/nab
+	ASTONISH_DATA=$(DATA) $(BIN)/pytest -m published
 
 clean:  ## remove what these commands made
 	rm -rf .venv figures dist docs/_build

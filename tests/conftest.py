@@ -17,7 +17,9 @@ import pytest
 
 mpl.use("Agg")
 HASTY = "XLA_FLAGS" not in os.environ
-FLAGS = "--xla_cpu_use_fusion_emitters=false" if jax.__version_info__ < (0, 12) else ""  # gone since
+FLAGS = "--xla_cpu_parallel_codegen_split_count=1"  # the other processor is busy with other tests
+if jax.__version_info__ < (0, 12):
+    FLAGS += " --xla_cpu_use_fusion_emitters=false"  # gone since
 CACHE = str(Path(__file__).parent.parent / ".pytest_cache" / "jax")
 if HASTY:
     os.environ["XLA_FLAGS"] = FLAGS
@@ -27,6 +29,7 @@ os.environ.setdefault("ASTONISH_CACHE", str(Path(CACHE).with_name("native")))
 jax.config.update("jax_compilation_cache_dir", CACHE)
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+gc.set_threshold(100_000, 50, 100)  # tracing makes many objects, among which there is little to be collected
 MANY, MUCH = 40_000, 3 * 2**30  # pieces of memory, and bytes, that programs may take up; Linux gives a process 65530
 
 

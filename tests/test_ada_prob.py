@@ -134,7 +134,7 @@ def test_what_is_needed_is_said(tmp_path: Path) -> None:
 
 
 @needs_data
-@pytest.mark.parametrize("label", ["delta rule", "volatile Kalman filter"])
+@pytest.mark.parametrize("label", ["delta rule", pytest.param("volatile Kalman filter", marks=pytest.mark.published)])
 def test_errors_on_all_people_are_the_published_ones(label: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one start for each search, which is enough for that."""
     monkeypatch.setattr(ada_prob, "STARTS", 1)
@@ -146,6 +146,7 @@ def test_errors_on_all_people_are_the_published_ones(label: str, monkeypatch: py
 
 
 @needs_data
+@pytest.mark.published
 def test_some_people_are_predicted_as_by_a_plain_cross_validation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ada_prob, "STARTS", 1)
     people = pd.read_csv(DATA / FILE).query("session < 4")

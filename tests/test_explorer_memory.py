@@ -16,7 +16,7 @@ pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
 
 from starlette.testclient import TestClient
 
-from astonish.explorer.memory import Memory, resident
+from astonish.explorer.memory import MemoryLimit, resident
 from astonish.explorer.server import AT_ONCE, make_app
 
 HOME = "http://127.0.0.1:8765"
@@ -24,8 +24,8 @@ LINUX = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only L
 SCREEN = {"screen": "bound"}
 
 
-class Full(Memory):
-    """Memory that is always full; it notes how many answers could be computed while room is made."""
+class Full(MemoryLimit):
+    """MemoryLimit that is always full; it notes how many answers could be computed while room is made."""
 
     def __init__(self) -> None:
         super().__init__(0)
@@ -57,7 +57,7 @@ def test_memory_is_full_above_its_limit_and_then_only_when_more_was_taken(monkey
     held = 300
     monkeypatch.setattr("astonish.explorer.memory.resident", lambda: held << 20)
     monkeypatch.setattr("jax.clear_caches", lambda: None)  # other tests need them
-    memory = Memory(400 << 20)
+    memory = MemoryLimit(400 << 20)
     assert not memory.is_full
     held = 401
     assert memory.is_full

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.usefixtures("compiled_alike")
 
 LEARNER = '''
 """Follow the running mean of the last few samples."""
@@ -317,8 +318,7 @@ def found_by(tmp_path: Path, source: str, group: str, value: str, program: str) 
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text(f"[astonish.{group}]\n{value} = mine:{_class(source)}\n")
-    quick = {"XLA_FLAGS": "--xla_cpu_use_fusion_emitters=false", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}  # to compile
-    environment = {**os.environ, **quick, "PYTHONPATH": str(tmp_path)}
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     command = [sys.executable, "-c", program, str(tmp_path), str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr[-3000:]

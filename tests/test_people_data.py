@@ -19,6 +19,7 @@ from astonish.trials import Columns, Trials, read_trials
 DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 pytestmark = [
     pytest.mark.computes,
+    pytest.mark.published,
     pytest.mark.skipif(
         not (DATA / "helicopter").is_dir(), reason=f"no data of people in {DATA}; name their folder by ASTONISH_DATA"
     ),

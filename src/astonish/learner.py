@@ -236,7 +236,7 @@ class FamilyLearner(Learner, Protocol):
     def check_parts(self) -> None:
         self.family.check_parts()
         with double(), np.errstate(all="ignore"):  # what is too large, or too small, is refused below
-            first = _first_belief(self)
+            first = _first_belief(self) if self.prior is None else self.prior
             own = first if self.prior is None else _flat(self.family)
         for name, belief in (("prior", first), ("reference", self.reference)):
             if belief is not None:

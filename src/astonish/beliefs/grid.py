@@ -92,6 +92,8 @@ class Grid(Family):
 
     def check_parts(self) -> None:
         """Try the likelihood of a sample that may come; minus infinity, for what is impossible, is allowed."""
+        if self.width is not None:
+            number(self.width, "width", POSITIVE)
         with double():
             x = jax.tree.map(Domain.any_sample, self.domain)
             found = _likelihood(self, x)

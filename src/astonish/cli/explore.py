@@ -39,11 +39,11 @@ def _serve(host: str, port: int | None, browser: bool, learners: Sequence[str]) 
     """The page, until Ctrl-C."""
     from astonish.explorer.connections import make_server
     from astonish.explorer.guard import is_loopback
-    from astonish.explorer.memory import LIMIT, Memory
+    from astonish.explorer.memory import LIMIT, MemoryLimit
     from astonish.explorer.server import make_app
 
     token = None if is_loopback(host) else token_urlsafe()
-    app = make_app(host, learners=learners, token=token, memory=Memory(LIMIT))
+    app = make_app(host, learners=learners, token=token, memory=MemoryLimit(LIMIT))
     try:
         listening = listen(host, port)
     except (OSError, OverflowError) as problem:

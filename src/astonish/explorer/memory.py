@@ -21,7 +21,7 @@ ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(sig
 _ARENAS, _MAPPED = (-8, 2), (-3, 2**16)  # of glibc's mallopt: M_ARENA_MAX, and M_MMAP_THRESHOLD in bytes
 
 
-class Memory:
+class MemoryLimit:
     """Watches how much this process holds. limit: bytes above which programs are forgotten; infinity, never."""
 
     def __init__(self, limit: float) -> None:

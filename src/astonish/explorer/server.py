@@ -32,7 +32,7 @@ from astonish.explorer.job_routes import job_routes
 from astonish.explorer.jobs import Jobs
 from astonish.explorer.lab import LabTab
 from astonish.explorer.maze import MazeTab
-from astonish.explorer.memory import Memory
+from astonish.explorer.memory import MemoryLimit
 from astonish.explorer.stream import StreamTab
 from astonish.explorer.tour import TourTab
 from astonish.explorer.upload import LARGEST
@@ -54,7 +54,7 @@ def make_app(
     worker: Worker | None = None,
     jobs: Jobs | None = None,
     feed: Feed | None = None,
-    memory: Memory | None = None,
+    memory: MemoryLimit | None = None,
 ) -> Starlette:
     """The application.
 
@@ -76,7 +76,7 @@ def make_app(
         app.state.uploads = CapacityLimiter(UPLOADS)
         app.state.worker, app.state.jobs, app.state.learners = process, fits, data.learners
         app.state.page, app.state.is_warming = index(feed is not None), warm
-        app.state.memory, app.state.making_room = memory or Memory(math.inf), Lock()
+        app.state.memory, app.state.making_room = memory or MemoryLimit(math.inf), Lock()
         app.state.controls = {"data": data.controls, **{name: tab.controls for name, tab in tabs.items()}}
         app.state.answers = {**more, **{name: tab.answer for name, tab in tabs.items()}}
         tables = {"preview": data.preview, "data": data.answer, "table": data.table, "explain-data": data.explain}

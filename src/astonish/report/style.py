@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from astonish.io.files import atomic_write
-from astonish.refusal import naming_extra
+from astonish.refusal import check_installed, naming_extra
 
+check_installed("a plot needs", "matplotlib")
 with naming_extra("a plot needs"):
-    from cycler import cycler  # which comes with Matplotlib
+    from cycler import cycler  # which comes with it
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
