@@ -148,6 +148,8 @@ export function arranged(panels, { columns = 1 }, width, top, height) {
   return { panels, height: from };
 }
 
+const half = (text) => wide(text, SMALL) / 2 + 2;
+
 function across(panels, start, cell) { // panels above each other begin at the same place
   for (const panel of panels) {
     const high = panel.bottom - panel.top;
@@ -155,8 +157,10 @@ function across(panels, start, cell) { // panels above each other begin at the s
       : ticks(panel.yRange, Math.max(2, Math.floor(high / 28)), panel.log));
   }
   const margin = Math.max(12, ...panels.flatMap(({ upTicks }) => upTicks.map(([, text]) => wide(text, SMALL)))) + 10;
+  const halves = panels.flatMap(({ across: named }) => named.slice(-1).flatMap(([, words]) => words.map(half)));
+  const rest = Math.max(RIGHT, ...halves); // so that the last label fits
   for (const panel of panels) {
-    const left = start + margin, right = start + cell - (panel.heat ? BAR : RIGHT), { top, bottom } = panel;
+    const left = start + margin, right = start + cell - (panel.heat ? BAR : rest), { top, bottom } = panel;
     panel.at = { left, right, top, bottom, x: scale(panel.xRange, [left, right], panel.along.log),
       y: scale(panel.yRange, [bottom, top], panel.log) };
   }
