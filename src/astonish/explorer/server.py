@@ -110,8 +110,8 @@ async def warm_up(state: Any, tabs: dict[str, Tab]) -> None:
     asked: list[tuple[Tab, dict[str, str]]] = [(tab, {}) for tab in tabs.values()]
     for tab, question in [*asked, *((tabs["tour"], screen) for screen in screens)]:
         await to_thread.run_sync(partial(tab.answer, question), limiter=state.extra)
-        await make_room(state)
     state.is_warming = False
+    await make_room(state)
 
 
 async def _index(request: Request) -> Response:
@@ -132,7 +132,7 @@ async def _answer(request: Request) -> Response:
     question, state = request.path_params["question"], request.app.state
     if question in state.answers:
         asked = _parsed(await read_body(request, LARGEST_REQUEST))
-        afterwards = None if state.is_warming else BackgroundTask(make_room, state)  # warming does so itself
+        afterwards = None if state.is_warming else BackgroundTask(make_room, state)  # at the end of warming, too
         return JSONResponse(await _in_thread(request, state.answers[question], asked), background=afterwards)
     function = _known(state.tables, question)
     async with state.uploads:
