@@ -1,5 +1,6 @@
 """Does the page's server keep its memory within bounds, and give the same answers when it has forgotten programs?"""
 
+import math
 import os
 import re
 import subprocess
@@ -50,6 +51,30 @@ def test_room_is_made_after_an_answer_while_nothing_is_computed() -> None:
         assert client.post("/api/nothing", json={}).status_code == 404
     assert first == second
     assert memory.computing == [0, 0]
+
+
+class Broken:
+    """A tab that cannot answer."""
+
+    def controls(self) -> Any:
+        return {"screens": []}
+
+    def answer(self, request: Any) -> Any:
+        raise RuntimeError("broken")
+
+
+def test_a_tab_that_cannot_answer_does_not_end_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TourTab", "LabTab"):
+        monkeypatch.setattr(f"astonish.explorer.server.{name}", Broken)
+    app = make_app(memory=MemoryLimit(math.inf))
+    with TestClient(app, base_url=HOME, raise_server_exceptions=False) as client:
+        for _ in range(600):
+            if not app.state.is_warming:
+                break
+            time.sleep(0.1)
+        assert not app.state.is_warming
+        assert client.get("/").status_code == 200
+        assert client.post("/api/lab", json={}).status_code == 500
 
 
 @LINUX

@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -109,7 +109,8 @@ async def warm_up(state: Any, tabs: dict[str, Tab]) -> None:
     screens = [{"screen": screen["name"]} for screen in tabs["tour"].controls()["screens"]]
     asked: list[tuple[Tab, dict[str, str]]] = [(tab, {}) for tab in tabs.values()]
     for tab, question in [*asked, *((tabs["tour"], screen) for screen in screens)]:
-        await to_thread.run_sync(partial(tab.answer, question), limiter=state.extra)
+        with suppress(Exception):  # whoever asks for it is told what is wrong
+            await to_thread.run_sync(partial(tab.answer, question), limiter=state.extra)
     state.is_warming = False
     await make_room(state)
 
