@@ -7,9 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from astonish import Dirichlet, Gaussian, Smile, explain
+from astonish import Dirichlet, Gaussian, Smile, explain, run
+from astonish.config import config
 from astonish.interpreter import interpreted
-from astonish.learner import first_state
+from astonish.learner import Info, NumberLearner, first_state
 from astonish.precision import as_double, double
 from families import LEARNERS, LearnerCase
 from operations import OPERATIONS
@@ -82,3 +83,25 @@ def test_within_a_program_it_is_the_function_itself() -> None:
 def test_what_goes_wrong_in_the_arithmetic_is_nan_or_infinity_as_in_jax() -> None:
     found = interpreted(lambda x: (1 / x, jnp.log(x), jnp.sqrt(x - 1), x * jnp.inf))(0.0)
     np.testing.assert_array_equal(found, [np.inf, -np.inf, np.nan, np.nan])
+
+
+@config
+class Careful(NumberLearner):
+    """Refuses a number only when it begins."""
+
+    std: float = 1.0
+
+    def init(self) -> Any:
+        return Gaussian(noise=1.0).prior(std=self.std)
+
+    def step(self, state: Any, x: Any) -> Any:
+        return state, Info(x, x)
+
+    def estimate(self, state: Any) -> Any:
+        return state.mean
+
+
+def test_what_other_peoples_classes_check_when_they_begin_is_checked() -> None:
+    assert run(Careful(2.0), [1.0]).estimate[0] == 0
+    with pytest.raises(ValueError, match="std = -1 is not allowed"):
+        run(Careful(-1.0), [1.0])

@@ -16,7 +16,7 @@ from astonish.domain import Domain
 from astonish.expfam import Belief, Family
 from astonish.interpreter import interpreted
 from astonish.kinds import Contexts, OutcomeKind
-from astonish.loops import loop
+from astonish.loops import is_ours, loop
 from astonish.numbers import as_float
 from astonish.precision import Number, as_double, double
 from astonish.refusal import cannot_continue, cannot_simulate
@@ -293,13 +293,19 @@ class FamilyLearner(Learner, Protocol):
         return self.family.sample_outcome(self.family.sample(self.first_belief, rng), rng, steps)
 
 
-_first_belief = interpreted(lambda learner: learner.first_belief)
-_flat = interpreted(lambda family: family.flat())
-_init = interpreted(lambda learner: learner.init())
+def _evaluated(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The function without compiling it; but as it is for other people's classes, which may check their own numbers."""
+    by_numpy = interpreted(function)
+    return lambda part: (by_numpy if is_ours(jax.tree.structure(part)) else function)(part)
+
+
+_first_belief = _evaluated(lambda learner: learner.first_belief)
+_flat = _evaluated(lambda family: family.flat())
+_init = _evaluated(lambda learner: learner.init())
 
 
 def first_state(learner: Learner) -> State:
-    """A learner's state before its first sample, in NumPy's float64; nothing is compiled for it."""
+    """A learner's state before its first sample, in NumPy's float64; nothing is compiled for ours."""
     with double():
         return as_double(_init(learner))
 

@@ -111,8 +111,8 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if jax.default_backend() != "cpu" or os.environ.get("ASTONISH_KERNELS") == "many":
             return self._plain(*args, **kwargs)
-        is_ours = _is_ours(jax.tree.structure((args, kwargs)))
-        if not is_ours or (self._refused and _shapes(args, kwargs) in self._refused):
+        ours = is_ours(jax.tree.structure((args, kwargs)))
+        if not ours or (self._refused and _shapes(args, kwargs) in self._refused):
             return self._plain(*args, **kwargs)
         if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((args, kwargs))):
             return self._plain(*args, **kwargs)  # in someone else's program, which a refusal would spoil
@@ -131,7 +131,7 @@ class Compiled:
 
 
 @lru_cache(maxsize=4096)
-def _is_ours(structure: Any) -> bool:
+def is_ours(structure: Any) -> bool:
     """Whether all classes and functions in a structure are the library's own.
 
     XLA may end the process where something about a single kernel is wrong. All of ours are tested; nobody else's are.
@@ -143,7 +143,7 @@ def _is_ours(structure: Any) -> bool:
         things = [kind, *(each for each in _flat(others) if callable(each))]
         if any(getattr(thing, "__module__", "builtins").partition(".")[0] not in known for thing in things):
             return False
-    return all(map(_is_ours, structure.children()))
+    return all(map(is_ours, structure.children()))
 
 
 def _flat(data: Any) -> list[Any]:
