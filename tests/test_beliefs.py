@@ -426,11 +426,8 @@ def test_a_belief_that_is_traced_or_empty_prints_itself() -> None:
     assert repr(Dirichlet(100).prior()) == "DirichletBelief(alpha=(numbers of shape (100,)))"
 
 
-def test_a_flat_beta_belief_is_that_of_scipy_and_old_names_say_what_they_are_now() -> None:
+def test_a_flat_beta_belief_is_that_of_scipy() -> None:
     assert Beta().prior() == Beta().flat() == (1.0, 1.0)
-    with pytest.warns(DeprecationWarning, match=r"Dirichlet.prior\(seen=...\) is now alpha=..., which is 1 more"):
-        old = Dirichlet(3).prior(seen=[0.0, 1.0, 2.0])
-    np.testing.assert_array_equal(old.alpha, Dirichlet(3).prior(alpha=[1.0, 2.0, 3.0]).alpha)
     for family in (Beta(), BetaInterval(0.1, 0.9), Dirichlet(2)):
         with pytest.raises(TypeError):
             family.prior(8.0)  # which meant something else before

@@ -10,8 +10,6 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
-from astonish.deprecated import old_name
-
 if TYPE_CHECKING:
     from astonish import expfam as expfam, rule as rule, surprise as surprise
     from astonish.bank import *
@@ -45,7 +43,7 @@ def __getattr__(name: str) -> Any:
         if name in module.__all__:
             globals()[name] = getattr(module, name)
             return globals()[name]
-    return old_name("astonish", name)
+    raise AttributeError(f"module 'astonish' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

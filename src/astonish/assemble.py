@@ -13,7 +13,6 @@ import numpy as np
 from astonish.beliefs import Rows
 from astonish.catalogue import FAMILIES, LEARNERS, REFERENCE, settable, title
 from astonish.checks import check_parameters
-from astonish.deprecated import by_new_names, warn
 from astonish.domain import Domain, Parameter, by_name, declared
 from astonish.kinds import Contexts, OutcomeKind
 from astonish.learner import Learner
@@ -208,7 +207,7 @@ def assemble(
     home = family_class(kind, outcomes.kind, family)
     learned = _contexts(kind, home, outcomes, contexts)
     allowed = allowed_settings(kind, home, outcomes)
-    given = by_name(in_new_terms(settings or {}, kind, home), allowed)
+    given = by_name(settings or {}, allowed)
     for word in given:
         if word not in allowed:
             raise unknown("parameter", word, allowed, of=title(name))
@@ -264,19 +263,6 @@ def _contexts(kind: Any, home: Any, outcomes: Outcomes, asked: Contexts | None) 
     if asked == "together" and home is None:
         raise ValueError(f"{kind.__name__} runs on no family of beliefs, so contexts are apart; leave out together")
     return asked or kind.usual_contexts
-
-
-def in_new_terms(settings: Settings, learner: Any, family: Any, called: str = "") -> dict[str, float]:
-    """Settings by the names that parameters of a class of learners, and of its family, have now.
-
-    called: what takes them, if it is not the learner.
-    """
-    given = by_new_names(learner.old_names, settings, called or learner.__name__)
-    for old, (new, more) in ({} if family is None else family.old_prior_parameters).items():
-        if old in given and new not in given:
-            warn(f"{called or f'{family.__name__}.prior'}({old}=...)", f"{new}=..., which is {more:g} more", frames=4)
-            given[new] = given.pop(old) + more
-    return given
 
 
 def family_class(learner: Any, kind: str, family: str | None = None) -> Any:

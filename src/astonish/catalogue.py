@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from warnings import warn
 
 from astonish import beliefs, learners, responses
-from astonish.deprecated import old_name
 from astonish.domain import Parameter, declared
 from astonish.expfam import Family
 from astonish.learner import Learner
@@ -81,7 +80,6 @@ LEARNERS = Catalogue("learner", Learner, learners, "astonish.learners")
 FAMILIES = Catalogue("family", Family, beliefs, "astonish.families")
 RESPONSES = Catalogue("response model", Response, responses, "astonish.responses")
 _ALL = (LEARNERS, FAMILIES, RESPONSES)
-__getattr__ = partial(old_name, __name__)
 
 
 def title(name: str) -> str:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, cast
 import jax
 import numpy as np
 
-from astonish.deprecated import warn
 from astonish.numbers import Mask as Mask, Numbers as Numbers, as_numbers
 from astonish.refusal import unknown
 
@@ -202,15 +201,11 @@ def parameter(
 
 
 class NamedParameter(NamedTuple):
-    """A parameter of a learner or model: where it is, its value, and what is known about it.
-
-    old_path: where it was before (see `deprecated.renamed_arguments`), if it had another name.
-    """
+    """A parameter of a learner or model: where it is, its value, and what is known about it."""
 
     path: str
     value: Any
     known: Parameter
-    old_path: str = ""
 
 
 def declared(kind: type) -> dict[str, Parameter]:
@@ -220,11 +215,10 @@ def declared(kind: type) -> dict[str, Parameter]:
 
 def parameters(thing: Any, path: str = "") -> Iterator[NamedParameter]:
     """Every parameter of a learner, of its family and of whatever else it is made of; without those left out (None)."""
-    old_paths = {new: path + old for old, new in getattr(thing, "old_names", {}).items()}
     for f in fields(thing) if is_dataclass(thing) and not isinstance(thing, type) else ():
         value = getattr(thing, f.name)
         if "parameter" in f.metadata and value is not None:
-            yield NamedParameter(path + f.name, value, f.metadata["parameter"], old_paths.get(f.name, ""))
+            yield NamedParameter(path + f.name, value, f.metadata["parameter"])
         yield from parameters(value, f"{path}{f.name}.")
 
 
@@ -254,9 +248,7 @@ def resolve(thing: Any, name: str) -> NamedParameter:
         raise unknown("parameter", name, [each.path for each in parameters(thing)])
     if len(meant) > 1:
         raise ValueError(f"{name!r} may be {' or '.join(meant)}; give the whole name")
-    ((path, found),) = meant.items()
-    if path == found.old_path:
-        warn(path, found.path)
+    (found,) = meant.values()
     return found
 
 
@@ -272,11 +264,10 @@ def by_name(values: Mapping[str, Any], known: Mapping[str, Parameter]) -> dict[s
 
 
 def matches(thing: Any, name: str) -> dict[str, NamedParameter]:
-    """The parameter of this name, or those whose names end with it, by their names; else by symbols, or old names."""
+    """The parameter of this name, or those whose names end with it, by their names; else by symbols."""
     every = list(parameters(thing))
     by_symbol = {f"{each.path}.{each.known.symbol}": each for each in every if each.known.symbol}
-    by_old_name = {each.old_path: each for each in every if each.old_path}
-    for known in {each.path: each for each in every}, by_symbol, by_old_name:
+    for known in {each.path: each for each in every}, by_symbol:
         if name in known:
             return {name: known[name]}
         if ending := {path: each for path, each in known.items() if path.endswith(f".{name}")}:

@@ -56,7 +56,6 @@ class Family(Protocol):
     itself, and the other questions are answered here for those that cannot answer them.
     name: what the commands call it. takes: the kinds of outcomes that it is about.
     prior_parameters: what is known about the arguments of `prior`, which are also what a belief prints (see `printed`).
-    old_prior_parameters: what they were called before, what they are called now, and what is to be added to the old.
     proper_likelihood: whether the likelihood of a single sample is a proper belief by itself.
     support: which numbers the belief is about; None if it is about several at once.
     usual_samples: between which numbers samples lie in an example.
@@ -67,7 +66,6 @@ class Family(Protocol):
     name: ClassVar[str] = ""
     takes: ClassVar[tuple[str, ...]] = ()
     prior_parameters: ClassVar[Mapping[str, Parameter]] = {}
-    old_prior_parameters: ClassVar[Mapping[str, tuple[str, float]]] = {}
     proper_likelihood: ClassVar[bool] = True
     support: ClassVar[Domain | None] = None
     usual_samples: ClassVar[tuple[float, float]] = (0.0, 1.0)

@@ -11,7 +11,6 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.checks import check_like, check_parameters
-from astonish.deprecated import old_name, renamed_fields
 from astonish.domain import Domain
 from astonish.expfam import Belief, Family
 from astonish.interpreter import interpreted
@@ -24,11 +23,9 @@ from astonish.special import difference
 
 __all__ = ["Info", "Trace", "scan"]
 
-__getattr__ = partial(old_name, __name__)
 State = Any  # what a learner needs to know at the next step: arrays in some nesting
 
 
-@renamed_fields(rate="learning_rate", change="change_probability")
 class Info(NamedTuple):
     """What only the observer of a step needs.
 
@@ -69,8 +66,7 @@ class Learner(Protocol):
     learns from. free: the parameters that are usually fitted. learns: False of a baseline that never does.
     own_defaults: parameters whose own default is better than what the outcomes suggest. usual_contexts: whether, for
     transitions, it forgets or suspects changes in all contexts together (see `beliefs.Rows`), or learns in each of them
-    apart (see `PerContext`), if nobody says it. old_names: what parameters were called before (see
-    `deprecated.renamed_arguments`).
+    apart (see `PerContext`), if nobody says it.
     reference: a proper belief in place of flatness (see `surprise.confidence_corrected`).
     meanings: what each of its `quantities` means, by name.
     period: after how much samples and estimates repeat, if they are angles; else None.
@@ -85,7 +81,6 @@ class Learner(Protocol):
     learns: ClassVar[bool] = True
     own_defaults: ClassVar[tuple[str, ...]] = ()
     usual_contexts: ClassVar[Contexts] = "apart"
-    old_names: ClassVar[Mapping[str, str]] = {}
     reference: Belief | None = None
     meanings: ClassVar[Mapping[str, str]] = {}
 
@@ -330,7 +325,6 @@ def failed(learner: Learner, count: float) -> str:
     return f"the update of {type(learner).__name__} left its domain at {samples}; do not rely on what follows the first"
 
 
-@renamed_fields(rate="learning_rate", change="change_probability")
 class Trace(NamedTuple):
     """What a learner did in a series: its estimate and `Info` after each sample, and the last state."""
 

@@ -9,7 +9,6 @@ import jax
 import numpy as np
 
 from astonish.checks import read_state
-from astonish.deprecated import renamed_fields
 from astonish.domain import Mask, Numbers
 from astonish.learner import Learner, State, Trace, check, failed, first_state, scan, scan_many
 from astonish.loops import compiled
@@ -33,7 +32,6 @@ _one = compiled(scan, compiler_options=OPTIONS)
 _many = compiled(scan_many, compiler_options=OPTIONS)
 
 
-@renamed_fields(rate="learning_rate", change="change_probability")
 @dataclass(frozen=True)
 class History:
     """What a learner did in a series, in NumPy's float64: its estimate, surprise and learning rate after each sample.

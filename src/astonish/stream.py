@@ -14,7 +14,6 @@ import numpy as np
 from jax import Array
 
 from astonish.checks import read_state
-from astonish.deprecated import renamed_fields
 from astonish.domain import Mask, Numbers
 from astonish.io.state import load_state, save_state
 from astonish.learner import Learner, State, advance, check, first_state
@@ -27,7 +26,6 @@ from astonish.series import through
 __all__ = ["Step", "Steps", "Stream"]
 
 
-@renamed_fields(rate="learning_rate", change="change_probability")
 class Step(NamedTuple):
     """What `Stream.update` returns: plain numbers (an estimate of several numbers is a NumPy array).
 
@@ -40,7 +38,6 @@ class Step(NamedTuple):
     change_probability: float = math.nan
 
 
-@renamed_fields(rate="learning_rate", change="change_probability")
 class Steps(NamedTuple):
     """What `Stream.update_many` and `Bank.update` return: a row per sample, in the order in which they were given.
 

@@ -10,7 +10,7 @@ from typing import Any
 from astonish.analysis.console import Console
 from astonish.analysis.options import TrialOptions, numbers
 from astonish.analysis.outputs import UNFINISHED
-from astonish.assemble import allowed_settings, choose, family_class, in_new_terms, outcomes_of, runs_on_family
+from astonish.assemble import allowed_settings, choose, family_class, outcomes_of, runs_on_family
 from astonish.catalogue import LEARNERS, RESPONSES
 from astonish.domain import Parameter, by_name, matches, resolve, with_parameters
 from astonish.fit import Fit, Model, fit
@@ -75,9 +75,9 @@ def candidates(learners: Sequence[str], options: TrialOptions, trials: Trials, c
     homes = {learner: family_class(kind, trials.kind, families[learner]) for learner, kind in kinds.items()}
     allowed = {learner: allowed_settings(kind, homes[learner], outcomes) for learner, kind in kinds.items()}
     every = {word: known for own in allowed.values() for word, known in own.items()}
-    for learner, kind in kinds.items():
-        old = {word: settings.pop(word) for word in list(settings) if word not in every}
-        settings |= by_name(in_new_terms(old, kind, homes[learner], "--set"), allowed[learner])
+    for own in allowed.values():
+        by_symbol = {word: settings.pop(word) for word in list(settings) if word not in every}
+        settings |= by_name(by_symbol, own)
     response = _response(options, trials)
     of_response = {word: settings.pop(word) for word in list(settings) if word not in every and matches(response, word)}
     for word in settings:

@@ -15,7 +15,6 @@ from astonish.bank.keys import UNKNOWN, Slots, kept_keys, read_keys
 from astonish.bank.placement import Placement
 from astonish.bank.schedule import Block, Schedule
 from astonish.bank.states import States
-from astonish.deprecated import renamed_arguments
 from astonish.domain import Domain, Mask, Numbers
 from astonish.io.archive import Source, name_of, read, write
 from astonish.io.files import atomic_write
@@ -45,7 +44,6 @@ class Bank:
     (2, [0.01, 24.5, 0.02])
     """
 
-    @renamed_arguments(forgets="evict")
     def __init__(self, learner: Learner, capacity: int, evict: bool = False, engine: str | None = None) -> None:
         check(learner)
         self.learner, self.evict = learner, evict
@@ -164,7 +162,6 @@ class Bank:
             write(file, "bank", keys | states, {"capacity": self.capacity, "learner": described(self.learner)})
 
     @classmethod
-    @renamed_arguments(forgets="evict")
     def load(
         cls,
         source: Source,

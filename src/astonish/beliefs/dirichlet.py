@@ -11,7 +11,6 @@ from numpy.random import Generator
 
 from astonish import predictive
 from astonish.config import config
-from astonish.deprecated import warn
 from astonish.domain import OPEN_PROBABILITY, POSITIVE, REQUIRED, Domain, Numbers, Parameter, parameter
 from astonish.expfam import Family, MeanFamily, linear, printed
 from astonish.kinds import OutcomeKind
@@ -60,17 +59,13 @@ class Dirichlet(Family):
     prior_parameters: ClassVar[Mapping[str, Parameter]] = {
         "alpha": Parameter(POSITIVE, (1.0, 11.0), "1, and one more for each observation that comes first", 1.0)
     }
-    old_prior_parameters: ClassVar[Mapping[str, tuple[str, float]]] = {"seen": ("alpha", 1.0)}
 
     @property
     def samples(self) -> Domain:
         return Domain(0, self.size - 1, whole=True)
 
-    def prior(self, *, alpha: Number = 1.0, seen: Number | None = None) -> DirichletBelief:
-        """The belief with this `alpha`: one number, or one per outcome. seen: an old name for `alpha - 1`."""
-        if seen is not None:
-            warn("Dirichlet.prior(seen=...)", "alpha=..., which is 1 more")
-            alpha = 1 + number(seen)
+    def prior(self, *, alpha: Number = 1.0) -> DirichletBelief:
+        """The belief with this `alpha`: one number, or one per outcome."""
         return DirichletBelief(vector(alpha, self.size, "alpha", POSITIVE))
 
     def flat(self) -> DirichletBelief:

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import warnings
 from typing import Annotated
 
 from astonish import __version__
@@ -16,14 +15,6 @@ except NotInstalledError as problem:
 import typer
 
 from astonish.cli import benchmark, cite, compare, explore, fit, learners, recover, reproduce, surprise, sweep, watch
-
-_OLD_OPTIONS = {  # they still work for one release
-    "--response-time": "--responded",
-    "--respond": "--response-model",
-    "--also": "--free-response",
-    "--anew": "--recompute",
-    "--at-once": "--batch-size",
-}
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -53,16 +44,5 @@ app.add_typer(benchmark.app, name="benchmark")
 
 def main() -> None:
     """Where the command begins."""
-    warnings.filterwarnings("default", ".*the old name goes with the next release", DeprecationWarning)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # else XLA tells of every loop that it refuses as one kernel
-    sys.argv[1:] = [_new_option(word) for word in sys.argv[1:]]
     app()
-
-
-def _new_option(word: str) -> str:
-    option, equals, value = word.partition("=")
-    if option not in _OLD_OPTIONS:
-        return word
-    new = _OLD_OPTIONS[option]
-    typer.echo(f"astonish: {option} is now {new}; the old name goes with the next release", err=True)
-    return f"{new}{equals}{value}"

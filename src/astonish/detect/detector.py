@@ -10,7 +10,6 @@ import numpy as np
 from jax import Array
 
 from astonish.config import config
-from astonish.deprecated import renamed_arguments, renamed_fields, warn
 from astonish.detect import alarms
 from astonish.domain import COUNT, REQUIRED, Domain, Mask, Numbers, parameter
 from astonish.io.archive import DamagedError, name_of, read, write
@@ -22,12 +21,10 @@ from astonish.series import History, run, run_many
 from astonish.stream import Step, Stream
 
 _SIGNALS = ("change_probability", "surprise", "learning_rate")
-_OLD_SIGNALS = {"change": "change_probability", "rate": "learning_rate"}
 _STEPS = 500  # samples in each series where a learner's world is simulated
 _EXPECTED, _MOST = 1_000, 2_000_000  # false alarms in all such series, unless that takes more samples than this
 
 
-@renamed_fields(quiet_rate="false_alarm_rate")
 class Detector:
     """A learner that gives an alarm when its signal exceeds a threshold; fed and asked as river's drift detectors are.
 
@@ -80,7 +77,6 @@ class Detector:
             self.update = self._update  # type: ignore[method-assign]
 
     @classmethod
-    @renamed_arguments(rate="false_alarm_rate")
     def calibrated(
         cls,
         learner: Learner,
@@ -112,7 +108,6 @@ class Detector:
         return detector
 
     @classmethod
-    @renamed_arguments(rate="false_alarm_rate")
     def simulated(
         cls,
         learner: Learner,
@@ -229,7 +224,7 @@ class Detector:
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         (state, alarm, wait), threshold, engine = kept.pop("_now")
-        self.__dict__.update({"repeat": False} | kept)  # which older ones did not have
+        self.__dict__.update(kept)
         self._begin(Stream(self._watched, state, engine), threshold, wait, alarm)
 
     def _signals(self, histories: list[History]) -> Numbers:
@@ -290,9 +285,7 @@ def signal_of(learner: Learner, wanted: str | None) -> str:
         x = jax.tree.map(Domain.any_sample, learner.samples)
         asks = jax.eval_shape(learner.step, learner.init(), x)[1].change_probability is not None
     given = _SIGNALS if asks else _SIGNALS[1:]
-    if wanted in _OLD_SIGNALS:
-        warn(f"signal={wanted!r}", repr(_OLD_SIGNALS[wanted]))
-    chosen = given[0] if wanted is None else _OLD_SIGNALS.get(wanted, wanted)
+    chosen = given[0] if wanted is None else wanted
     if chosen not in given:
         raise ValueError(f"{type(learner).__name__} gives no signal {chosen!r}; give one of {', '.join(given)}")
     return chosen

@@ -1,8 +1,5 @@
 """Which parameters, and which learner, explain what people did?"""
 
-from functools import partial
-
-from astonish.deprecated import old_name
 from astonish.refusal import naming_extra
 from astonish.responses import (
     CircularEstimate,
@@ -36,5 +33,3 @@ __all__ = [
     "Softmax", "StickyEstimate", "UnitSquare", "compare_elpd", "compare_fits", "compare_mse", "fit", "held_out",
     "plan_trials", "psis_loo", "recover_models", "recover_parameters", "select", "simulate_responses", "trials_needed",
 ]  # fmt: skip
-
-__getattr__ = partial(old_name, __name__)

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from astonish.checks import check_parameters
-from astonish.deprecated import renamed_arguments
 from astonish.domain import Mask, Numbers
 from astonish.fit.bfgs import second_derivatives
 from astonish.fit.likelihood import Model, ParticipantData, participant_data
@@ -63,7 +62,6 @@ class Task(NamedTuple):
     seed: int
 
 
-@renamed_arguments(begin="start_values", keep="checkpoint", told="progress")
 def fit(
     model: Model,
     trials: Trials,

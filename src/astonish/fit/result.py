@@ -11,7 +11,6 @@ from jax import Array
 from numpy.typing import NDArray
 from pandas import DataFrame
 
-from astonish.deprecated import renamed_fields
 from astonish.domain import Mask, Numbers
 from astonish.fit.likelihood import Model, ParticipantData, TrialOutputs, evaluate
 from astonish.fit.priors import in_words, method_in_words
@@ -27,7 +26,6 @@ TRIAL_COLUMNS = ("expected_response", "log_likelihood", "fitted_learning_rate", 
 SURE = 1.959963984540054  # standard errors to either side of 95 % of a normal distribution
 
 
-@renamed_fields(places="unconstrained", curvature="hessian", account="outputs", task="data", expected="prior")
 @dataclass(frozen=True)
 class Fit:
     """Parameters of each participant, a row each, and what the model computes for their trials.

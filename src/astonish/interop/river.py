@@ -4,13 +4,11 @@
 """
 
 from collections.abc import Hashable, Iterator
-from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 
-from astonish.deprecated import old_name
 from astonish.detect import Detector, usual_detector
 from astonish.interop import weights
 from astonish.interop.drift_metrics import DriftDelay, DriftF1, DriftFalseAlarms, DriftMissed, drift_score
@@ -29,7 +27,6 @@ __all__ = [
 ]  # fmt: skip
 Features = dict[Hashable, Any]
 _PLAIN = {float}  # values that need no closer look
-__getattr__ = partial(old_name, __name__)
 
 
 class SurpriseDrift(base.DriftDetector):

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from astonish.deprecated import renamed_fields
 from astonish.domain import Numbers
 from astonish.interop import weights
 from astonish.learner import State
@@ -20,7 +19,6 @@ with naming_extra("this module needs"):
     from sklearn.utils.validation import check_is_fitted, validate_data
 
 
-@renamed_fields(rate_="learning_rate_")
 class SurpriseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """A linear regression that goes through rows in their order, and relearns quickly when responses become surprising.
 

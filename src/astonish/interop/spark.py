@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from astonish.bank import Bank
 from astonish.bank.tables import ColumnNames, check_columns, listed
-from astonish.deprecated import renamed_arguments
 from astonish.detect.detector import signal_of
 from astonish.domain import Domain
 from astonish.learner import Learner, check
@@ -30,7 +29,6 @@ _COUNT = Domain(1, 2**31 - 1, whole=True)
 
 
 @naming_extra("a stream needs")
-@renamed_arguments(forgets="evict")
 def surprise_stream(
     frame: "DataFrame",
     learner: Learner,

@@ -6,7 +6,6 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.config import config
-from astonish.deprecated import renamed_arguments
 from astonish.domain import PROBABILITY, Domain, parameter
 from astonish.kinds import NUMBERS
 from astonish.learner import Info, Learner
@@ -14,7 +13,6 @@ from astonish.precision import Number
 from astonish.world_parameters import START
 
 
-@renamed_arguments(rate="learning_rate")
 @config
 class Delta(Learner):
     """Follow numbers with a fixed learning rate. The surprise it reports is the size of its error."""

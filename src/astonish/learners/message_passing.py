@@ -17,7 +17,6 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.config import config
-from astonish.deprecated import warn
 from astonish.domain import COUNT, FINITE, NOT_NEGATIVE, parameter
 from astonish.expfam import Belief, Family, blend
 from astonish.kinds import Contexts
@@ -119,11 +118,6 @@ class MessagePassing(MixtureLearner):
 
     def dating(self, hypotheses: int | None = None) -> Self:
         return replace(self, merge=False, hypotheses=self.hypotheses if hypotheses is None else hypotheses)
-
-    def run_lengths(self, state: Hypotheses, longest: int) -> Array:
-        """Now `last_change(state).run_lengths(longest)`."""
-        warn("MessagePassing.run_lengths(state, longest)", "last_change(state).run_lengths(longest)")
-        return self.last_change(state).run_lengths(longest)
 
     def _fresh(self) -> Hypotheses:
         """The hypothesis that the world changed just now, with all the weight."""

@@ -14,7 +14,6 @@ from numpy.random import Generator
 
 from astonish.checks import check_ends
 from astonish.config import config
-from astonish.deprecated import renamed_arguments
 from astonish.domain import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, Numbers, Parameter
 from astonish.learner import Info, NumberLearner
 from astonish.precision import Number, limits
@@ -100,7 +99,6 @@ class Nassar2010(UniformJumps):
         return self.noise / jnp.sqrt(state.length)
 
 
-@renamed_arguments(uncertainty="first_uncertainty")
 @config
 class Nassar2012(UniformJumps):
     """As `Nassar2010`, but not knowing whether the mean has jumped makes it uncertain, and so quicker to learn.

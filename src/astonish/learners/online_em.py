@@ -12,7 +12,6 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.config import config
-from astonish.deprecated import renamed_arguments
 from astonish.domain import NOT_NEGATIVE, OPEN_PROBABILITY, PROBABILITY, REQUIRED, WHOLE, Domain, parameter
 from astonish.learner import Info, Learner
 from astonish.precision import RANDOM_BITS, Number, limits
@@ -37,7 +36,6 @@ class Environments(NamedTuple):
 _SEVERAL = Domain(2, whole=True)
 
 
-@renamed_arguments(rate="learning_rate")
 @config
 class OnlineEM(Learner):
     """Samples are pairs (room, next room). It reports Shannon's surprise, and the rate of its statistics."""

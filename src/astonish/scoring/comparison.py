@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from astonish.deprecated import renamed_arguments
 from astonish.detect import alarms
 from astonish.domain import COUNT, POSITIVE, Mask, Numbers
 from astonish.learner import Learner
@@ -52,7 +51,6 @@ class Comparison:
         return plot_comparison(self)
 
 
-@renamed_arguments(rate="false_alarm_rate")
 @naming_extra("a comparison needs")
 def compare(
     learners: Mapping[str, Learner],

@@ -1,8 +1,5 @@
 """Many settings on many cores, many machines or an accelerator: each result is kept as soon as it is there."""
 
-from functools import partial
-
-from astonish.deprecated import old_name
 from astonish.refusal import naming_extra
 
 with naming_extra("studies need"):
@@ -13,5 +10,3 @@ with naming_extra("studies need"):
 __all__ = [
     "Batching", "Result", "Setting", "Study", "StudyResult", "local_cluster", "run_study", "scheduler", "threads",
 ]  # fmt: skip
-
-__getattr__ = partial(old_name, __name__)

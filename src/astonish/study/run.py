@@ -10,7 +10,6 @@ from typing import Any
 import jax
 from pandas import DataFrame
 
-from astonish.deprecated import renamed_arguments
 from astonish.domain import COUNT
 from astonish.study.executors import threads
 from astonish.study.jobs import Job, JobResult, compute_job, jobs, usual_batch_size
@@ -36,7 +35,6 @@ class StudyResult:
         return self.study.table(self.results)
 
 
-@renamed_arguments(at_once="batch_size", anew="recompute", told="progress")
 def run_study(
     study: Study,
     folder: Path | str | None = None,

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pandas import DataFrame
 
-from astonish.deprecated import renamed_arguments
-
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -35,7 +33,6 @@ class Batching:
     memory: Callable[[Setting], float]
 
 
-@renamed_arguments(together="batching")
 @dataclass(frozen=True)
 class Study:
     """Settings by name, and what is to be done with them.

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from astonish.deprecated import renamed_arguments
 from astonish.domain import Mask
 from astonish.kinds import MEASURED
 from astonish.trials import cells, questions
@@ -23,7 +22,6 @@ from astonish.trials.trials import Columns, Rejected, Trials
 LEAST = 3  # outcomes that a participant needs at least
 
 
-@renamed_arguments(before="responds_before")
 def read_trials(
     source: Any,
     columns: Columns,

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pandas import DataFrame
 
-from astonish.deprecated import renamed_fields
 from astonish.domain import Mask, Numbers
 from astonish.kinds import MEASURED, OutcomeKind, ResponseKind
 from astonish.learner import Learner
@@ -106,7 +105,6 @@ class Rejected(NamedTuple):
     reason: str
 
 
-@renamed_fields(before="responds_before")
 @dataclass(frozen=True)
 class Trials:
     """A table of trials: a row for each participant, a column for each trial, padded to the longest.

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pandas import DataFrame
 
-from astonish.deprecated import renamed_arguments
 from astonish.domain import Domain, Numbers
 from astonish.fit.comparison.criteria import baseline_place, compared, share_columns
 from astonish.fit.comparison.random_effects import select
@@ -58,7 +57,6 @@ class HeldOut:
         )
 
 
-@renamed_arguments(told="progress")
 def held_out(
     model: Model,
     trials: Trials,

@@ -13,7 +13,6 @@ import numpy as np
 from jax import Array
 from scipy.special import logsumexp
 
-from astonish.deprecated import renamed_arguments
 from astonish.domain import Domain, Numbers
 from astonish.fit.comparison.cross_validation import HeldOut
 from astonish.fit.estimate import Progress
@@ -28,7 +27,6 @@ from astonish.series import OPTIONS
 _TAIL = 5.0  # degrees of freedom: heavier tails than those of most posteriors, so that no weight is too large
 
 
-@renamed_arguments(told="progress")
 def psis_loo(fit: Fit, *, draws: int = 1000, seed: int = 0, progress: Progress | None = None) -> HeldOut:
     """Predict each response from all others; needs `astonish[posteriors]`.
 

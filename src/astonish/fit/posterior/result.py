@@ -12,7 +12,6 @@ import numpy as np
 from jax import Array
 from pandas import DataFrame
 
-from astonish.deprecated import renamed_fields
 from astonish.domain import Numbers
 from astonish.fit.likelihood import Model, ParticipantData, evaluate
 from astonish.fit.posterior.checks import MIDDLE, checked
@@ -34,7 +33,6 @@ LARGE = 100_000_000  # numbers of a log-likelihood that are held at once
 _R_HAT, _EFFECTIVE = 1.01, 400  # at most, and effective draws at least (Vehtari et al. 2021)
 
 
-@renamed_fields(places="unconstrained", task="data")
 @dataclass(frozen=True)
 class Posterior:
     """Draws of the parameters of each participant, and of what participants have in common.

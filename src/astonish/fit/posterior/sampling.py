@@ -20,7 +20,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from astonish.deprecated import renamed_arguments
 from astonish.domain import COUNT, OPEN_PROBABILITY, Numbers
 from astonish.fit.estimate import Progress, prepared, usable
 from astonish.fit.likelihood import Model
@@ -38,7 +37,6 @@ from astonish.trials import Trials
 _STD = 2.0  # of a group's mean, where no usual range is known
 
 
-@renamed_arguments(told="progress")
 def hierarchical(
     model: Model,
     trials: Trials,

@@ -3,9 +3,6 @@
 What to find out before any model is fitted to people (Wilson & Collins 2019).
 """
 
-from functools import partial
-
-from astonish.deprecated import old_name
 from astonish.fit.recovery.models import Confusion, recover_models
 from astonish.fit.recovery.parameters import Recovery, TrialsNeeded, recover_parameters, trials_needed
 from astonish.fit.recovery.plan import plan_trials
@@ -15,5 +12,3 @@ __all__ = [
     "Confusion", "Recovery", "TrialsNeeded", "plan_trials", "recover_models", "recover_parameters",
     "simulate_responses", "trials_needed",
 ]  # fmt: skip
-
-__getattr__ = partial(old_name, __name__)

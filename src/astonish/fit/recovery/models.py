@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pandas import DataFrame, concat, crosstab
 
-from astonish.deprecated import renamed_arguments
 from astonish.fit.estimate import Progress, fit, part_of
 from astonish.fit.likelihood import Model, participant_data
 from astonish.fit.recovery.plan import repeated
@@ -65,7 +64,6 @@ class Confusion:
         return str(self.matrix().to_string(float_format="{:.3g}".format))
 
 
-@renamed_arguments(keep="checkpoint", told="progress")
 def recover_models(
     models: Mapping[str, tuple[Model, Iterable[str]]],
     trials: Trials,

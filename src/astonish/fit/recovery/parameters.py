@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pandas import DataFrame, concat
 
-from astonish.deprecated import renamed_arguments
 from astonish.domain import COUNT, Mask, Numbers
 from astonish.fit.estimate import Progress, fit, part_of
 from astonish.fit.likelihood import Model
@@ -111,7 +110,6 @@ class Recovery:
         return full
 
 
-@renamed_arguments(keep="checkpoint", told="progress")
 def recover_parameters(
     model: Model,
     trials: Trials,
@@ -175,7 +173,6 @@ class TrialsNeeded:
         return str(self.table().to_string(index=False, float_format="{:.3g}".format))
 
 
-@renamed_arguments(keep="checkpoint", told="progress")
 def trials_needed(
     model: Model,
     trials: Trials,

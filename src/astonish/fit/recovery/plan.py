@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame
 
-from astonish.deprecated import renamed_arguments
 from astonish.domain import COUNT
 from astonish.tasks.bandit import Bandit
 from astonish.tasks.gaussian_jumps import Episode
@@ -17,7 +16,6 @@ from astonish.trials.trials import free_name
 _WHO, _BLOCK, _RESPONSE, _SECOND = "participant", "block", "response", "second"
 
 
-@renamed_arguments(before="responds_before")
 def plan_trials(
     samples: Any,
     *,
