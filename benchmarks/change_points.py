@@ -21,8 +21,8 @@ from astonish import (
     run_many,
     scan,
 )
-from astonish.learner import Learner
-from astonish.precision import as_double, double
+from astonish.core.precision import as_double, double
+from astonish.learners.base import Learner
 from environment import ask
 from gaussian import compute, jumps
 from timing import Target, at_least, at_most, best, best_each, show

@@ -22,12 +22,12 @@ import numpy as np
 from scipy.optimize import brentq, minimize
 
 from astonish import Gaussian, Smile
-from astonish.fit import Estimate, Model, fit, plan_trials, simulate_responses
-from astonish.fit.estimate import prepared
-from astonish.fit.likelihood import evaluate
-from astonish.fit.objective import Losses
-from astonish.precision import as_double, double
-from astonish.tasks.gaussian_jumps import many_gaussian_jumps
+from astonish.core.precision import as_double, double
+from astonish.people.fit import Estimate, Model, fit, plan_trials, simulate_responses
+from astonish.people.fit.estimate import prepared
+from astonish.people.fit.likelihood import evaluate
+from astonish.people.fit.objective import Losses
+from astonish.worlds.gaussian_jumps import many_gaussian_jumps
 from timing import Target, at_least, at_most, best, show
 
 PEOPLE, TRIALS, STARTS, SOME = 100, 500, 10, 2

@@ -14,8 +14,8 @@ import numpy as np
 from pandas import DataFrame
 
 from astonish import HGF, ContinuousHGF, run, run_many
-from astonish.fit import Model, UnitSquare, fit, simulate_responses
-from astonish.trials import Columns, read_trials
+from astonish.people.fit import Model, UnitSquare, fit, simulate_responses
+from astonish.people.tables import Columns, read_trials
 from environment import ask
 from gaussian import LENGTH, LONG, NATIVE, SERIES, jumps, row
 from timing import Target, at_least, at_most, best, show

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from astonish import Dirichlet, Gaussian, Smile, Stream
-from astonish.bank import Bank
+from astonish.online.bank import Bank
 from environment import ask
 from timing import Target, at_least, at_most, show
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from astonish import Gaussian, MessagePassing, ParticleFilter, Smile, Stream
-from astonish.learner import Learner
+from astonish.learners.base import Learner
 
 LEARNERS: dict[str, Learner] = {
     "smile": Smile(Gaussian(noise=1.0)),

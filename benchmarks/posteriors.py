@@ -17,14 +17,14 @@ import numpy as np
 import pandas as pd
 
 from astonish import Gaussian, Smile
-from astonish.fit import Estimate, Model
-from astonish.fit.likelihood import participant_data, simulate
-from astonish.fit.objective import log_likelihoods_and_gradients
-from astonish.fit.posterior.sampling import hierarchical
-from astonish.fit.space import Space
-from astonish.precision import as_double, double
-from astonish.series import OPTIONS
-from astonish.trials import Columns, Trials, read_trials
+from astonish.core.precision import as_double, double
+from astonish.online.series import OPTIONS
+from astonish.people.fit import Estimate, Model
+from astonish.people.fit.likelihood import participant_data, simulate
+from astonish.people.fit.objective import log_likelihoods_and_gradients
+from astonish.people.fit.space import Space
+from astonish.people.posterior.sampling import hierarchical
+from astonish.people.tables import Columns, Trials, read_trials
 from timing import Target, at_most, best, show
 
 PEOPLE, TRIALS, STAY, NOISE = 100, 500, 20, 10.0

@@ -13,12 +13,12 @@ import numpy as np
 from pandas import DataFrame
 
 from astonish import HGF, Beta, BinaryVolatileKalman, Smile
-from astonish.fit import Estimate, Model, UnitSquare, recover_models, recover_parameters
-from astonish.fit.recovery import Recovery
-from astonish.kinds import ResponseKind
+from astonish.core.kinds import ResponseKind
+from astonish.people.fit import Estimate, Model, UnitSquare, recover_models, recover_parameters
+from astonish.people.recovery import Recovery
+from astonish.people.tables import Columns, Trials, read_trials
 from astonish.report.style import save_figure
 from astonish.responses import Response
-from astonish.trials import Columns, Trials, read_trials
 
 PAGE = Path(__file__).with_suffix(".md")
 PICTURES = PAGE.parent / "_static" / "recovery"

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from astonish import Bank, Bayes, Gaussian
-from astonish.study import Study, run_study
+from astonish.sweep import Study, run_study
 from attack import Report
 
 LEARNER, KEYS = Bayes(Gaussian(noise=1.0)), 2000

@@ -6,9 +6,9 @@ import jax
 import numpy as np
 from numpy.random import Generator
 
-from astonish.domain import Domain
-from astonish.learner import scan_many
-from astonish.precision import as_double, double
+from astonish.core.domain import Domain
+from astonish.core.precision import as_double, double
+from astonish.learners.base import scan_many
 from attack import Report
 from families import LEARNERS
 

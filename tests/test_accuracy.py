@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from mpmath import mpf
 
-from astonish import expfam, rule, surprise
 from astonish.beliefs import (
     Beta,
     BetaBelief,
@@ -27,6 +26,7 @@ from astonish.beliefs import (
     Regression,
     finite,
 )
+from astonish.theory import expfam, rule, surprise
 
 Point = list[mpf]  # the parameters of a belief in 80 digits
 

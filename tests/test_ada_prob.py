@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from validation import ada_prob
 from validation.ada_prob import ENTRIES, FILE, UNIT, app, as_text, errors, table
 
-from astonish.trials import read_trials
+from astonish.people.tables import read_trials
 
 pytestmark = pytest.mark.computes
 

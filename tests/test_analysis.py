@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from astonish import Delta, PerOption
-from astonish.analysis.headline import headline
-from astonish.analysis.methods import estimated
-from astonish.analysis.options import CompareOptions, FitOptions, TrialOptions, command_line
 from astonish.cli.app import app
-from astonish.fit import Model, Selection, Softmax, plan_trials, select, simulate_responses
-from astonish.tasks import bandit
+from astonish.people.analysis.headline import headline
+from astonish.people.analysis.methods import estimated
+from astonish.people.analysis.options import CompareOptions, FitOptions, TrialOptions, command_line
+from astonish.people.fit import Model, Selection, Softmax, plan_trials, select, simulate_responses
+from astonish.worlds import bandit
 
 
 def _run(*words: Any) -> Any:
@@ -244,7 +244,7 @@ def test_a_command_line_says_what_the_options_say(tmp_path: Path, monkeypatch: p
     ):
         line = command_line(name, trials, options)
         seen: list[Any] = []
-        monkeypatch.setattr(f"astonish.analysis.{name}.run_{name}", lambda *given, seen=seen: seen.extend(given))
+        monkeypatch.setattr(f"astonish.people.analysis.{name}.run_{name}", lambda *given, seen=seen: seen.extend(given))
         _done(*shlex.split(line)[1:])
         assert seen[0] == trials
         assert seen[1] == options

@@ -11,7 +11,7 @@ import pytest
 
 import astonish
 from astonish import beliefs, learners, responses
-from astonish.catalogue import FAMILIES, LEARNERS, RESPONSES, known_parameters
+from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES, known_parameters
 
 ROOT = Path(astonish.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -43,7 +43,7 @@ def test_no_export_hides_a_module(package: Path) -> None:
 
 
 def module_is(package: Path, name: str) -> bool:
-    """Whether an exported name is the module of that name, as `astonish.surprise` is."""
+    """Whether an exported name is the module of that name, as `astonish.theory.surprise` is."""
     found: Any = getattr(import_module(module_name(package / "__init__.py")), name)
     return type(found).__name__ == "module"
 
@@ -116,7 +116,7 @@ def test_the_catalogue_is_what_is_exported() -> None:
 
 
 def test_the_command_lists_the_names_of_the_catalogue() -> None:
-    from astonish.analysis.options import names_in
+    from astonish.people.analysis.options import names_in
 
     for folder, catalogue in (("learners", LEARNERS), ("beliefs", FAMILIES), ("responses", RESPONSES)):
         assert set(names_in(folder).split(", ")) == set(catalogue.by_name())

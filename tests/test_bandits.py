@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from astonish import HGF, Beta, Delta, MessagePassing, PerOption, Smile, run
-from astonish.assemble import choose
-from astonish.fit import (
+from astonish.learners.base import check
+from astonish.people.fit import (
     Model,
     Softmax,
     UnitSquare,
@@ -21,13 +21,13 @@ from astonish.fit import (
     recover_parameters,
     simulate_responses,
 )
-from astonish.fit.likelihood import evaluate, participant_data
-from astonish.fit.posterior.checks import statistics
-from astonish.learner import check
-from astonish.tasks import bandit
-from astonish.trials import Columns, read_trials
-from astonish.trials.choices import with_payoffs
-from astonish.trials.regressors import regressors
+from astonish.people.fit.likelihood import evaluate, participant_data
+from astonish.people.posterior.checks import statistics
+from astonish.people.tables import Columns, read_trials
+from astonish.people.tables.choices import with_payoffs
+from astonish.people.tables.facts import choose
+from astonish.people.tables.regressors import regressors
+from astonish.worlds import bandit
 
 
 def _table(options: int = 3, people: int = 2, steps: int = 25) -> pd.DataFrame:

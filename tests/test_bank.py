@@ -28,10 +28,10 @@ from astonish import (
     run,
     run_many,
 )
-from astonish.bank import Bank, schedule
-from astonish.bank.keys import UNKNOWN, Names, WholeNumbers
-from astonish.bank.schedule import LOOPS, TILES, Schedule
 from astonish.io.archive import read, write
+from astonish.online.bank import Bank, schedule
+from astonish.online.bank.keys import UNKNOWN, Names, WholeNumbers
+from astonish.online.bank.schedule import LOOPS, TILES, Schedule
 
 LEARNER = Smile(Gaussian(noise=1.0))
 RNG = np.random.default_rng(1)
@@ -183,7 +183,7 @@ def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     """Keys are found for a few samples at a time, as XLA has it, or for all."""
     if request.param:
         monkeypatch.setenv("ASTONISH_ENGINE", "xla")
-        monkeypatch.setattr("astonish.bank.placement._PART", request.param)
+        monkeypatch.setattr("astonish.online.bank.placement._PART", request.param)
 
 
 @pytest.mark.usefixtures("parts")

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from astonish import Delta, NoLearning, PerOption
-from astonish.fit import Estimate, Fit, Model, Softmax, fit, plan_trials, simulate_responses
-from astonish.fit.behaviour import (
+from astonish.people.fit import Estimate, Fit, Model, Softmax, fit, plan_trials, simulate_responses
+from astonish.people.fit.behaviour import (
     LAGS,
     PEOPLE,
     rates_around_changes,
@@ -18,10 +18,10 @@ from astonish.fit.behaviour import (
     repeats_by_outcome,
     steps,
 )
-from astonish.fit.behaviour_plot import plot_behaviour, plot_participant
-from astonish.fit.goodness import mse, r_squared
-from astonish.tasks import bandit
-from astonish.trials import Columns, read_trials
+from astonish.people.fit.behaviour_plot import plot_behaviour, plot_participant
+from astonish.people.fit.goodness import mse, r_squared
+from astonish.people.tables import Columns, read_trials
+from astonish.worlds import bandit
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["before", "after"])

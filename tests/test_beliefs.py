@@ -10,26 +10,14 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from astonish import (
-    Beta,
-    BetaInterval,
-    Dirichlet,
-    Exponential,
-    Gaussian,
-    NormalGamma,
-    Poisson,
-    Regression,
-    VonMises,
-    catalogue,
-    expfam,
-    rule,
-    surprise,
-)
+from astonish import Beta, BetaInterval, Dirichlet, Exponential, Gaussian, NormalGamma, Poisson, Regression, VonMises
 from astonish.beliefs import DirichletBelief, GaussianBelief
-from astonish.config import config
-from astonish.domain import Domain, parameter
+from astonish.core.domain import Domain, parameter
+from astonish.core.pytree import config
+from astonish.models import registry as catalogue
 from astonish.testing import check_family, family_checks
 from astonish.testing.family import bayes_of, divergence_of, evidence_of, target_of
+from astonish.theory import expfam, rule, surprise
 from families import FAMILIES, FamilyCase
 
 Case = FamilyCase

@@ -11,9 +11,9 @@ from scipy import stats
 from scipy.integrate import quad
 
 from astonish import Beta, BetaInterval, Leaky, MessagePassing, Smile, run
-from astonish.expfam import divergence, entropy, log_evidence
-from astonish.learner import scan
-from astonish.precision import double
+from astonish.core.precision import double
+from astonish.learners.base import scan
+from astonish.theory.expfam import divergence, entropy, log_evidence
 
 SEEN = [(0, 0), (3, 2), (100, 3), (0.3, 7.9), (1000, 1000), (10_000, 0), (9_999, 1), (5e6, 10)]
 ENDS = [(0.1, 0.9), (0.4, 0.45), (0.05, 0.95)]

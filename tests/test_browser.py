@@ -24,12 +24,12 @@ pytest.importorskip("starlette", reason="the page needs starlette")
 from playwright import sync_api
 
 from astonish import run
-from astonish.assemble import choose
-from astonish.explorer import gaussian
+from astonish.page import gaussian
 from astonish.paper.figure import RunSettings
 from astonish.paper.figure1 import SIMULATIONS
-from astonish.trials import Columns, read_trials
-from astonish.trials.regressors import regressors
+from astonish.people.tables import Columns, read_trials
+from astonish.people.tables.facts import choose
+from astonish.people.tables.regressors import regressors
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
@@ -47,8 +47,8 @@ TABLE = "who,run,x,here,there\n" + "".join(
 @contextlib.contextmanager
 def _served(port: int = 0, **options: Any) -> Iterator[str]:
     """The address of a page that is served as the command serves it."""
-    from astonish.explorer.connections import make_server
-    from astonish.explorer.server import make_app
+    from astonish.page.connections import make_server
+    from astonish.page.server import make_app
 
     listening = socket.create_server(("127.0.0.1", port))
     server = make_server(make_app(warm=False, **options))

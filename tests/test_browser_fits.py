@@ -21,9 +21,9 @@ pytest.importorskip("starlette", reason="the page needs starlette")
 from playwright import sync_api
 
 from astonish import Delta
-from astonish.explorer.jobs import Jobs
-from astonish.fit import Estimate, Model, fit
-from astonish.trials import Columns, Trials, read_trials
+from astonish.page.jobs import Jobs
+from astonish.people.fit import Estimate, Model, fit
+from astonish.people.tables import Columns, Trials, read_trials
 from test_browser import CHROMIUM, FLAGS, Heard, _served
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")

@@ -22,7 +22,7 @@ pytest.importorskip("starlette", reason="the page needs starlette")
 from playwright import sync_api
 
 from astonish import Bayes, Dirichlet, Smile, run
-from astonish.explorer import maze
+from astonish.page import maze
 from astonish.watch.feed import Feed, Reading
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -38,8 +38,8 @@ def feed() -> Feed:
 
 @pytest.fixture(scope="module")
 def home(feed: Feed, compiled_alike: None) -> Iterator[str]:
-    from astonish.explorer.connections import make_server
-    from astonish.explorer.server import make_app
+    from astonish.page.connections import make_server
+    from astonish.page.server import make_app
 
     listening = socket.create_server(("127.0.0.1", 0))
     server = make_server(make_app(warm=False, feed=feed))

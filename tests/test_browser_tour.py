@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from astonish.explorer.tour import SCREENS, TourTab
+from astonish.page.tour import SCREENS, TourTab
 from test_browser import (
     browser,  # noqa: F401
     home,  # noqa: F401

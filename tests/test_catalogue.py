@@ -37,14 +37,14 @@ from astonish import (
     StochasticityVolatility,
     TwoLevelHGF,
     VarSmile,
-    assemble as assembling,
     scan,
 )
-from astonish.assemble import choose, learner_for
-from astonish.catalogue import FAMILIES, LEARNERS, RESPONSES, described, find_any, table
+from astonish.core.samples import read_series
+from astonish.models import assemble as assembling
+from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES, described, find_any, table
+from astonish.people.tables import Columns, Trials, read_trials
+from astonish.people.tables.facts import choose, learner_for
 from astonish.responses import Softmax
-from astonish.samples import read_series
-from astonish.trials import Columns, Trials, read_trials
 
 CLASSES = {
     "smile": Smile, "varsmile": VarSmile, "bayes": Bayes, "leaky": Leaky, "message-passing": MessagePassing,
@@ -262,8 +262,14 @@ def test_the_code_of_a_learner_makes_it(kind: str) -> None:
         ("nowhere.py:Mine", "there is no file 'nowhere.py'; give file.py:Class, or module:Class"),
         ("no.such.module:Mine", "'no.such.module' could not be imported .*; give file.py:Class, or module:Class"),
         ("astonish.learners:Mine", "astonish.learners has no 'Mine'; give the name of a class in it"),
-        ("astonish.beliefs:Beta", "astonish.beliefs:Beta is no learner; give a class derived from astonish.learner"),
-        ("math:sqrt", "math:sqrt is no learner; give a class derived from astonish.learner.Learner and marked with"),
+        (
+            "astonish.beliefs:Beta",
+            "astonish.beliefs:Beta is no learner; give a class derived from astonish.learners.base",
+        ),
+        (
+            "math:sqrt",
+            "math:sqrt is no learner; give a class derived from astonish.learners.base.Learner and marked with",
+        ),
     ],
 )
 def test_a_place_without_a_learner_is_refused(name: str, sentence: str) -> None:
@@ -275,7 +281,7 @@ PLUGIN = """
 from typing import ClassVar
 
 from astonish import Delta
-from astonish.config import config
+from astonish.core.pytree import config
 
 @config
 class {0}(Delta):

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 from validation import cbm_rl
 
-from astonish.fit import compare_fits, fit
+from astonish.people.fit import compare_fits, fit
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "cbm_rl.md").read_text()

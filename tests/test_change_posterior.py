@@ -8,7 +8,7 @@ import pytest
 from scipy.special import logsumexp
 
 from astonish import Beta, DynamicBelief, Gaussian, MessagePassing, NormalGamma, Poisson, Smile, change_posterior
-from astonish.detect import ChangePosterior, change_points
+from astonish.changes import ChangePosterior, change_points
 from families import FAMILIES, NUMBERS, SERIES, FamilyCase
 from test_change_points import ORACLES, _segments
 

@@ -12,8 +12,8 @@ from astonish.benchmark import changepoints_report
 from astonish.benchmark.annotated import read_folder
 from astonish.benchmark.changepoints import covering, f1
 from astonish.benchmark.changepoints_report import learner, offline, online, standardised
+from astonish.changes import Detector
 from astonish.cli.app import app
-from astonish.detect import Detector
 
 
 def test_f1_by_hand_with_several_annotators() -> None:

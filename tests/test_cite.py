@@ -8,9 +8,9 @@ from importlib import import_module
 import pytest
 
 import astonish
-from astonish.catalogue import FAMILIES, LEARNERS
-from astonish.citations import KINDS, Entry, cited, entries, names
-from astonish.measures import COLUMNS
+from astonish.core.citations import KINDS, Entry, cited, entries, names
+from astonish.models.registry import FAMILIES, LEARNERS
+from astonish.online.measures import COLUMNS
 
 REQUIRED = {
     "article": {"author", "title", "journal", "year"},

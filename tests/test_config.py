@@ -26,11 +26,11 @@ from astonish import (
     Smile,
     scan,
 )
-from astonish.catalogue import RESPONSES
-from astonish.domain import parameters, with_parameters
-from astonish.fit import Estimate, Model
-from astonish.tasks.gaussian_jumps import gaussian_jumps
+from astonish.core.domain import parameters, with_parameters
+from astonish.models.registry import RESPONSES
+from astonish.people.fit import Estimate, Model
 from astonish.testing.common import takes_any_leaves
+from astonish.worlds.gaussian_jumps import gaussian_jumps
 from families import FAMILIES, LEARNERS
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pandas import DataFrame
 
-from astonish import special
+from astonish.core import special
 from astonish.learners import Delta, Nassar2010
 from astonish.paper import cost, figure3
 from astonish.paper.claims import FAILS, HOLDS, IN_PART

@@ -31,7 +31,7 @@ from astonish import (
     Smile,
     VarSmile,
 )
-from astonish.detect.alarms import (
+from astonish.changes.alarms import (
     Waits,
     quiet_samples,
     rate_of_false_alarms,
@@ -40,9 +40,9 @@ from astonish.detect.alarms import (
     threshold_at,
     waits,
 )
-from astonish.detect.detector import RecentChange
-from astonish.learner import scan
-from astonish.tasks.gaussian_jumps import many_gaussian_jumps
+from astonish.changes.detector import RecentChange
+from astonish.learners.base import scan
+from astonish.worlds.gaussian_jumps import many_gaussian_jumps
 
 HAZARD, NOISE, RATE, BURN_IN, WINDOW = 0.066, 4.0, 0.01, 50, 10
 FAMILY = Gaussian(NOISE)

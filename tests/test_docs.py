@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import astonish
-import astonish.fit
-import astonish.fit.posterior
-import astonish.study
-import astonish.trials
+import astonish.people.fit
+import astonish.people.posterior
+import astonish.people.tables
+import astonish.sweep
 
 ROOT = Path(__file__).parent.parent
 ROWS = re.findall(r"`([\w.]+)` \| `(test_\w+)` \|", (ROOT / "docs" / "paper.md").read_text())
@@ -63,11 +63,15 @@ def test_dead_links_and_what_is_loaded_from_elsewhere_are_found(tmp_path: Path) 
 EXPORTS = ("astonish.learners", "astonish.beliefs", "astonish.responses")
 PUBLIC = [
     (module.__name__, name)
-    for module in (astonish, astonish.trials, astonish.fit, astonish.fit.posterior, astonish.study)
+    for module in (astonish, astonish.people.tables, astonish.people.fit, astonish.people.posterior, astonish.sweep)
     for name in module.__all__
     if name not in ("Result", "Setting")  # other names of dictionaries
 ]
-PUBLIC += [("astonish.config", "config"), ("astonish.domain", "Domain"), ("astonish.domain", "parameter")]
+PUBLIC += [
+    ("astonish.core.pytree", "config"),
+    ("astonish.core.domain", "Domain"),
+    ("astonish.core.domain", "parameter"),
+]
 
 
 @pytest.mark.parametrize(("module", "name"), PUBLIC)

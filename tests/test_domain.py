@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from astonish import Gaussian, MessagePassing, Smile
-from astonish.config import config
-from astonish.domain import Domain, NamedParameter, Parameter, declared, parameter, parameters, resolve
-from astonish.fit.space import LIMIT, Space
-from astonish.numbers import as_numbers
-from astonish.world_parameters import HAZARD, START, STD
+from astonish.core.domain import Domain, NamedParameter, Parameter, declared, parameter, parameters, resolve
+from astonish.core.numbers import as_numbers
+from astonish.core.pytree import config
+from astonish.core.world_parameters import HAZARD, START, STD
+from astonish.people.fit.space import LIMIT, Space
 
 DOMAINS = {
     "a finite number": Domain(),

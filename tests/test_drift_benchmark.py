@@ -12,8 +12,8 @@ from astonish.benchmark.drift import Result, Tally, score
 from astonish.benchmark.drift_report import drift_table, summary_table
 from astonish.benchmark.rivals import Rival, tuned
 from astonish.benchmark.streams import NOISES, RAMP, LabelledStream, settings, still, stream
+from astonish.changes import Detector, usual_detector
 from astonish.cli.app import app
-from astonish.detect import Detector, usual_detector
 from astonish.learners import MessagePassing
 
 

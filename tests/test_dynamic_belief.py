@@ -6,8 +6,8 @@ import pytest
 import scipy.stats
 
 from astonish import Bayes, Beta, DynamicBelief, MessagePassing, run
-from astonish.assemble import choose
-from astonish.trials import Columns, read_trials
+from astonish.people.tables import Columns, read_trials
+from astonish.people.tables.facts import choose
 
 COINS = np.random.default_rng(8).binomial(1, 0.7, 60)
 

@@ -41,13 +41,13 @@ from astonish import (
     run_many,
     scan,
 )
-from astonish.bank import Bank
-from astonish.fit import Estimate, Model, fit
-from astonish.fit.likelihood import participant_data
-from astonish.fit.recovery import plan_trials, simulate_responses
-from astonish.measures import measure
-from astonish.trials import Columns, read_trials
-from astonish.trials.regressors import regressors
+from astonish.online.bank import Bank
+from astonish.online.measures import measure
+from astonish.people.fit import Estimate, Model, fit
+from astonish.people.fit.likelihood import participant_data
+from astonish.people.recovery import plan_trials, simulate_responses
+from astonish.people.tables import Columns, read_trials
+from astonish.people.tables.regressors import regressors
 from families import LEARNER, columns, half_way, normal_at
 
 pytestmark = pytest.mark.single  # as users have it

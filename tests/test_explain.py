@@ -27,17 +27,17 @@ from astonish import (
     VarSmile,
     VonMises,
     explain,
-    explanation,
     run,
-    surprise,
 )
-from astonish.assemble import Outcomes, assemble, known_facts, runs_on_family
-from astonish.catalogue import FAMILIES, LEARNERS
-from astonish.explanation import STAGES
-from astonish.kinds import OutcomeKind
+from astonish.core.kinds import OutcomeKind
+from astonish.models.assemble import Outcomes, assemble, known_facts, runs_on_family
+from astonish.models.registry import FAMILIES, LEARNERS
+from astonish.online import explanation
+from astonish.online.explanation import STAGES
+from astonish.people.tables import Columns, read_trials
+from astonish.people.tables.explanation import explain_trial
 from astonish.report.sentence import number, probability
-from astonish.trials import Columns, read_trials
-from astonish.trials.explanation import explain_trial
+from astonish.theory import surprise
 from families import LEARNER, NUMBERS
 
 FACTS = {"noise": 1.0, "drift": 0.1, "low": 0.0, "high": 9.0, "middle": 4.0, "spread": 3.0, "range": 9.0, "hazard": 0.1,

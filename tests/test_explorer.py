@@ -33,22 +33,23 @@ import anyio
 from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
-from astonish import Beta, Dirichlet, Exponential, Gaussian, Poisson, Smile, run, surprise
-from astonish.assemble import choose
-from astonish.catalogue import LEARNERS
-from astonish.checks import check_parameters
-from astonish.explorer import data, guard, lab, maze, server
-from astonish.explorer.averages import compared
-from astonish.explorer.controls import json_number
-from astonish.explorer.gaussian import GaussianTab
-from astonish.explorer.upload import ENDS
-from astonish.measures import COLUMNS
+from astonish import Beta, Dirichlet, Exponential, Gaussian, Poisson, Smile, run
+from astonish.core.checks import check_parameters
+from astonish.core.precision import double
+from astonish.models.registry import LEARNERS
+from astonish.online.measures import COLUMNS
+from astonish.page import data, guard, lab, maze, server
+from astonish.page.averages import compared
+from astonish.page.controls import json_number
+from astonish.page.gaussian import GaussianTab
+from astonish.page.upload import ENDS
 from astonish.paper.figure import RunSettings
 from astonish.paper.figure1 import SIMULATIONS
-from astonish.precision import double
-from astonish.tasks.gaussian_jumps import gaussian_jumps
-from astonish.trials import Columns, read_trials
-from astonish.trials.regressors import regressors
+from astonish.people.tables import Columns, read_trials
+from astonish.people.tables.facts import choose
+from astonish.people.tables.regressors import regressors
+from astonish.theory import surprise
+from astonish.worlds.gaussian_jumps import gaussian_jumps
 
 GAUSSIAN, LAB = GaussianTab(), lab.LabTab()
 WORDS = ["m", *GAUSSIAN.world, "learners", "switches", "learner", "family", "x", "std", "weight1", "smile", "é"]
@@ -169,7 +170,7 @@ def test_a_small_difference_between_learners_is_said_to_be_one() -> None:
 
 
 def test_moving_a_slider_compiles_nothing(page: TestClient) -> None:
-    from astonish.series import _one
+    from astonish.online.series import _one
 
     _asked(page, "gaussian", learners=["delta"])
     before = _one.programs()
@@ -853,12 +854,12 @@ def test_numbers_beyond_the_ends_of_a_slider_may_be_typed(page: TestClient) -> N
 OWN = '''
 from typing import ClassVar
 import jax.numpy as jnp
-from astonish.config import config
-from astonish.domain import POSITIVE, PROBABILITY, Domain, parameter
-from astonish.expfam import Belief, Family, bayes
-from astonish.kinds import NUMBERS
-from astonish.learner import FamilyLearner, Info, Learner
-from astonish.surprise import shannon
+from astonish.core.pytree import config
+from astonish.core.domain import POSITIVE, PROBABILITY, Domain, parameter
+from astonish.theory.expfam import Belief, Family, bayes
+from astonish.core.kinds import NUMBERS
+from astonish.learners.base import FamilyLearner, Info, Learner
+from astonish.theory.surprise import shannon
 
 @config
 class Rounded(Learner):

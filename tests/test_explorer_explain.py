@@ -13,9 +13,9 @@ pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
 from starlette.testclient import TestClient
 
 from astonish import Delta, Dirichlet, Gaussian, PerContext, Smile, explain
-from astonish.explanation import STAGES
-from astonish.explorer import maze, server
-from astonish.explorer.gaussian import GaussianTab, series
+from astonish.online.explanation import STAGES
+from astonish.page import maze, server
+from astonish.page.gaussian import GaussianTab, series
 
 GAUSSIAN = GaussianTab()
 DEFAULTS = {name: slider.default for name, slider in GAUSSIAN.sliders.items()}

@@ -28,11 +28,11 @@ pytest.importorskip("starlette", reason="the page needs starlette")
 from typer.testing import CliRunner
 
 from astonish.cli.app import app as command
-from astonish.explorer import jobs, requests
-from astonish.explorer.connections import make_server
-from astonish.explorer.jobs import Jobs
-from astonish.explorer.server import make_app
-from astonish.trials.guesses import constant_columns, guessed_columns
+from astonish.page import jobs, requests
+from astonish.page.connections import make_server
+from astonish.page.jobs import Jobs
+from astonish.page.server import make_app
+from astonish.people.tables.guesses import constant_columns, guessed_columns
 
 NAMES = ("=ann", "bob", "eve")  # the first is a formula to a spreadsheet
 ASKED = {"name": "my trials.csv", "outcome": "x", "response": "b", "responded": "before", "subject": "id"}
@@ -285,11 +285,10 @@ def test_only_what_the_page_offers_can_be_asked(page: Page, analysis: str, asked
 
 
 def test_a_learner_of_ones_own_is_found_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from astonish.explorer.analyses import _from_anywhere
+    from astonish.page.analyses import _from_anywhere
 
-    source = (
-        "from astonish import Delta\nfrom astonish.config import config\n\n\n@config\nclass Mine(Delta):\n    pass\n"
-    )
+    source = "from astonish import Delta\nfrom astonish.core.pytree import config\n\n\n"
+    source += "@config\nclass Mine(Delta):\n    pass\n"
     (tmp_path / "brought_along.py").write_text(source)
     monkeypatch.chdir(tmp_path)
     offered = ["delta", "brought_along.py:Mine"]
@@ -301,7 +300,7 @@ def test_a_learner_of_ones_own_is_found_from_another_folder(tmp_path: Path, monk
 
 
 def test_too_many_searches_are_refused() -> None:
-    from astonish.explorer.analyses import _check
+    from astonish.page.analyses import _check
 
     asked = [("outcome", "x"), ("subject", "id"), ("response", "b"), ("responded", "before"), ("starts", "50")]
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):

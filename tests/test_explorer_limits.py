@@ -27,10 +27,10 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from astonish.cli.app import app as command
-from astonish.explorer import connections, server
-from astonish.explorer.data import DataTab
-from astonish.explorer.upload import as_file
-from astonish.explorer.worker import Worker
+from astonish.page import connections, server
+from astonish.page.data import DataTab
+from astonish.page.upload import as_file
+from astonish.page.worker import Worker
 
 HOME, AWAY = "http://127.0.0.1:8765", "http://192.168.0.7:8765"
 TOKEN, SECONDS = "a-secret", 2

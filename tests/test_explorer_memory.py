@@ -17,8 +17,8 @@ pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
 
 from starlette.testclient import TestClient
 
-from astonish.explorer.memory import MemoryLimit, resident
-from astonish.explorer.server import AT_ONCE, make_app
+from astonish.page.memory import MemoryLimit, resident
+from astonish.page.server import AT_ONCE, make_app
 
 HOME = "http://127.0.0.1:8765"
 LINUX = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux says how much a process holds")
@@ -65,7 +65,7 @@ class Broken:
 
 def test_a_tab_that_cannot_answer_does_not_end_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("TourTab", "LabTab"):
-        monkeypatch.setattr(f"astonish.explorer.server.{name}", Broken)
+        monkeypatch.setattr(f"astonish.page.server.{name}", Broken)
     app = make_app(memory=MemoryLimit(math.inf))
     with TestClient(app, base_url=HOME, raise_server_exceptions=False) as client:
         for _ in range(600):
@@ -80,7 +80,7 @@ def test_a_tab_that_cannot_answer_does_not_end_the_server(monkeypatch: pytest.Mo
 @LINUX
 def test_memory_is_full_above_its_limit_and_then_only_when_more_was_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     held = 300
-    monkeypatch.setattr("astonish.explorer.memory.resident", lambda: held << 20)
+    monkeypatch.setattr("astonish.page.memory.resident", lambda: held << 20)
     monkeypatch.setattr("jax.clear_caches", lambda: None)  # other tests need them
     memory = MemoryLimit(400 << 20)
     assert not memory.is_full

@@ -21,32 +21,31 @@ import pytest
 from typer.testing import CliRunner
 
 from astonish.cli.app import app
-from astonish.refusal import EXTRAS, NotInstalledError
+from astonish.core.refusal import EXTRAS, NotInstalledError
 
 ROOT = Path(__file__).parent.parent
 NATIVE = [
-    f"native.{path.stem}"
-    for path in (ROOT / "src" / "astonish" / "native").glob("*.py")
+    f"engines.native.{path.stem}"
+    for path in (ROOT / "src" / "astonish" / "engines" / "native").glob("*.py")
     if path.stem not in ("__init__", "layout")
 ]
 NEEDED = {  # which modules need which extras; those in a folder, whatever the folder needs
     **{
-        f"analysis.{name}": {"frames"}
-        for name in ("compare", "headline", "models", "recover", "script", "surprise", "table")
+        f"people.analysis.{name}": {"frames"}
+        for name in ("compare", "headline", "models", "recover", "surprise", "table")
     },
-    "analysis.fit": {"frames", "plots"},
-    "assemble": {"frames"},
-    "bank.tables": {"frames"},
-    "explorer": {"frames", "page"},
-    "explorer.analyses": {"plots"},
-    "fit": {"frames"},
-    "fit.behaviour_plot": {"plots"},
-    "fit.comparison.plot": {"plots"},
-    "fit.differences_plot": {"plots"},
-    "fit.plot": {"plots"},
-    "fit.posterior": {"posteriors"},
-    "fit.posterior.plot": {"plots"},
-    "fit.recovery.plot": {"plots"},
+    "people.analysis.fit": {"frames", "plots"},
+    "online.bank.tables": {"frames"},
+    "page": {"frames", "page"},
+    "page.analyses": {"plots"},
+    "people.fit": {"frames"},
+    "people.fit.behaviour_plot": {"plots"},
+    "people.comparison.plot": {"plots"},
+    "people.fit.differences_plot": {"plots"},
+    "people.fit.plot": {"plots"},
+    "people.posterior": {"posteriors"},
+    "people.posterior.plot": {"plots"},
+    "people.recovery.plot": {"plots"},
     "interop.drift_metrics": {"river"},
     "interop.river": {"river"},
     "interop.sklearn": {"sklearn"},
@@ -57,14 +56,12 @@ NEEDED = {  # which modules need which extras; those in a folder, whatever the f
     "report.explanation": {"plots"},
     "report.history": {"plots"},
     "report.style": {"plots"},
-    "scoring.plot": {"plots"},
-    "study": {"frames"},
-    "study.kinds.maze": {"plots"},
-    "tasks.maze_env": {"worlds"},
+    "worlds.scoring.plot": {"plots"},
+    "sweep": {"frames"},
+    "worlds.gymnasium": {"worlds"},
     "testing": {"frames"},
-    "trials": {"frames"},
+    "people.tables": {"frames"},
     "watch.detecting": {"frames"},
-    "watch.monitoring": {"frames"},
 }
 CALLS = {  # what people call without one of the packages of an extra, and what that says
     "history.to_frame()": "frames: a table needs pandas",
@@ -75,9 +72,9 @@ CALLS = {  # what people call without one of the packages of an extra, and what 
     "history.plot()": "plots: a plot needs matplotlib",
     "bank.to_frame('pyarrow')": "parquet: this table needs pyarrow",
     "bank.to_frame('polars')": ": this table needs polars",
-    "module('fit.comparison.loo').psis_loo(None)": "posteriors: psis_loo needs arviz_stats",
-    "module('study').local_cluster(1).__enter__()": "cluster: a cluster needs distributed",
-    "module('study').scheduler('tcp://127.0.0.1:1').__enter__()": "cluster: a cluster needs distributed",
+    "module('people.comparison.loo').psis_loo(None)": "posteriors: psis_loo needs arviz_stats",
+    "module('sweep').local_cluster(1).__enter__()": "cluster: a cluster needs distributed",
+    "module('sweep').scheduler('tcp://127.0.0.1:1').__enter__()": "cluster: a cluster needs distributed",
     "module('interop.spark').surprise_stream(rows, learner, key='k', sample='x', order='t')": (
         "spark: a stream needs pyspark"
     ),
@@ -128,11 +125,11 @@ def test_a_call_that_needs_an_extra_says_so(call: str, told: dict[str, Any]) -> 
 def test_a_command_that_needs_an_extra_says_so(
     package: str, extra: str, words: list[str], needs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study = "from astonish.study import Study\nstudy = Study({'a': {}}, lambda setting: {'x': 1.0})"
+    study = "from astonish.sweep import Study\nstudy = Study({'a': {}}, lambda setting: {'x': 1.0})"
     (tmp_path / "study.py").write_text(study)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.delitem(sys.modules, "astonish.explorer.connections", raising=False)  # for it to be imported again
+    monkeypatch.delitem(sys.modules, "astonish.page.connections", raising=False)  # for it to be imported again
     result = CliRunner().invoke(app, words)
     assert result.stderr == f"astonish: {needs} {package}, which is not installed; pip install 'astonish[{extra}]'\n"
     assert (result.exit_code, result.stdout) == (1, "")

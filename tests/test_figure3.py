@@ -30,7 +30,7 @@ from astonish.paper.figure3 import (
     WIDE,
     episodes,
 )  # fmt: skip
-from astonish.tasks.gaussian_jumps import Episode
+from astonish.worlds.gaussian_jumps import Episode
 
 Vector = NDArray[np.float64]
 SEED = 4

@@ -16,7 +16,7 @@ from pandas.testing import assert_frame_equal
 from astonish.paper.claims import FAILS, HOLDS, IN_PART
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
 from astonish.paper.reproduce import FIGURES, chosen, markdown_table
-from astonish.study import provenance
+from astonish.sweep import provenance
 
 SHORT = [figure for figure in FIGURES if not figure.thorough]
 every = pytest.mark.parametrize("figure", SHORT, ids=[figure.name for figure in SHORT])

@@ -28,11 +28,11 @@ from astonish import (
     Smile,
     Stream,
 )
-from astonish.assemble import choose
-from astonish.catalogue import LEARNERS
-from astonish.config import config
-from astonish.domain import Domain, Parameter, parameter, resolve
-from astonish.fit import (
+from astonish.core.domain import Domain, Parameter, parameter, resolve
+from astonish.core.precision import double
+from astonish.core.pytree import config
+from astonish.models.registry import LEARNERS
+from astonish.people.fit import (
     CircularEstimate,
     Estimate,
     Fit,
@@ -45,14 +45,14 @@ from astonish.fit import (
     recover_parameters,
     simulate_responses,
 )
-from astonish.fit.bfgs import minimise
-from astonish.fit.estimate import prepared
-from astonish.fit.likelihood import begin, evaluate, given_trial, participant_data, simulate
-from astonish.fit.objective import Losses, _moving, log_likelihoods_and_gradients
-from astonish.fit.space import LIMIT, Space
-from astonish.precision import double
-from astonish.responses.response import Categorical, Normal, Perseverating, Response, ResponseInput
-from astonish.trials import Columns, Trials, read_trials
+from astonish.people.fit.bfgs import minimise
+from astonish.people.fit.estimate import prepared
+from astonish.people.fit.likelihood import begin, evaluate, given_trial, participant_data, simulate
+from astonish.people.fit.objective import Losses, _moving, log_likelihoods_and_gradients
+from astonish.people.fit.space import LIMIT, Space
+from astonish.people.tables import Columns, Trials, read_trials
+from astonish.people.tables.facts import choose
+from astonish.responses.base import Categorical, Normal, Perseverating, Response, ResponseInput
 
 SMILE = Smile(Gaussian(noise=2.0), m=0.3)
 NASSAR = Nassar2012(noise=2.0, hazard=0.2, low=-20.0, high=20.0)
@@ -326,7 +326,7 @@ def test_priors_pull_towards_what_was_expected() -> None:
 
 def test_an_interrupted_fit_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model, trials, free = Model(Delta(), Estimate()), _trials(False), ["learning_rate", "response.noise"]
-    monkeypatch.setattr("astonish.fit.estimate._TOGETHER", 1)
+    monkeypatch.setattr("astonish.people.fit.estimate._TOGETHER", 1)
     whole = fit(model, trials, free, starts=2)
     heard: list[float] = []
 
@@ -360,7 +360,7 @@ def test_an_interrupted_fit_goes_on_where_it_was(tmp_path: Path, monkeypatch: py
 
 def test_participants_come_as_they_are_found_and_are_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     model, trials, free = Model(Delta(), Estimate()), _trials(False), ["learning_rate", "response.noise"]
-    monkeypatch.setattr("astonish.fit.estimate._FEW", 2)
+    monkeypatch.setattr("astonish.people.fit.estimate._FEW", 2)
     parts: list[Fit] = []
     whole = fit(model, trials, free, starts=2)
     again = fit(model, trials, free, starts=2, checkpoint=tmp_path, found=parts.append)

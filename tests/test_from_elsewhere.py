@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from astonish import HGF, run
-from astonish.catalogue import LEARNERS, RESPONSES, known_parameters
 from astonish.cli.app import app
 from astonish.learners import ClassicHGF, ContinuousHGF, TwoLevelHGF
+from astonish.models.registry import LEARNERS, RESPONSES, known_parameters
 
 DOCS = Path(__file__).parent.parent / "docs"
 R, MATLAB = ((DOCS / page).read_text() for page in ("r.md", "matlab.md"))

@@ -8,14 +8,14 @@ import pytest
 from scipy import stats
 
 from astonish import Delta
-from astonish.fit import Estimate, Fit, Model, fit, held_out, recover_parameters, simulate_responses
-from astonish.fit.contrasts import effects
-from astonish.fit.description import correlations, describe
-from astonish.fit.differences import _holm, _paired, _welch, differences
-from astonish.fit.differences_plot import plot_differences
-from astonish.fit.space import Space
-from astonish.fit.usual import usual
-from astonish.trials import Columns, Trials, read_trials
+from astonish.people.fit import Estimate, Fit, Model, fit, held_out, recover_parameters, simulate_responses
+from astonish.people.fit.contrasts import effects
+from astonish.people.fit.description import correlations, describe
+from astonish.people.fit.differences import _holm, _paired, _welch, differences
+from astonish.people.fit.differences_plot import plot_differences
+from astonish.people.fit.space import Space
+from astonish.people.fit.usual import usual
+from astonish.people.tables import Columns, Trials, read_trials
 
 pytestmark = pytest.mark.computes
 MODEL = Model(Delta(0.4, start=0.0), Estimate(0.8), differs=["learning_rate"])

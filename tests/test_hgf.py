@@ -33,11 +33,11 @@ from astonish import (
     scan,
 )
 from astonish.cli.app import app
-from astonish.domain import declared, with_parameters
-from astonish.fit import Estimate, Model, fit
-from astonish.precision import as_double, double
-from astonish.trials import Columns, read_trials
-from astonish.trials.regressors import describe, regressors
+from astonish.core.domain import declared, with_parameters
+from astonish.core.precision import as_double, double
+from astonish.people.fit import Estimate, Model, fit
+from astonish.people.tables import Columns, read_trials
+from astonish.people.tables.regressors import describe, regressors
 
 DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 FILE = DATA / "hgf" / "canonical_binary_3level.csv"

@@ -14,12 +14,12 @@ import xarray
 from scipy import special, stats
 
 from astonish import Delta
-from astonish.config import config
-from astonish.domain import Domain, parameter
-from astonish.fit import Estimate, Model, Readout, Softmax
-from astonish.fit.posterior import Posterior, hierarchical, nuts
-from astonish.responses.response import Normal, Response, ResponseInput
-from astonish.trials import Columns, Trials, read_trials
+from astonish.core.domain import Domain, parameter
+from astonish.core.pytree import config
+from astonish.people.fit import Estimate, Model, Readout, Softmax
+from astonish.people.posterior import Posterior, hierarchical, nuts
+from astonish.people.tables import Columns, Trials, read_trials
+from astonish.responses.base import Normal, Response, ResponseInput
 
 RESPONSES = 12
 LEVELS = Model(Delta(0.3), Readout(offset=0.0, slope=0.0, noise=1.0))  # answers that do not depend on outcomes

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from astonish import Dirichlet, Gaussian, Smile, explain, run
-from astonish.config import config
-from astonish.interpreter import interpreted
-from astonish.learner import Info, NumberLearner, first_state
-from astonish.precision import as_double, double
+from astonish.core.interpreter import interpreted
+from astonish.core.precision import as_double, double
+from astonish.core.pytree import config
+from astonish.learners.base import Info, NumberLearner, first_state
 from families import LEARNERS, LearnerCase
 from operations import OPERATIONS
 

@@ -30,17 +30,16 @@ from astonish import (
     Stream,
     VarSmile,
     finite,
-    rule,
     run,
     scan,
-    surprise,
 )
-from astonish.config import config
-from astonish.domain import Domain, parameter
-from astonish.precision import as_double
-from astonish.samples import read_series
+from astonish.core.domain import Domain, parameter
+from astonish.core.precision import as_double
+from astonish.core.pytree import config
+from astonish.core.samples import read_series
 from astonish.testing import check_learner, learner_checks
 from astonish.testing.learner import total
+from astonish.theory import rule, surprise
 from families import CONTEXTS, LEARNER, LEARNERS, NUMBERS, LearnerCase, columns
 
 Case = LearnerCase

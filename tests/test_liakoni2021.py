@@ -26,7 +26,7 @@ from validation.liakoni2021.series import Run
 
 from astonish import Gaussian, Leaky
 from astonish.beliefs import GaussianBelief
-from astonish.learner import scan
+from astonish.learners.base import scan
 from astonish.paper.claims import FAILS, HOLDS, IN_PART
 from astonish.paper.figure import RunSettings, read_csv
 from astonish.paper.reproduce import FIGURES

@@ -26,7 +26,7 @@ from astonish.paper.links import (
     M,
     linked,
 )
-from astonish.tasks.maze import A, B, maze, walk
+from astonish.worlds.maze import A, B, maze, walk
 
 RUN = RunSettings(2, quick=True)
 FORMULAS: dict[str, Callable[[float, Any], Any]] = {

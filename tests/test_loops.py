@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from astonish import Delta, Gaussian, Modulated
-from astonish.config import config
-from astonish.learner import Info, NumberLearner, scan, scan_many
-from astonish.loops import ONE_KERNEL, compiled, loop, once
-from astonish.precision import as_double
+from astonish.core.precision import as_double
+from astonish.core.pytree import config
+from astonish.core.xla_kernels import ONE_KERNEL, compiled, loop, once
+from astonish.learners.base import Info, NumberLearner, scan, scan_many
 from families import LEARNERS, LearnerCase, columns
 
 every = pytest.mark.parametrize("case", LEARNERS, ids=lambda case: case.name)

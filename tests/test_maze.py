@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from astonish.tasks.maze import A, B, Maze, Walk, maze, probabilities_of_leaving, rearranged, share_of_b, walk
+from astonish.worlds.maze import A, B, Maze, Walk, maze, probabilities_of_leaving, rearranged, share_of_b, walk
 
 BOTH = maze(A, B)
 MAZES = {"drawn": BOTH, "rearranged": rearranged(3), "small": rearranged(4, 3, 3), "oblong": rearranged(5, 3, 7)}

@@ -13,8 +13,8 @@ from gymnasium.wrappers import TimeLimit
 from numpy.typing import NDArray
 from scipy import stats
 
-from astonish.tasks.maze import A, B, Maze, maze, rearranged, walk
-from astonish.tasks.maze_env import MazeEnv
+from astonish.worlds.gymnasium import MazeEnv
+from astonish.worlds.maze import A, B, Maze, maze, rearranged, walk
 
 BOTH = maze(A, B)
 LEAVE = (0.1, 0.05)
@@ -47,7 +47,7 @@ def _journey(env: Any, steps: int, seed: int) -> Journey:
 @pytest.mark.parametrize("how", [{}, {"maze": rearranged(3, 3, 5)}, {"leave": (1.0, 0.0)}])
 def test_gymnasium_finds_nothing_to_complain_about(how: dict[str, Any]) -> None:
     """Its warnings are errors here; made from a specification, it is drawn in every way it can be, too."""
-    check_env(gymnasium.make(EnvSpec("Maze-v0", "astonish.tasks.maze_env:MazeEnv", kwargs=how)).unwrapped)
+    check_env(gymnasium.make(EnvSpec("Maze-v0", "astonish.worlds.gymnasium:MazeEnv", kwargs=how)).unwrapped)
 
 
 def test_gymnasium_knows_it_by_its_name() -> None:
@@ -60,7 +60,7 @@ def test_gymnasium_knows_it_by_its_name() -> None:
 
 
 def test_its_name_says_where_it_is_from() -> None:
-    program = "import gymnasium; print(gymnasium.make('astonish.tasks.maze_env:astonish/Maze-v0').action_space)"
+    program = "import gymnasium; print(gymnasium.make('astonish.worlds.gymnasium:astonish/Maze-v0').action_space)"
     done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("Discrete(4)\n", "")
 
@@ -201,5 +201,5 @@ def test_a_step_needs_a_start() -> None:
 
 
 def test_gymnasium_is_loaded_on_request_only() -> None:
-    program = "import sys, astonish.tasks.maze; sys.exit('gymnasium' in sys.modules)"
+    program = "import sys, astonish.worlds.maze; sys.exit('gymnasium' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -10,14 +10,15 @@ import pytest
 from pandas import DataFrame
 from scipy import stats
 
-from astonish import Dirichlet, OnlineEM, PerContext, Smile, expfam, run
+from astonish import Dirichlet, OnlineEM, PerContext, Smile, run
 from astonish.beliefs import DirichletBelief
 from astonish.paper import agents, ceiling, em, figure4, figure5, figure6, figure7, figure8, sweeps
 from astonish.paper.agents import MazeWalks
 from astonish.paper.claims import FAILS, HOLDS, IN_PART
 from astonish.paper.figure import RunSettings
-from astonish.study import run_study
-from astonish.tasks.maze import Walk
+from astonish.sweep import run_study
+from astonish.theory import expfam
+from astonish.worlds.maze import Walk
 
 WALKS, STEPS = 6, 5000
 

@@ -31,12 +31,9 @@ from astonish import (
     Smile,
     Stream,
     VarSmile,
-    expfam,
     finite,
     measure,
-    predictive,
     run,
-    surprise,
 )
 from astonish.beliefs import (
     BetaBelief,
@@ -48,9 +45,10 @@ from astonish.beliefs import (
     VectorBelief,
     VonMisesBelief,
 )
-from astonish.catalogue import LEARNERS
-from astonish.config import config
-from astonish.measures import COLUMNS
+from astonish.core.pytree import config
+from astonish.models.registry import LEARNERS
+from astonish.online.measures import COLUMNS
+from astonish.theory import expfam, predictive, surprise
 from families import CONTEXTS, FAMILIES, NUMBERS, SERIES, FamilyCase, half_way
 
 Case = FamilyCase

@@ -36,7 +36,6 @@ from astonish import (
     Smile,
     VarSmile,
     finite,
-    rule,
     run,
 )
 from astonish.beliefs import (
@@ -47,17 +46,18 @@ from astonish.beliefs import (
     GridBelief,
     VectorBelief,
 )
-from astonish.checks import check_values, read_state
-from astonish.domain import Domain
-from astonish.fit import Estimate, Model, fit
-from astonish.learner import check
+from astonish.core.checks import check_values, read_state
+from astonish.core.domain import Domain
+from astonish.core.precision import as_double
+from astonish.core.samples import read_one
 from astonish.learners import Evidence
+from astonish.learners.base import check
 from astonish.learners.nassar import RelativeVariance, RunLength
 from astonish.learners.pearce_hall import Attention
-from astonish.precision import as_double
-from astonish.samples import read_one
-from astonish.tasks.gaussian_jumps import gaussian_jumps
-from astonish.trials import Columns, read_trials
+from astonish.people.fit import Estimate, Model, fit
+from astonish.people.tables import Columns, read_trials
+from astonish.theory import rule
+from astonish.worlds.gaussian_jumps import gaussian_jumps
 
 NAN, INF, HUGE = float("nan"), float("inf"), 10**400
 EYE, POINTS = np.eye(2), np.array([0.0, 1.0, 2.0])
@@ -177,7 +177,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "noise too large to square": (lambda: check(Bayes(Gaussian(1e200))), f"precision = 0 is not allowed; {POSITIVE}"),
     # what a learner is made of
-    "no learner": (lambda: check(3), "3 is no learner; give one that is derived from astonish.learner.Learner"),
+    "no learner": (lambda: check(3), "3 is no learner; give one that is derived from astonish.learners.base.Learner"),
     "a class": (lambda: check(Smile), "Smile'> is no learner; give one that is derived from"),
     "no family": (lambda: Smile(None), "None is no family of beliefs; give one, such as Gaussian()"),
     "a class of families": (

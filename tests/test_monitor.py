@@ -14,10 +14,15 @@ from scipy import stats
 
 import astonish
 from astonish import Bank, Bayes, Detector, Monitor, NormalGamma, Regression, Stream, find_period, run, run_many
-from astonish.beliefs import NormalGammaBelief, VectorBelief
-from astonish.detect.monitoring import alarm_level, monitor_alarms
-from astonish.precision import double
-from astonish.robust import regression, shift, tail
+from astonish.beliefs import (
+    NormalGammaBelief,
+    VectorBelief,
+    robust_regression as regression,
+    robust_shift as shift,
+    robust_tail as tail,
+)
+from astonish.changes.monitoring import alarm_level, monitor_alarms
+from astonish.core.precision import double
 from astonish.testing import check_learner
 
 LENGTH, SERIES = 3000, 24

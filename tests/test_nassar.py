@@ -15,7 +15,7 @@ import pytest
 
 from astonish import Nassar2010, Nassar2012, Stream, run, scan
 from astonish.learners.nassar import RelativeVariance
-from astonish.tasks.gaussian_jumps import gaussian_jumps
+from astonish.worlds.gaussian_jumps import gaussian_jumps
 
 DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 

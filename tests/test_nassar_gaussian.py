@@ -13,7 +13,7 @@ import pytest
 from astonish import Bayes, Gaussian, Nassar2012, NassarGaussian2010, NassarGaussian2012, run
 from astonish.beliefs import GaussianBelief
 from astonish.learners.nassar import RelativeVariance
-from astonish.tasks.gaussian_jumps import gaussian_jumps
+from astonish.worlds.gaussian_jumps import gaussian_jumps
 
 both = pytest.mark.parametrize("rule", [NassarGaussian2010, NassarGaussian2012])
 

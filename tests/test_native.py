@@ -41,10 +41,10 @@ from astonish import (
     Stream,
     run,
 )
-from astonish.config import config
-from astonish.domain import Domain
-from astonish.learner import Info, Learner, NumberLearner
-from astonish.precision import double
+from astonish.core.domain import Domain
+from astonish.core.precision import double
+from astonish.core.pytree import config
+from astonish.learners.base import Info, Learner, NumberLearner
 from families import LEARNERS, LearnerCase
 from operations import OPERATIONS, P
 
@@ -52,11 +52,11 @@ ir = pytest.importorskip("llvmlite.ir", reason="the native engine is not install
 if jax.default_backend() != "cpu":
     pytest.skip("compared on the processor", allow_module_level=True)
 
-from astonish.native import machine  # noqa: E402
-from astonish.native.layout import nbytes  # noqa: E402
-from astonish.native.lowering import Lowering  # noqa: E402
-from astonish.native.values import UnsupportedError  # noqa: E402
-from astonish.native.writer import POINTER, load, store  # noqa: E402
+from astonish.engines.native import machine  # noqa: E402
+from astonish.engines.native.layout import nbytes  # noqa: E402
+from astonish.engines.native.lowering import Lowering  # noqa: E402
+from astonish.engines.native.values import UnsupportedError  # noqa: E402
+from astonish.engines.native.writer import POINTER, load, store  # noqa: E402
 
 GAUSSIAN, BAYES = Smile(Gaussian(noise=1.0)), Bayes(Gaussian(noise=1.0))
 
@@ -527,8 +527,8 @@ def test_batches_by_several_threads_are_the_same_as_by_one(monkeypatch: pytest.M
     batches = [(rng.integers(500, size=n), rng.normal(size=n)) for n in (20_000, 7, 30_000)]
     found = []
     for cores in (1, 2, 4):
-        monkeypatch.setattr("astonish.native.banks.threads_for", lambda _, cores=cores: cores)
-        monkeypatch.setattr("astonish.native.search.threads_for", lambda _, cores=cores: cores)
+        monkeypatch.setattr("astonish.engines.native.banks.threads_for", lambda _, cores=cores: cores)
+        monkeypatch.setattr("astonish.engines.native.search.threads_for", lambda _, cores=cores: cores)
         bank = Bank(GAUSSIAN, 500, engine="native")
         found.append([bank.update(*batch) for batch in batches] + [bank.__reduce__()[1][3:]])
     for other in found[1:]:

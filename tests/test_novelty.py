@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from astonish import Dirichlet, Leaky, Smile, run
-from astonish.assemble import learner_for
-from astonish.novelty import novelty
-from astonish.trials import Columns, read_trials
-from astonish.trials.regressors import describe, regressors
+from astonish.people.tables import Columns, read_trials
+from astonish.people.tables.facts import learner_for
+from astonish.people.tables.regressors import describe, regressors
+from astonish.theory.novelty import novelty
 
 STATES = np.random.default_rng(12).integers(0, 5, 80).tolist()
 

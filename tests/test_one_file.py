@@ -22,10 +22,10 @@ from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
 
-from astonish.config import config
-from astonish.domain import Domain, parameter
-from astonish.kinds import NUMBERS
-from astonish.learner import Info, Learner
+from astonish.core.pytree import config
+from astonish.core.domain import Domain, parameter
+from astonish.core.kinds import NUMBERS
+from astonish.learners.base import Info, Learner
 
 
 class Smoothed(NamedTuple):
@@ -72,12 +72,12 @@ from typing import ClassVar, NamedTuple
 import jax.numpy as jnp
 from jax.scipy.special import xlog1py, xlogy
 
-from astonish.config import config
-from astonish.domain import Domain, Parameter, parameter
-from astonish.expfam import Family, linear
-from astonish.kinds import OutcomeKind
-from astonish.precision import number
-from astonish.special import log_gamma
+from astonish.core.pytree import config
+from astonish.core.domain import Domain, Parameter, parameter
+from astonish.theory.expfam import Family, linear
+from astonish.core.kinds import OutcomeKind
+from astonish.core.precision import number
+from astonish.core.special import log_gamma
 
 COUNT = Domain(-1.0, open=True)
 
@@ -157,10 +157,10 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from astonish.config import config
-from astonish.domain import POSITIVE, Domain, parameter
-from astonish.kinds import ResponseKind
-from astonish.responses.response import Normal, Response
+from astonish.core.pytree import config
+from astonish.core.domain import POSITIVE, Domain, parameter
+from astonish.core.kinds import ResponseKind
+from astonish.responses.base import Normal, Response
 
 
 @config
@@ -186,7 +186,7 @@ import numpy as np
 from pandas import DataFrame, read_csv
 from typer.testing import CliRunner
 from astonish.cli.app import app
-from astonish.catalogue import FAMILIES, LEARNERS, RESPONSES
+from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES
 
 where, root = Path(sys.argv[1]), Path(sys.argv[2])
 sys.path.insert(0, str(root / "docs" / "extensions"))
@@ -242,8 +242,8 @@ astonish("sweep", where / "study.toml", "--out", where / "swept")
 found["swept"] = read_csv(where / "swept" / "summary.csv").setting.tolist()
 
 from astonish import Detector, run
-from astonish.explorer.data import DataTab
-from astonish.explorer.gaussian import GaussianTab
+from astonish.page.data import DataTab
+from astonish.page.gaussian import GaussianTab
 from astonish.testing import check_learner
 
 learner = LEARNERS.find("two-speeds")()
@@ -275,7 +275,7 @@ found["fitted"] = sorted(set(read_csv(where / "fit" / "parameters.csv").paramete
 astonish("recover", *COLUMNS, *ANSWERS, *LEAKY, "--participants", 4, "--out", where / "recovered")
 
 from astonish import Detector, MessagePassing
-from astonish.explorer.lab import LabTab
+from astonish.page.lab import LabTab
 from astonish.testing import check_family
 
 family = FAMILIES.find("geometric")()

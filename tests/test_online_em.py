@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from astonish import OnlineEM, Trace, run, scan
 from astonish.learners.online_em import Environments
-from astonish.tasks.maze import A, B, maze, walk
+from astonish.worlds.maze import A, B, maze, walk
 
 Array = NDArray[np.float64]
 Series = tuple[NDArray[np.int64], NDArray[np.int64]]

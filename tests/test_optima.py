@@ -12,10 +12,10 @@ from scipy.special import expit
 from validation.searches import CASES, better_elsewhere, lowest_on_grids, simulated
 
 from astonish import Beta, MessagePassing
-from astonish.fit import Estimate, Fit, Model, fit
-from astonish.fit.objective import Losses
-from astonish.fit.space import LIMIT
-from astonish.trials import Columns, read_trials
+from astonish.people.fit import Estimate, Fit, Model, fit
+from astonish.people.fit.objective import Losses
+from astonish.people.fit.space import LIMIT
+from astonish.people.tables import Columns, read_trials
 
 pytestmark = pytest.mark.computes
 

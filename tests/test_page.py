@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from astonish.explorer import gaussian, server
+from astonish.page import gaussian, server
 from test_browser import (
     DEFAULTS,
     GAUSSIAN,

@@ -17,11 +17,11 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 from scipy import integrate, optimize, special, stats
 
-from astonish import expfam, rule, surprise
 from astonish.beliefs import Beta, Dirichlet, DirichletBelief, Exponential, Gaussian, GaussianBelief, Poisson, finite
-from astonish.learner import scan
 from astonish.learners import Modulated, OnlineEM, PerContext, Smile
+from astonish.learners.base import scan
 from astonish.paper.figure1 import MORNINGS, counting, drivers
+from astonish.theory import expfam, rule, surprise
 
 Vector = NDArray[np.float64]
 

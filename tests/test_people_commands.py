@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from astonish.catalogue import FAMILIES, LEARNERS, RESPONSES
 from astonish.cli.app import app, main
 from astonish.io.files import locked
+from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES
 
 RATES = {"ann": 0.3, "bob": 0.6, "cid": 0.9}
 PEOPLE = ("--outcome", "x", "--response", "b", "--responded", "after", "--subject", "id", "--block", "run")
@@ -110,7 +110,7 @@ def test_a_posterior_that_is_stopped_at_once_says_that_nothing_is_kept(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("numpyro")
-    from astonish.fit.posterior import nuts
+    from astonish.people.posterior import nuts
 
     words = ("fit", file, *PEOPLE, "--learner", "delta", "--set", "start=0", "--starts", "1", "--posterior", "60")
     monkeypatch.setattr(nuts, "wait", _interrupted)
@@ -268,10 +268,10 @@ def test_odd_participants_are_left_out_and_said(table: pd.DataFrame, tmp_path: P
 
 
 def test_a_killed_fit_goes_on(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("astonish.fit.estimate._TOGETHER", 1)
+    monkeypatch.setattr("astonish.people.fit.estimate._TOGETHER", 1)
     out = tmp_path / "out"
     words = ("fit", file, *PEOPLE, "--learner", "delta", "--set", "start=0", "--starts", "2", "--out", out)
-    from astonish.fit import estimate
+    from astonish.people.fit import estimate
 
     searched, calls = estimate._search, []
 
@@ -309,7 +309,7 @@ def test_a_folder_in_use_is_left_alone(command: str, file: Path, tmp_path: Path)
 def test_a_second_fit_in_the_same_folder_takes_nothing_from_the_first(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from astonish.fit import estimate
+    from astonish.people.fit import estimate
 
     words = ("fit", file, *PEOPLE, "--learner", "delta", "--set", "start=0", "--starts", "2", "--out", tmp_path / "out")
     searched, codes = estimate._search, []
@@ -332,11 +332,11 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from astonish.config import config
-from astonish.domain import PROBABILITY, Domain, parameter
-from astonish.kinds import NUMBERS
-from astonish.learner import Info, Learner
-from astonish.responses.response import Normal, Response
+from astonish.core.pytree import config
+from astonish.core.domain import PROBABILITY, Domain, parameter
+from astonish.core.kinds import NUMBERS
+from astonish.learners.base import Info, Learner
+from astonish.responses.base import Normal, Response
 
 NOTHING = 3
 
@@ -465,9 +465,18 @@ CHOICES = ("--outcome", "up", "--response", "choice", "--responded", "after", "-
             "'no.such' could not be imported (ModuleNotFoundError: No module named 'no'); give",
         ),
         (("--learner", "{own}:Other"), "{own} has no 'Other'; give the name of a class in it, as in {own}:Mine"),
-        (("--learner", "{own}:NOTHING"), "{own}:NOTHING is no learner; give a class derived from astonish.learner.Le"),
-        (("--learner", "{own}:Report"), "{own}:Report is no learner; give a class derived from astonish.learner.Lear"),
-        (("--family", "{own}:Follower"), "{own}:Follower is no family; give a class derived from astonish.expfam.Fam"),
+        (
+            ("--learner", "{own}:NOTHING"),
+            "{own}:NOTHING is no learner; give a class derived from astonish.learners.base.Le",
+        ),
+        (
+            ("--learner", "{own}:Report"),
+            "{own}:Report is no learner; give a class derived from astonish.learners.base.Lear",
+        ),
+        (
+            ("--family", "{own}:Follower"),
+            "{own}:Follower is no family; give a class derived from astonish.theory.expfam.Fam",
+        ),
         (("--response-model", "{own}:Follower"), "{own}:Follower is no response model; give a class derived from as"),
         (("--learner", "{own}:Follower", "--set", "m=1"), "there is no parameter 'm' of "),
         (("--learner", "{broken}:Mine"), "{broken} could not be run (ZeroDivisionError: division by zero); mend it"),

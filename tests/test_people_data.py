@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from astonish import Nassar2012
 from astonish.cli.app import app
-from astonish.fit import Model, StickyEstimate, fit
-from astonish.fit.estimate import prepared
-from astonish.fit.objective import Losses
-from astonish.trials import Columns, Trials, read_trials
+from astonish.people.fit import Model, StickyEstimate, fit
+from astonish.people.fit.estimate import prepared
+from astonish.people.fit.objective import Losses
+from astonish.people.tables import Columns, Trials, read_trials
 
 DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 pytestmark = [

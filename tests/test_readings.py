@@ -11,7 +11,7 @@ from astonish import Dirichlet, run
 from astonish.paper import agents, readings
 from astonish.paper.claims import FAILS, HOLDS, IN_PART
 from astonish.paper.figure import RunSettings
-from astonish.surprise import confidence_corrected
+from astonish.theory.surprise import confidence_corrected
 
 
 def test_norms_agree_with_singular_values() -> None:

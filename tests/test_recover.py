@@ -12,7 +12,7 @@ from pandas import DataFrame
 from scipy import special, stats
 
 from astonish import Delta, Dirichlet, Gaussian, Leaky, Nassar2012, PerContext, Smile
-from astonish.fit import (
+from astonish.people.fit import (
     Estimate,
     Model,
     Softmax,
@@ -22,11 +22,11 @@ from astonish.fit import (
     recover_parameters,
     simulate_responses,
 )
-from astonish.fit.recovery import Confusion, Recovery, trials_needed
-from astonish.fit.recovery.simulation import repeated, true_values
-from astonish.fit.space import Space
-from astonish.tasks.gaussian_jumps import many_gaussian_jumps
-from astonish.trials import Trials, read_trials
+from astonish.people.fit.space import Space
+from astonish.people.recovery import Confusion, Recovery, trials_needed
+from astonish.people.recovery.simulation import repeated, true_values
+from astonish.people.tables import Trials, read_trials
+from astonish.worlds.gaussian_jumps import many_gaussian_jumps
 
 PEOPLE, STEPS = 60, 200
 EPISODES = many_gaussian_jumps(STEPS, range(PEOPLE))

@@ -27,10 +27,10 @@ from astonish import (
     Smile,
     VarSmile,
 )
-from astonish.assemble import learner_for
-from astonish.measures import COLUMNS
-from astonish.trials import Columns, Trials, read_trials
-from astonish.trials.regressors import describe, regressors
+from astonish.online.measures import COLUMNS
+from astonish.people.tables import Columns, Trials, read_trials
+from astonish.people.tables.facts import learner_for
+from astonish.people.tables.regressors import describe, regressors
 
 DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 FAMILY = Gaussian(noise=2.0)

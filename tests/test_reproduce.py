@@ -34,7 +34,7 @@ from astonish.paper import reproduce
 from astonish.paper.claims import FAILS, HOLDS, IN_PART, Claim
 from astonish.paper.figure import Figure, RunSettings, Tables, simulated
 from astonish.paper.reproduce import FigureResult, count, html, markdown
-from astonish.study import provenance
+from astonish.sweep import provenance
 
 ODD = "a < b & *c* | \"d\" [e](f) <script>alert('g')</script> `h` $i$ j_k_l ~m~ \\n"
 Note = Callable[[str], Any]

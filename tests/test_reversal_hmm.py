@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from astonish import ReversalHMM, run
-from astonish.learner import scan
-from astonish.precision import as_double, double
+from astonish.core.precision import as_double, double
+from astonish.learners.base import scan
 
 COINS = [1, 1, 0, 1, 0, 0, 0, 1, 0]
 WORLDS = [(0.1, 0.8, 0.2), (0.3, 0.7, 0.4), (0.9, 0.6, 0.6), (0.05, 0.1, 0.95)]

@@ -25,11 +25,11 @@ from astonish import (
     measure,
     run,
 )
-from astonish.fit import Estimate, Model
-from astonish.fit.likelihood import evaluate, participant_data
-from astonish.learner import Learner, scan
-from astonish.precision import double
-from astonish.trials import Columns, read_trials
+from astonish.core.precision import double
+from astonish.learners.base import Learner, scan
+from astonish.people.fit import Estimate, Model
+from astonish.people.fit.likelihood import evaluate, participant_data
+from astonish.people.tables import Columns, read_trials
 
 RNG = np.random.default_rng(5)
 LABELS = RNG.integers(3, size=40)

@@ -21,7 +21,7 @@ from astonish import (
     VarSmile,
     compare,
 )
-from astonish.tasks.gaussian_jumps import Episode, gaussian_jumps, many_gaussian_jumps
+from astonish.worlds.gaussian_jumps import Episode, gaussian_jumps, many_gaussian_jumps
 
 FAMILY = Gaussian(noise=4.0)
 PRIOR = FAMILY.prior(mean=0.0, std=12.0)

@@ -17,24 +17,24 @@ from typer.testing import CliRunner
 
 from astonish import Delta, Gaussian, Smile
 from astonish.cli.app import app
-from astonish.domain import Domain, Parameter
-from astonish.fit import (
+from astonish.core.domain import Domain, Parameter
+from astonish.people.fit import (
     Estimate,
     Model,
     compare_fits,
     fit,
     recover_parameters,
 )
-from astonish.fit.bfgs import minimise, second_derivatives
-from astonish.fit.description import describe
-from astonish.fit.estimate import prepared
-from astonish.fit.objective import Losses
-from astonish.fit.search import look_around, search
-from astonish.fit.shared import fit_shared
-from astonish.fit.space import LIMIT, Space
-from astonish.fit.starts import Box, best_starts, choose, evenly
-from astonish.fit.usual import usual, usual_of_each
-from astonish.trials import Columns, Trials, read_trials
+from astonish.people.fit.bfgs import minimise, second_derivatives
+from astonish.people.fit.description import describe
+from astonish.people.fit.estimate import prepared
+from astonish.people.fit.objective import Losses
+from astonish.people.fit.search import look_around, search
+from astonish.people.fit.shared import fit_shared
+from astonish.people.fit.space import LIMIT, Space
+from astonish.people.fit.starts import Box, best_starts, choose, evenly
+from astonish.people.fit.usual import usual, usual_of_each
+from astonish.people.tables import Columns, Trials, read_trials
 from test_optima import CASES, simulated
 
 ESTIMATES = CASES["estimates"].model
@@ -156,7 +156,7 @@ def test_a_search_has_not_ended_where_the_loss_jumps() -> None:
 
 
 def test_a_search_has_not_ended_as_long_as_something_better_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("astonish.fit.search._ROUNDS", 1)  # one look, which finds the other well
+    monkeypatch.setattr("astonish.people.fit.search._ROUNDS", 1)  # one look, which finds the other well
     x, _, ended = look_around(_of(_wells), _box([-5, -5], [5, 5]), ONE, np.array([[-2.0, -2.0]]))
     assert x[0, 0] > 0
     assert not ended[0]
@@ -281,7 +281,7 @@ def test_start_values_are_where_the_first_search_starts(monkeypatch: pytest.Monk
         heard.append(starts)
         return search(objective, box, who, starts, progress)
 
-    monkeypatch.setattr("astonish.fit.estimate.search", listening)
+    monkeypatch.setattr("astonish.people.fit.estimate.search", listening)
     trials = _read(_table(2))
     fit(ESTIMATES, trials, ["learning_rate", "response.noise"], start_values=[[0.2, 1.0], [0.4, 2.0]], starts=2)
     expected = Space.of(ESTIMATES, ["learning_rate", "response.noise"]).unconstrained([[0.2, 1.0], [0.4, 2.0]])

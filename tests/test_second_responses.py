@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from astonish import HGF, Beta, BinaryVolatileKalman, Delta, Gaussian, Kalman, Smile, TwoLevelHGF, run
-from astonish.fit import (
+from astonish.people.fit import (
     Confidence,
     Estimate,
     LogReactionTime,
@@ -22,13 +22,13 @@ from astonish.fit import (
     recover_parameters,
     simulate_responses,
 )
-from astonish.fit.estimate import prepared
-from astonish.fit.goodness import probability_of_choices, r_squared
-from astonish.fit.likelihood import evaluate, participant_data
-from astonish.fit.objective import Losses
-from astonish.fit.plot import plot_fit
+from astonish.people.fit.estimate import prepared
+from astonish.people.fit.goodness import probability_of_choices, r_squared
+from astonish.people.fit.likelihood import evaluate, participant_data
+from astonish.people.fit.objective import Losses
+from astonish.people.fit.plot import plot_fit
+from astonish.people.tables import Columns, read_trials
 from astonish.responses.reaction_time import LogNormal
-from astonish.trials import Columns, read_trials
 
 COINS = np.random.default_rng(4).integers(2, size=40)
 

@@ -14,7 +14,9 @@ from matplotlib import pyplot as plt
 from scipy import integrate, optimize, special, stats
 
 from astonish import Delta, DeltaCircular, Gaussian, Nassar2012, Smile
-from astonish.fit import (
+from astonish.core.precision import as_double, double
+from astonish.people.comparison.random_effects import exceedance
+from astonish.people.fit import (
     CircularEstimate,
     Estimate,
     Fit,
@@ -29,10 +31,8 @@ from astonish.fit import (
     psis_loo,
     select,
 )
-from astonish.fit.comparison.random_effects import exceedance
-from astonish.fit.likelihood import participant_data, simulate
-from astonish.precision import as_double, double
-from astonish.trials import Columns, Trials, read_trials
+from astonish.people.fit.likelihood import participant_data, simulate
+from astonish.people.tables import Columns, Trials, read_trials
 
 MODELS = {
     "delta rule": (Model(Delta(0.4), Estimate(2.0)), ("learning_rate", "response.noise")),

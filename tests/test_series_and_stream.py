@@ -32,16 +32,15 @@ from astonish import (
     VarSmile,
     change_points,
     load_state,
-    measures,
     run,
     run_lengths,
     run_many,
     save_state,
-    series,
 )
-from astonish.detect import changepoints
-from astonish.domain import Domain
-from astonish.trials import Columns, read_trials, regressors
+from astonish.changes import changepoints
+from astonish.core.domain import Domain
+from astonish.online import measures, series
+from astonish.people.tables import Columns, read_trials, regressors
 from families import CONTEXTS, LEARNER, NUMBERS, PAIRS, VECTORS, LearnerCase
 
 Case = LearnerCase

@@ -7,10 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from astonish import Beta, Dirichlet, Exponential, Gaussian, Grid, NormalGamma, Poisson, solver
+from astonish import Beta, Dirichlet, Exponential, Gaussian, Grid, NormalGamma, Poisson
 from astonish.beliefs import BetaBelief, DirichletBelief, GammaBelief, GaussianBelief, NormalGammaBelief
-from astonish.expfam import target
-from astonish.precision import double
+from astonish.core.precision import double
+from astonish.theory import solver
+from astonish.theory.expfam import target
 from families import POINTS, normal_at
 
 COUNT = 2000

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from astonish.special import digamma, log, log_gamma, reciprocal, trigamma
+from astonish.core.special import digamma, log, log_gamma, reciprocal, trigamma
 
 NEAR = np.array([-1e-2, -1e-4, -1e-7, -1e-10, 0.0, 1e-10, 1e-7, 1e-4, 1e-2])
 ARGUMENTS = np.concatenate([np.geomspace(1e-3, 1e8, 1200), 1 + NEAR, 2 + NEAR, 8 + NEAR])

@@ -21,14 +21,14 @@ from typer.testing import CliRunner
 
 from astonish import Delta, Gaussian, Smile, run
 from astonish.cli.app import app
-from astonish.fit import recover_models
 from astonish.io import archive
-from astonish.study import Batching, Study, executors, jobs, local_cluster, provenance, run_study, store
-from astonish.study.kinds import read_study
-from astonish.study.kinds.gaussian import episodes
-from astonish.study.kinds.recovery import candidate, designed
-from astonish.study.run import short
-from astonish.tasks.gaussian_jumps import gaussian_jumps
+from astonish.people.fit import recover_models
+from astonish.sweep import Batching, Study, executors, jobs, local_cluster, provenance, run_study, store
+from astonish.sweep.kinds import read_study
+from astonish.sweep.kinds.gaussian import episodes
+from astonish.sweep.kinds.recovery import candidate, designed
+from astonish.sweep.run import short
+from astonish.worlds.gaussian_jumps import gaussian_jumps
 
 SOURCE = Path(__file__).parent.parent / "src"
 TYPED = [sys.executable, "-c", "import astonish.cli.app; astonish.cli.app.main()", "sweep"]
@@ -198,7 +198,7 @@ def test_a_pool_of_processes_that_broke_is_said(tmp_path: Path) -> None:
 SLEEPY = """
 import time
 import numpy as np
-from astonish.study import Study
+from astonish.sweep import Study
 
 def compute(setting):
     time.sleep(0.04)
@@ -265,7 +265,7 @@ def test_failures_are_said_kept_and_tried_again(tmp_path: Path) -> None:
 def test_the_command_says_what_failed_and_leaves_no_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     study = tmp_path / "odd.py"
     study.write_text(
-        "from astonish.study import Study\n"
+        "from astonish.sweep import Study\n"
         "study = Study({f'k={k}': {'k': k} for k in range(-1, 14)}, lambda s: {'x': 1 / max(s['k'], 0)})"
     )
     assert command(study, "--out", tmp_path / "out") == 1
@@ -311,7 +311,7 @@ def test_a_function_that_was_rewritten_is_noticed(tmp_path: Path) -> None:
     study = tmp_path / "mine.py"
     for text in ("{'x': 1}", "{'x': 2}"):
         study.write_text(
-            f"from astonish.study import Study\nstudy = Study({{'a': {{'k': 1}}}}, lambda setting: {text})"
+            f"from astonish.sweep import Study\nstudy = Study({{'a': {{'k': 1}}}}, lambda setting: {text})"
         )
         code = command(study, "--out", tmp_path / "out")
     assert code == 2

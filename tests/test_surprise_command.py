@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 from astonish import Delta, run
 from astonish.cli.app import app
 from astonish.cli.console import progress
-from astonish.trials import Columns, read_trials
-from astonish.trials.bids import write_bids
+from astonish.people.tables import Columns, read_trials
+from astonish.people.tables.bids import write_bids
 
 VALIDATOR = "bids-validator-deno"
 TABLE = """id,run,onset,length,x,r

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from astonish import Delta, SuttonK1, run
-from astonish.learner import scan
-from astonish.precision import as_double, double
+from astonish.core.precision import as_double, double
+from astonish.learners.base import scan
 
 DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 COINS = np.random.default_rng(8).binomial(1, 0.7, 60)

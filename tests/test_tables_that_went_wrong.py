@@ -12,14 +12,14 @@ from hypothesis import example, given, settings, strategies as st
 from typer.testing import CliRunner
 
 from astonish import Bayes, Beta, BetaInterval, Dirichlet, Gaussian, Smile, run
-from astonish.assemble import choose
 from astonish.cli.app import app
-from astonish.fit import Estimate, Model, Readout, fit, plan_trials, simulate_responses
-from astonish.fit.likelihood import participant_data
-from astonish.fit.recovery.simulation import repeated
 from astonish.learners import Delta
-from astonish.trials import Columns, Rejected, Trials, read_trials
-from astonish.trials.regressors import regressors
+from astonish.people.fit import Estimate, Model, Readout, fit, plan_trials, simulate_responses
+from astonish.people.fit.likelihood import participant_data
+from astonish.people.recovery.simulation import repeated
+from astonish.people.tables import Columns, Rejected, Trials, read_trials
+from astonish.people.tables.facts import choose
+from astonish.people.tables.regressors import regressors
 
 LONG, NAN = 24, np.nan
 
@@ -901,7 +901,7 @@ def test_what_cannot_be_fitted_is_refused_before_the_first_fit(
     def fitted(*_: Any, **__: Any) -> None:
         raise AssertionError("a model was fitted")
 
-    monkeypatch.setattr("astonish.analysis.models.fit", fitted)
+    monkeypatch.setattr("astonish.people.analysis.models.fit", fitted)
     words = (command, _people(tmp_path), *PREDICTIONS, "--learner", "delta", "--learner", "message-passing")
     sentence = (
         "MessagePassing cannot go on from someone's answer; give a response that is not anchored (--free-running)"

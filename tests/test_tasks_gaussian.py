@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from astonish.tasks.gaussian_jumps import Episode, gaussian_jumps, many_gaussian_jumps
+from astonish.worlds.gaussian_jumps import Episode, gaussian_jumps, many_gaussian_jumps
 
 
 def same(one: Episode, other: Episode) -> bool:

@@ -17,14 +17,14 @@ pytest.importorskip("matplotlib", reason="the figures of the paper are drawn wit
 pytest.importorskip("pandas", reason="the tables of the paper are data frames")
 
 from astonish import Delta, run
-from astonish.explorer.tour import SCREENS, TourTab
-from astonish.explorer.tour.screen import STEPS, WALKS, walks
-from astonish.explorer.tour.verdicts import all_claims, claim_that_begins
+from astonish.page.tour import SCREENS, TourTab
+from astonish.page.tour.screen import STEPS, WALKS, walks
+from astonish.page.tour.verdicts import all_claims, claim_that_begins
 from astonish.paper import figure3
 from astonish.paper.agents import smile
 from astonish.paper.figure5 import isolated
 from astonish.paper.figure8 import scenes
-from astonish.tasks.gaussian_jumps import gaussian_jumps
+from astonish.worlds.gaussian_jumps import gaussian_jumps
 
 ROOT = Path(__file__).parents[1]
 TAB = TourTab()
@@ -154,7 +154,7 @@ def test_figure_3_is_a_plain_loop_over_seeds() -> None:
     saved = re.search(r"minus that of SMiLe is (.*?): ", found["found"])
     assert saved is not None
     assert f"squared, H = {hazard}: {saved[1]}" in claimed  # the same seeds, hazard by hazard
-    from astonish.explorer.tour.jumps import _scores
+    from astonish.page.tour.jumps import _scores
 
     scores = _scores(hazard)
     for k in range(seeds):
@@ -202,7 +202,7 @@ def test_naive_bayes_after_switches_is_a_plain_count() -> None:
         into_a = np.flatnonzero(where.walk.switched[k] & (environment == 0))
         stays = [t for t in into_a if t + 64 < STEPS and (environment[t : t + 65] == 0).all()]
         means.append(np.mean([errors[t + 64] for t in stays]))
-    from astonish.explorer.tour.visits import _errors
+    from astonish.page.tour.visits import _errors
 
     assert _errors()["naive Bayes"][-1][:2] == pytest.approx(means)
     found = answer("visits", psi="0.95")
@@ -210,7 +210,7 @@ def test_naive_bayes_after_switches_is_a_plain_count() -> None:
 
 
 def test_online_em_waits_and_says_when_it_is_accurate() -> None:
-    from astonish.explorer.tour.online_em import _of_online_em, _of_smile
+    from astonish.page.tour.online_em import _of_online_em, _of_smile
 
     waiting, eager = _of_online_em(2000), _of_online_em(0)
     environment = walks().walk.environment

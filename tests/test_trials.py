@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from astonish.trials import Columns, Rejected, Trials, read_trials
+from astonish.people.tables import Columns, Rejected, Trials, read_trials
 
 DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 NAN = np.nan

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from astonish import Delta, TwoRate, run
-from astonish.learner import scan
-from astonish.precision import as_double, double
+from astonish.core.precision import as_double, double
+from astonish.learners.base import scan
 
 XS = np.random.default_rng(7).normal(size=50)
 RATES = [0.0, 0.3, 0.8, 1.0]

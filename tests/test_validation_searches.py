@@ -13,7 +13,7 @@ from validation import searches
 from validation.searches import CASES, TASKS, TITLES, Looked, looked, looked_lines, squared_errors, trials_of
 
 from astonish import Delta
-from astonish.fit import Estimate, Model, fit
+from astonish.people.fit import Estimate, Model, fit
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "searches.md").read_text()
 

@@ -14,10 +14,10 @@ from hypothesis import given, settings, strategies as st
 from scipy.special import expit
 
 from astonish import BinaryVolatileKalman, Detector, Kalman, VolatileKalman, run
-from astonish.assemble import choose
-from astonish.learner import scan
-from astonish.precision import as_double, double
-from astonish.trials import Columns, read_trials
+from astonish.core.precision import as_double, double
+from astonish.learners.base import scan
+from astonish.people.tables import Columns, read_trials
+from astonish.people.tables.facts import choose
 
 DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 XS = np.random.default_rng(7).normal(size=40).cumsum()

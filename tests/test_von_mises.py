@@ -22,22 +22,20 @@ from astonish import (
     Stream,
     VarSmile,
     VonMises,
-    expfam,
-    rule,
     run,
-    surprise,
 )
-from astonish.assemble import choose
 from astonish.beliefs import VonMisesBelief
-from astonish.fit import CircularEstimate, Estimate, Model, fit, plan_trials, simulate_responses
-from astonish.fit.likelihood import participant_data
-from astonish.fit.plot import plot_fit
-from astonish.fit.posterior.checks import statistics
-from astonish.precision import double
+from astonish.core.precision import double
+from astonish.core.special import difference, log_bessel_ratio, log_i0_less, log_von_mises, root_less_one, wrapped
+from astonish.people.fit import CircularEstimate, Estimate, Model, fit, plan_trials, simulate_responses
+from astonish.people.fit.likelihood import participant_data
+from astonish.people.fit.plot import plot_fit
+from astonish.people.posterior.checks import statistics
+from astonish.people.tables import Columns, read_trials
+from astonish.people.tables.facts import choose
+from astonish.people.tables.regressors import regressors
 from astonish.responses import ResponseInput
-from astonish.special import difference, log_bessel_ratio, log_i0_less, log_von_mises, root_less_one, wrapped
-from astonish.trials import Columns, read_trials
-from astonish.trials.regressors import regressors
+from astonish.theory import expfam, rule, surprise
 from families import ANGLES
 
 CIRCLE = np.linspace(-np.pi, np.pi, 20_001)[:-1]

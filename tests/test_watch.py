@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from astonish import Delta, Detector, Gaussian, Smile, Stream, monitor
 from astonish.cli.app import app
-from astonish.explorer.stream import StreamTab
+from astonish.page.stream import StreamTab
 from astonish.watch.detecting import DetectorSettings, follower_for, samples_needed
 from astonish.watch.feed import Feed, Reading, Row
 from astonish.watch.lines import LONGEST, read_numbers, to_number

@@ -15,16 +15,16 @@ import typer
 from pandas import DataFrame, read_csv
 from scipy.special import expit
 
-from astonish.analysis.outputs import file_name, write_table
-from astonish.assemble import learner_for
-from astonish.catalogue import LEARNERS
 from astonish.cli.console import guarded, progress
-from astonish.domain import Numbers, with_parameters
-from astonish.fit import Estimate, Model, compare_mse, held_out
-from astonish.learner import Learner
-from astonish.refusal import unknown
-from astonish.series import run_many
-from astonish.trials import Columns, Trials, read_trials
+from astonish.core.domain import Numbers, with_parameters
+from astonish.core.refusal import unknown
+from astonish.learners.base import Learner
+from astonish.models.registry import LEARNERS
+from astonish.online.series import run_many
+from astonish.people.analysis.outputs import file_name, write_table
+from astonish.people.fit import Estimate, Model, compare_mse, held_out
+from astonish.people.tables import Columns, Trials, read_trials
+from astonish.people.tables.facts import learner_for
 
 FILE = "main_ada-prob.csv.gz"
 NEEDED = (

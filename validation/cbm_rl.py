@@ -14,13 +14,13 @@ from pandas import DataFrame, read_csv
 
 from astonish import Delta, NoLearning, PerOption, TwoRate
 from astonish.cli.console import guarded
-from astonish.domain import Numbers
-from astonish.fit import Fit, Model, Softmax, compare_fits, fit, recover_parameters
-from astonish.fit.estimate import prepared
-from astonish.fit.objective import Losses
-from astonish.fit.priors import Priors
-from astonish.fit.recovery import Recovery
-from astonish.trials import Columns, Trials, read_trials
+from astonish.core.domain import Numbers
+from astonish.people.fit import Fit, Model, Softmax, compare_fits, fit, recover_parameters
+from astonish.people.fit.estimate import prepared
+from astonish.people.fit.objective import Losses
+from astonish.people.fit.priors import Priors
+from astonish.people.recovery import Recovery
+from astonish.people.tables import Columns, Trials, read_trials
 
 CHOICES, PUBLISHED = "choices.csv.gz", "published_rl.csv"
 NEEDED = (

@@ -19,7 +19,7 @@ from astonish.benchmark.detectors import at_alarms, daily_surprise
 from astonish.benchmark.nab import PROFILES, NabSeries, best_scores, read_corpus
 from astonish.benchmark.report import laid_out
 from astonish.cli.console import guarded
-from astonish.domain import Numbers
+from astonish.core.domain import Numbers
 
 SEED, SERIES = 20261118, 200
 ROWS = (1000, 20_000)

@@ -16,18 +16,18 @@ import typer
 from pandas import DataFrame, read_csv
 
 from astonish import HGF, Beta, Delta, Gaussian, MessagePassing, PearceHall, Smile, VarSmile
-from astonish.assemble import learner_for
 from astonish.cli.console import guarded, say
-from astonish.domain import Numbers, with_parameters
-from astonish.fit import Estimate, Fit, Model, Softmax, fit, plan_trials, simulate_responses
-from astonish.fit.bfgs import minimise
-from astonish.fit.objective import Losses
-from astonish.fit.priors import Priors
-from astonish.fit.space import LIMIT, Space
-from astonish.fit.usual import usual
-from astonish.learner import Learner
-from astonish.series import run_many
-from astonish.trials import Columns, Trials, read_trials
+from astonish.core.domain import Numbers, with_parameters
+from astonish.learners.base import Learner
+from astonish.online.series import run_many
+from astonish.people.fit import Estimate, Fit, Model, Softmax, fit, plan_trials, simulate_responses
+from astonish.people.fit.bfgs import minimise
+from astonish.people.fit.objective import Losses
+from astonish.people.fit.priors import Priors
+from astonish.people.fit.space import LIMIT, Space
+from astonish.people.fit.usual import usual
+from astonish.people.tables import Columns, Trials, read_trials
+from astonish.people.tables.facts import learner_for
 
 BETTER = 1e-3  # a log-likelihood that is higher by more than this is something better
 STARTS = (10, 3)  # searches for each person

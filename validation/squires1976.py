@@ -19,9 +19,9 @@ from pandas import DataFrame, read_csv
 
 from astonish import Beta, Leaky, PerContext, Rows
 from astonish.cli.console import guarded
-from astonish.domain import Numbers
-from astonish.learner import Learner, scan
-from astonish.precision import double
+from astonish.core.domain import Numbers
+from astonish.core.precision import double
+from astonish.learners.base import Learner, scan
 
 FILE, SOURCE = "p300_by_pattern.csv", "https://github.com/florentmeyniel/MinimalTransitionProbsModel"
 NEEDED = (

@@ -1,6 +1,7 @@
 """From the source of a module back to its entries in the reference, where these stand under two names.
 
-viewcode takes it that all of a module is documented under one name. `astonish.learner` is not: some of it is exported
+viewcode takes it that all of a module is documented under one name. `astonish.learners.base` is not: some of it is
+exported
 by `astonish`, and stands there.
 """
 

@@ -11,24 +11,25 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from astonish import expfam as expfam, rule as rule, surprise as surprise
-    from astonish.bank import *
     from astonish.beliefs import *
-    from astonish.detect import *
-    from astonish.explanation import *
+    from astonish.changes import *
     from astonish.io.state import *
-    from astonish.learner import *
     from astonish.learners import *
-    from astonish.measures import *
-    from astonish.scoring import *
-    from astonish.series import *
-    from astonish.stream import *
+    from astonish.learners.base import *
+    from astonish.online.bank import *
+    from astonish.online.explanation import *
+    from astonish.online.measures import *
+    from astonish.online.series import *
+    from astonish.online.stream import *
+    from astonish.theory import expfam as expfam, rule as rule, surprise as surprise
+    from astonish.worlds.scoring import *
 
-__version__ = "0.2.0"
-_MODULES = {module.name for module in iter_modules(__path__)}
+__version__ = "0.1.0"
+_ROOMS = {module.name for module in iter_modules(__path__)}
+_THEORY = ("expfam", "rule", "surprise")
 _EXPORTERS = (
-    "beliefs", "learner", "learners", "series", "stream", "measures", "explanation", "bank", "detect", "scoring",
-    "io.state",
+    "beliefs", "learners.base", "learners", "online.series", "online.stream", "online.measures", "online.explanation",
+    "online.bank", "changes", "worlds.scoring", "io.state",
 )  # fmt: skip
 
 
@@ -36,8 +37,10 @@ def __getattr__(name: str) -> Any:
     """What is exported under this name."""
     if name == "__all__":
         return __dir__()
-    if name in _MODULES:
+    if name in _ROOMS:
         return import_module(f"astonish.{name}")
+    if name in _THEORY:
+        return import_module(f"astonish.theory.{name}")
     for exporter in () if name.startswith("_") else _EXPORTERS:
         module = import_module(f"astonish.{exporter}")
         if name in module.__all__:
@@ -48,4 +51,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     exported = [name for each in _EXPORTERS for name in import_module(f"astonish.{each}").__all__]
-    return sorted({*exported, "expfam", "rule", "surprise"})
+    return sorted({*exported, *_THEORY})

@@ -9,9 +9,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from astonish import Gaussian, Leaky, MessagePassing, ParticleFilter, Smile, VarSmile
-from astonish.expfam import Belief
-from astonish.learner import Learner
+from astonish.learners.base import Learner
 from astonish.learners.nassar_gaussian import NassarGaussian2010, NassarGaussian2012
+from astonish.theory.expfam import Belief
 from validation.liakoni2021.published import EXACT
 
 

@@ -14,11 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from pandas import DataFrame, concat
 
-from astonish.learner import State, scan
+from astonish.core.precision import double
+from astonish.learners.base import State, scan
+from astonish.online.series import OPTIONS
 from astonish.paper.figure import RunSettings, Tables
-from astonish.precision import double
-from astonish.series import OPTIONS
-from astonish.study.study import Result, Setting, Study
+from astonish.sweep.study import Result, Setting, Study
 from validation.liakoni2021 import series
 from validation.liakoni2021.comparison import compare
 from validation.liakoni2021.learners import Case, Make, maker

@@ -14,15 +14,15 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish import predictive
 from astonish.beliefs.dirichlet import Beta
-from astonish.checks import check_ends
-from astonish.config import config
-from astonish.domain import PROBABILITY, Domain, Numbers, Parameter, parameter
-from astonish.expfam import MeanFamily, printed
-from astonish.kinds import OutcomeKind
-from astonish.precision import Number, limits, number
-from astonish.special import log
+from astonish.core.checks import check_ends
+from astonish.core.domain import PROBABILITY, Domain, Numbers, Parameter, parameter
+from astonish.core.kinds import OutcomeKind
+from astonish.core.precision import Number, limits, number
+from astonish.core.pytree import config
+from astonish.core.special import log
+from astonish.theory import predictive
+from astonish.theory.expfam import MeanFamily, printed
 
 _AT_LEAST_1 = Domain(1.0)  # with less, the density would be infinite at 0 or 1
 _NEGLIGIBLE = 30.0  # the kernel is cut where it is exp(-30) times its largest value

@@ -9,13 +9,13 @@ from jax import Array
 from jax.scipy.special import xlog1py, xlogy
 from numpy.random import Generator
 
-from astonish import predictive
-from astonish.config import config
-from astonish.domain import OPEN_PROBABILITY, POSITIVE, REQUIRED, Domain, Numbers, Parameter, parameter
-from astonish.expfam import Family, MeanFamily, linear, printed
-from astonish.kinds import OutcomeKind
-from astonish.precision import Number, limits, number, vector
-from astonish.special import log, log_gamma
+from astonish.core.domain import OPEN_PROBABILITY, POSITIVE, REQUIRED, Domain, Numbers, Parameter, parameter
+from astonish.core.kinds import OutcomeKind
+from astonish.core.precision import Number, limits, number, vector
+from astonish.core.pytree import config
+from astonish.core.special import log, log_gamma
+from astonish.theory import predictive
+from astonish.theory.expfam import Family, MeanFamily, linear, printed
 
 _CERTAIN = 1e-3  # an answer closer to 0 or 1 than this is not the mean of a belief about a probability
 

@@ -9,13 +9,13 @@ from jax import Array
 from jax.scipy.special import xlogy
 from numpy.random import Generator
 
-from astonish import predictive
-from astonish.config import config
-from astonish.domain import POSITIVE, Domain, Numbers, Parameter
-from astonish.expfam import Family, MeanFamily, linear, nearby, printed
-from astonish.kinds import OutcomeKind
-from astonish.precision import Number, limits, number
-from astonish.special import log, log_gamma, log_gamma_near, log_less
+from astonish.core.domain import POSITIVE, Domain, Numbers, Parameter
+from astonish.core.kinds import OutcomeKind
+from astonish.core.precision import Number, limits, number
+from astonish.core.pytree import config
+from astonish.core.special import log, log_gamma, log_gamma_near, log_less
+from astonish.theory import predictive
+from astonish.theory.expfam import Family, MeanFamily, linear, nearby, printed
 
 
 class GammaBelief(NamedTuple):

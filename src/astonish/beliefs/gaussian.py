@@ -13,14 +13,14 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish import predictive
-from astonish.config import config
-from astonish.domain import FINITE, POSITIVE, Domain, Numbers, Parameter
-from astonish.expfam import MeanFamily, printed
-from astonish.kinds import OutcomeKind
-from astonish.precision import Number, limits, number
-from astonish.special import fraction, log, parallel
-from astonish.world_parameters import MEAN, NOISE, STD
+from astonish.core.domain import FINITE, POSITIVE, Domain, Numbers, Parameter
+from astonish.core.kinds import OutcomeKind
+from astonish.core.precision import Number, limits, number
+from astonish.core.pytree import config
+from astonish.core.special import fraction, log, parallel
+from astonish.core.world_parameters import MEAN, NOISE, STD
+from astonish.theory import predictive
+from astonish.theory.expfam import MeanFamily, printed
 
 _LOG_TWO_PI = math.log(2 * math.pi)
 

@@ -16,14 +16,14 @@ from jax import Array
 from jax.core import Tracer
 from numpy.random import Generator
 
-from astonish import predictive
-from astonish.config import config
-from astonish.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain
-from astonish.expfam import Family, log_evidence, log_mass
-from astonish.interpreter import interpreted
-from astonish.precision import Number, double, limits, namespace, number, vector
-from astonish.refusal import cannot_simulate
-from astonish.special import log
+from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain
+from astonish.core.interpreter import interpreted
+from astonish.core.precision import Number, double, limits, namespace, number, vector
+from astonish.core.pytree import config
+from astonish.core.refusal import cannot_simulate
+from astonish.core.special import log
+from astonish.theory import predictive
+from astonish.theory.expfam import Family, log_evidence, log_mass
 
 
 class GridBelief(NamedTuple):

@@ -14,15 +14,15 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish import predictive
 from astonish.beliefs.gamma import GammaBelief, log_partition_near
-from astonish.config import config
-from astonish.domain import FINITE, POSITIVE, Domain, Numbers, Parameter
-from astonish.expfam import Family, nearby, printed
-from astonish.kinds import OutcomeKind
-from astonish.precision import Number, limits, number
-from astonish.special import fraction, log, log_gamma
-from astonish.world_parameters import MEAN, NOISE
+from astonish.core.domain import FINITE, POSITIVE, Domain, Numbers, Parameter
+from astonish.core.kinds import OutcomeKind
+from astonish.core.precision import Number, limits, number
+from astonish.core.pytree import config
+from astonish.core.special import fraction, log, log_gamma
+from astonish.core.world_parameters import MEAN, NOISE
+from astonish.theory import predictive
+from astonish.theory.expfam import Family, nearby, printed
 
 
 class NormalGammaBelief(NamedTuple):

@@ -15,14 +15,14 @@ from jax import Array
 from jax.core import Tracer
 from numpy.random import Generator
 
-from astonish import predictive
-from astonish.config import config
-from astonish.domain import COUNT, FINITE, POSITIVE, REQUIRED, Domain, Numbers, Parameter, parameter
-from astonish.expfam import Family
-from astonish.linear_algebra import inverse, inverse_and_log_determinant, product
-from astonish.numbers import as_numbers
-from astonish.precision import Number, limits, namespace, number, vector
-from astonish.special import log
+from astonish.core.domain import COUNT, FINITE, POSITIVE, REQUIRED, Domain, Numbers, Parameter, parameter
+from astonish.core.linear_algebra import inverse, inverse_and_log_determinant, product
+from astonish.core.numbers import as_numbers
+from astonish.core.precision import Number, limits, namespace, number, vector
+from astonish.core.pytree import config
+from astonish.core.special import log
+from astonish.theory import predictive
+from astonish.theory.expfam import Family
 
 _LOG_TWO_PI = math.log(2 * math.pi)
 

@@ -12,10 +12,10 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.config import config
-from astonish.domain import COUNT, REQUIRED, Domain, parameter
-from astonish.expfam import Belief, Family
-from astonish.precision import Number, namespace
+from astonish.core.domain import COUNT, REQUIRED, Domain, parameter
+from astonish.core.precision import Number, namespace
+from astonish.core.pytree import config
+from astonish.theory.expfam import Belief, Family
 
 _NOT_YET = -1.0
 

@@ -16,14 +16,14 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish import predictive
-from astonish.config import config
-from astonish.domain import FINITE, NOT_NEGATIVE, POSITIVE, Domain, Numbers, Parameter
-from astonish.expfam import Family, log_evidence, printed
-from astonish.kinds import OutcomeKind
-from astonish.precision import Number, limits, namespace, number
-from astonish.special import log, log_bessel_ratio, log_i0_less, log_von_mises, wrapped
-from astonish.world_parameters import CONCENTRATION, PERIOD
+from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, Domain, Numbers, Parameter
+from astonish.core.kinds import OutcomeKind
+from astonish.core.precision import Number, limits, namespace, number
+from astonish.core.pytree import config
+from astonish.core.special import log, log_bessel_ratio, log_i0_less, log_von_mises, wrapped
+from astonish.core.world_parameters import CONCENTRATION, PERIOD
+from astonish.theory import predictive
+from astonish.theory.expfam import Family, log_evidence, printed
 
 _WHOLE = 2 * math.pi
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from astonish.numbers import Numbers
+from astonish.core.numbers import Numbers
 
 
 class AnnotatedSeries(NamedTuple):

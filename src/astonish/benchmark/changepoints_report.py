@@ -9,9 +9,9 @@ from astonish.beliefs import NormalGamma
 from astonish.benchmark.annotated import read_folder
 from astonish.benchmark.changepoints import covering, f1
 from astonish.benchmark.report import laid_out
-from astonish.detect import Detector, change_points, run_lengths
+from astonish.changes import Detector, change_points, run_lengths
+from astonish.core.numbers import Numbers
 from astonish.learners import MessagePassing
-from astonish.numbers import Numbers
 
 HAZARD, RATE, WITHIN, HYPOTHESES = 0.01, 0.001, 20, 500
 

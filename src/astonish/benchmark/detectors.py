@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from astonish.benchmark.nab import NabSeries
-from astonish.catalogue import LEARNERS, load_object
-from astonish.detect.detector import signal_of
-from astonish.detect.monitoring import alarm_level, monitor_alarms
-from astonish.kinds import OutcomeKind
-from astonish.learner import Learner
+from astonish.changes.detector import signal_of
+from astonish.changes.monitoring import alarm_level, monitor_alarms
+from astonish.core.kinds import OutcomeKind
+from astonish.core.numbers import Numbers
+from astonish.core.refusal import naming_extra, unknown
 from astonish.learners import Monitor
-from astonish.numbers import Numbers
-from astonish.refusal import naming_extra, unknown
-from astonish.series import run
+from astonish.learners.base import Learner
+from astonish.models.registry import LEARNERS, load_object
+from astonish.online.series import run
 
 Detect = Callable[[NabSeries], Numbers]
 _DAY = 86_400.0  # seconds
@@ -114,7 +114,7 @@ def _by_learner(name: str, series: NabSeries) -> Numbers:
 
     What is unusual of it is decided as `monitor` does: by its own past.
     """
-    from astonish.assemble import Outcomes, assemble  # which needs pandas
+    from astonish.models.assemble import Outcomes, assemble  # which needs pandas
 
     learner = assemble(name, Outcomes(OutcomeKind.CONTINUOUS, lambda *_: None)).learner
     history = run(learner, _standardised(series))

@@ -14,8 +14,8 @@ import numpy as np
 
 from astonish.benchmark.rivals import Rival, alarms, rivals, tuned
 from astonish.benchmark.streams import LabelledStream, settings, still, stream
-from astonish.detect import usual_detector
-from astonish.numbers import Numbers
+from astonish.changes import usual_detector
+from astonish.core.numbers import Numbers
 
 RATE, BURN_IN = 0.001, 100
 OURS = "astonish"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from astonish.numbers import Mask, Numbers
+from astonish.core.numbers import Mask, Numbers
 
 Times = NDArray[np.datetime64]
 _PROBATION, _LONGEST_PROBATION = 0.15, 750  # share of a series, and rows, that are not scored

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from astonish.numbers import Numbers
+from astonish.core.numbers import Numbers
 
 
 class Rival(NamedTuple):

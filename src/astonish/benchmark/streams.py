@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from astonish.numbers import Mask, Numbers
+from astonish.core.numbers import Mask, Numbers
 
 KINDS = ("abrupt", "gradual", "incremental", "recurring", "variance", "rare")
 STEPS, RARE_STEPS = 2000, 2500  # samples of a stream

@@ -5,7 +5,7 @@ import sys
 from typing import Annotated
 
 from astonish import __version__
-from astonish.refusal import NotInstalledError, check_installed
+from astonish.core.refusal import NotInstalledError, check_installed
 
 try:
     check_installed("the command needs", "typer", "rich")

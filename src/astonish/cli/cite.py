@@ -4,8 +4,8 @@ from typing import Annotated
 
 from typer import Argument
 
-from astonish.citations import cited, listing
 from astonish.cli.console import guarded
+from astonish.core.citations import cited, listing
 
 
 def cite(

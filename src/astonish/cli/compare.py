@@ -1,8 +1,8 @@
 """`astonish compare`: which learner explains people's responses best?"""
 
-from astonish.analysis.options import CompareOptions, TrialOptions
 from astonish.cli.console import Terminal, guarded
 from astonish.cli.options import takes_options
+from astonish.people.analysis.options import CompareOptions, TrialOptions
 
 
 @takes_options
@@ -13,6 +13,6 @@ def compare(trials: TrialOptions, options: CompareOptions) -> None:
     --learner smile --learner reduced-bayes:hazard,surprise_sensitivity
     """
     with guarded(options.out, "fits need"):
-        from astonish.analysis.compare import run_compare
+        from astonish.people.analysis.compare import run_compare
 
         run_compare(trials, options, Terminal())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from typer import Exit
 
-from astonish.refusal import NotInstalledError, naming_extra
+from astonish.core.refusal import NotInstalledError, naming_extra
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -103,6 +103,6 @@ class Terminal:
     @staticmethod
     def table(name: str, frame: "DataFrame") -> None:
         """A table, on the standard output, with its name above it."""
-        from astonish.analysis.outputs import in_lines
+        from astonish.people.analysis.outputs import in_lines
 
         print(f"{name}\n{in_lines(frame)}\n", flush=True)

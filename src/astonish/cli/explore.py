@@ -11,8 +11,8 @@ from typing import Annotated
 
 from typer import Option
 
-from astonish.analysis.options import OWN
 from astonish.cli.console import guarded, refuse, say
+from astonish.people.analysis.options import OWN
 
 PORT = 8765
 LOCAL = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}  # for all addresses of this machine, one of its own
@@ -29,7 +29,7 @@ def explore(
     """Try learners, shape beliefs and look at your own data on a page in the browser; nothing leaves this machine."""
     os.environ.setdefault("ASTONISH_ENGINE", "xla")  # LLVM for the native one takes 100 MB, and a page has the time
     with guarded(needs="the page needs"):
-        from astonish.explorer.memory import small_process
+        from astonish.page.memory import small_process
 
         with small_process():
             _serve(host, port, browser, learner or ())
@@ -37,10 +37,10 @@ def explore(
 
 def _serve(host: str, port: int | None, browser: bool, learners: Sequence[str]) -> None:
     """The page, until Ctrl-C."""
-    from astonish.explorer.connections import make_server
-    from astonish.explorer.guard import is_loopback
-    from astonish.explorer.memory import LIMIT, MemoryLimit
-    from astonish.explorer.server import make_app
+    from astonish.page.connections import make_server
+    from astonish.page.guard import is_loopback
+    from astonish.page.memory import LIMIT, MemoryLimit
+    from astonish.page.server import make_app
 
     token = None if is_loopback(host) else token_urlsafe()
     app = make_app(host, learners=learners, token=token, memory=MemoryLimit(LIMIT))

@@ -1,8 +1,8 @@
 """`astonish fit`: which parameters explain each participant's responses best?"""
 
-from astonish.analysis.options import FitOptions, TrialOptions
 from astonish.cli.console import Terminal, guarded
 from astonish.cli.options import takes_options
+from astonish.people.analysis.options import FitOptions, TrialOptions
 
 
 @takes_options
@@ -14,6 +14,6 @@ def fit(trials: TrialOptions, options: FitOptions) -> None:
     astonish fit choices.csv --choice c --reward r --subject id --learner rw
     """
     with guarded(options.out, "fits need"):
-        from astonish.analysis.fit import run_fit
+        from astonish.people.analysis.fit import run_fit
 
         run_fit(trials, options, Terminal())

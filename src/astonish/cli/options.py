@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_type_hints
 
 from typer import Argument, Option
 
-from astonish.analysis.options import flag
+from astonish.people.analysis.options import flag
 
 
 def takes_options(command: Callable[..., None]) -> Callable[..., None]:

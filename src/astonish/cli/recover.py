@@ -1,8 +1,8 @@
 """`astonish recover`: would the parameters, and the right learner, be found if they were known?"""
 
-from astonish.analysis.options import RecoverOptions, TrialOptions
 from astonish.cli.console import Terminal, guarded
 from astonish.cli.options import takes_options
+from astonish.people.analysis.options import RecoverOptions, TrialOptions
 
 
 @takes_options
@@ -12,6 +12,6 @@ def recover(trials: TrialOptions, options: RecoverOptions) -> None:
     astonish recover trials.csv --outcome x --response b --responded before --subject id --learner smile
     """
     with guarded(options.out, "fits need", stopped="every file that was written is complete"):
-        from astonish.analysis.recover import run_recover
+        from astonish.people.analysis.recover import run_recover
 
         run_recover(trials, options, Terminal())

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from astonish.analysis.options import SurpriseOptions, TableOptions
 from astonish.cli.console import Terminal, guarded
 from astonish.cli.options import takes_options
+from astonish.people.analysis.options import SurpriseOptions, TableOptions
 
 
 @takes_options
@@ -18,6 +18,6 @@ def surprise(table: TableOptions, options: SurpriseOptions) -> None:
         options.out or Path("bids" if options.bids else "regressors.csv"),
     )
     with guarded(target, "tables need", thing=what, stopped="every file that was written is complete"):
-        from astonish.analysis.surprise import run_surprise
+        from astonish.people.analysis.surprise import run_surprise
 
         run_surprise(table, options, Terminal())

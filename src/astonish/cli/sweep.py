@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from typer import Argument, Exit, Option
 
-from astonish.analysis.outputs import write_table
 from astonish.cli.console import guarded, progress, refuse, say
+from astonish.people.analysis.outputs import write_table
 
 _SHOWN = 10  # failures that are listed one by one
 
@@ -30,8 +30,8 @@ def sweep(
     """
     folder = Path(study.stem) if out is None else out
     with guarded(folder, "sweeps need"):
-        from astonish.study import local_cluster, run_study, scheduler
-        from astonish.study.kinds import read_study
+        from astonish.sweep import local_cluster, run_study, scheduler
+        from astonish.sweep.kinds import read_study
 
         if address is not None and workers is not None:
             raise ValueError("--scheduler and --local-cluster are two ways to compute; give one")
@@ -57,7 +57,7 @@ def sweep(
 
 
 def _failures(failed: Mapping[str, str], folder: Path) -> Exit:
-    from astonish.study.run import short
+    from astonish.sweep.run import short
 
     for name, why in list(failed.items())[:_SHOWN]:
         say(f"{name}: {short(why)}")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Exit, Option
 
-from astonish.analysis.options import LEARNER_HELP, names_in, numbers
 from astonish.cli.console import guarded, refuse, say
 from astonish.cli.explore import addresses, listen
-from astonish.kinds import OutcomeKind
+from astonish.core.kinds import OutcomeKind
+from astonish.people.analysis.options import LEARNER_HELP, names_in, numbers
 
 if TYPE_CHECKING:
     from astonish.watch.feed import Feed
@@ -158,8 +158,8 @@ def _check_monitor(own: Mapping[str, Any]) -> None:
 @contextmanager
 def served(feed: "Feed", port: int | None, browser: bool) -> Iterator[None]:
     """The page, on this machine alone, beside what else goes on; it ends with the block."""
-    from astonish.explorer.connections import make_server
-    from astonish.explorer.server import make_app
+    from astonish.page.connections import make_server
+    from astonish.page.server import make_app
 
     try:
         listening = listen("127.0.0.1", port)

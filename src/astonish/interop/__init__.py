@@ -3,8 +3,8 @@
 from typing import Any
 
 from astonish.beliefs import Regression
-from astonish.learner import Learner
 from astonish.learners import Smile, VarSmile
+from astonish.learners.base import Learner
 
 RULES = ("varsmile", "smile")
 

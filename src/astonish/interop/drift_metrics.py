@@ -10,8 +10,8 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
-from astonish.domain import COUNT
-from astonish.refusal import naming_extra
+from astonish.core.domain import COUNT
+from astonish.core.refusal import naming_extra
 
 with naming_extra("this module needs"):
     from river import base, metrics

@@ -9,14 +9,14 @@ from typing import Any
 import jax
 import numpy as np
 
-from astonish.detect import Detector, usual_detector
+from astonish.changes import Detector, usual_detector
+from astonish.core.numbers import Numbers, as_numbers
+from astonish.core.refusal import naming_extra
 from astonish.interop import weights
 from astonish.interop.drift_metrics import DriftDelay, DriftF1, DriftFalseAlarms, DriftMissed, drift_score
-from astonish.learner import Learner
 from astonish.learners import Delta
-from astonish.numbers import Numbers, as_numbers
-from astonish.refusal import naming_extra
-from astonish.stream import Stream
+from astonish.learners.base import Learner
+from astonish.online.stream import Stream
 
 with naming_extra("this module needs"):
     from river import base

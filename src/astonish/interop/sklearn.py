@@ -7,12 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from astonish.domain import Numbers
+from astonish.core.domain import Numbers
+from astonish.core.numbers import unmasked
+from astonish.core.refusal import naming_extra
 from astonish.interop import weights
-from astonish.learner import State
-from astonish.numbers import unmasked
-from astonish.refusal import naming_extra
-from astonish.series import run
+from astonish.learners.base import State
+from astonish.online.series import run
 
 with naming_extra("this module needs"):
     from sklearn.base import BaseEstimator, RegressorMixin

@@ -10,13 +10,13 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from astonish.bank import Bank
-from astonish.bank.tables import ColumnNames, check_columns, listed
-from astonish.detect.detector import signal_of
-from astonish.domain import Domain
-from astonish.learner import Learner, check
-from astonish.refusal import naming_extra
-from astonish.series import wide
+from astonish.changes.detector import signal_of
+from astonish.core.domain import Domain
+from astonish.core.refusal import naming_extra
+from astonish.learners.base import Learner, check
+from astonish.online.bank import Bank
+from astonish.online.bank.tables import ColumnNames, check_columns, listed
+from astonish.online.series import wide
 
 with naming_extra("this module needs"):
     from pandas import DataFrame as Rows, concat

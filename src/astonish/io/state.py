@@ -13,10 +13,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from astonish.checks import check_values
+from astonish.core.checks import check_values
 from astonish.io.archive import Source, name_of, read, write
 from astonish.io.files import atomic_write
-from astonish.learner import Learner, State, first_state
+from astonish.learners.base import Learner, State, first_state
 
 __all__ = ["load_state", "save_state"]
 

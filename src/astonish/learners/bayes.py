@@ -9,13 +9,13 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.config import config
-from astonish.domain import NOT_NEGATIVE, PROBABILITY, parameter
-from astonish.expfam import Belief, Family, bayes, blend, dtype_of
-from astonish.kinds import Contexts
-from astonish.learner import FamilyLearner, Info
-from astonish.precision import Number
-from astonish.surprise import shannon
+from astonish.core.domain import NOT_NEGATIVE, PROBABILITY, parameter
+from astonish.core.kinds import Contexts
+from astonish.core.precision import Number
+from astonish.core.pytree import config
+from astonish.learners.base import FamilyLearner, Info
+from astonish.theory.expfam import Belief, Family, bayes, blend, dtype_of
+from astonish.theory.surprise import shannon
 
 
 class Evidence(NamedTuple):

@@ -12,12 +12,12 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.config import config
-from astonish.domain import COUNT, NOT_NEGATIVE, Domain, Numbers, parameter
-from astonish.kinds import OutcomeKind
-from astonish.learner import Info, Learner
-from astonish.precision import Number
-from astonish.special import log
+from astonish.core.domain import COUNT, NOT_NEGATIVE, Domain, Numbers, parameter
+from astonish.core.kinds import OutcomeKind
+from astonish.core.precision import Number
+from astonish.core.pytree import config
+from astonish.core.special import log
+from astonish.learners.base import Info, Learner
 
 _LOG_PRECISIONS = np.log(10_000.0), np.log(2.0)  # from the least volatile to the most volatile
 _CHANGES = np.log(5e-4), np.log(20.0)

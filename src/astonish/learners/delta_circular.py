@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.config import config
-from astonish.domain import PROBABILITY, parameter
-from astonish.learner import CircularLearner, Info
-from astonish.precision import Number
-from astonish.special import wrapped
-from astonish.world_parameters import DIRECTION, PERIOD
+from astonish.core.domain import PROBABILITY, parameter
+from astonish.core.precision import Number
+from astonish.core.pytree import config
+from astonish.core.special import wrapped
+from astonish.core.world_parameters import DIRECTION, PERIOD
+from astonish.learners.base import CircularLearner, Info
 
 
 @config

@@ -11,15 +11,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.config import config
-from astonish.domain import COUNT, NOT_NEGATIVE, Domain, parameter
-from astonish.expfam import Belief, Family, bayes, blend, log_evidence
-from astonish.learner import Info, repeated
+from astonish.core.domain import COUNT, NOT_NEGATIVE, Domain, parameter
+from astonish.core.precision import Number, limits
+from astonish.core.pytree import config
+from astonish.core.special import log
+from astonish.core.world_parameters import HAZARD
+from astonish.learners.base import Info, repeated
 from astonish.learners.message_passing import MixtureLearner
 from astonish.learners.particle_filter import log_weights
-from astonish.precision import Number, limits
-from astonish.special import log
-from astonish.world_parameters import HAZARD
+from astonish.theory.expfam import Belief, Family, bayes, blend, log_evidence
 
 
 class Nodes(NamedTuple):

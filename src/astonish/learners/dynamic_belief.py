@@ -4,13 +4,13 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
-from astonish.config import config
-from astonish.domain import COUNT, OPEN_PROBABILITY, parameter
-from astonish.expfam import Belief, Family
-from astonish.kinds import OutcomeKind
-from astonish.learner import Info, LastChange
+from astonish.core.domain import COUNT, OPEN_PROBABILITY, parameter
+from astonish.core.kinds import OutcomeKind
+from astonish.core.precision import Number
+from astonish.core.pytree import config
+from astonish.learners.base import Info, LastChange
 from astonish.learners.message_passing import Hypotheses, MessagePassing, MixtureLearner
-from astonish.precision import Number
+from astonish.theory.expfam import Belief, Family
 
 
 @config

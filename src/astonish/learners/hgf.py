@@ -13,13 +13,13 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.config import config
-from astonish.domain import FINITE, NOT_NEGATIVE, POSITIVE, Domain, Numbers, Parameter
-from astonish.kinds import OutcomeKind
-from astonish.learner import Info, Learner
-from astonish.precision import Number
-from astonish.special import log
-from astonish.world_parameters import MEAN, NOISE, STD
+from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, Domain, Numbers, Parameter
+from astonish.core.kinds import OutcomeKind
+from astonish.core.precision import Number
+from astonish.core.pytree import config
+from astonish.core.special import log
+from astonish.core.world_parameters import MEAN, NOISE, STD
+from astonish.learners.base import Info, Learner
 
 _LARGEST_EXPONENT = 80.0  # variances beyond exp(80) or below exp(-80) make no difference, and their squares are numbers
 _LARGEST_ERROR = 1e75  # whose fourth power is a number

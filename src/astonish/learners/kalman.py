@@ -7,13 +7,13 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs import Gaussian, GaussianBelief
-from astonish.config import config
-from astonish.domain import Domain, Numbers, parameter
-from astonish.expfam import bayes
-from astonish.learner import Info, NumberLearner
-from astonish.precision import Number
-from astonish.surprise import shannon
-from astonish.world_parameters import MEAN, NOISE, STD
+from astonish.core.domain import Domain, Numbers, parameter
+from astonish.core.precision import Number
+from astonish.core.pytree import config
+from astonish.core.world_parameters import MEAN, NOISE, STD
+from astonish.learners.base import Info, NumberLearner
+from astonish.theory.expfam import bayes
+from astonish.theory.surprise import shannon
 
 
 class GaussianFilter(NumberLearner, Protocol):

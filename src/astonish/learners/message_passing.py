@@ -16,15 +16,15 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.config import config
-from astonish.domain import COUNT, FINITE, NOT_NEGATIVE, parameter
-from astonish.expfam import Belief, Family, blend
-from astonish.kinds import Contexts
-from astonish.learner import FamilyLearner, Info, LastChange, repeated
-from astonish.loops import once
-from astonish.precision import Number
-from astonish.special import difference, log
-from astonish.world_parameters import HAZARD
+from astonish.core.domain import COUNT, FINITE, NOT_NEGATIVE, parameter
+from astonish.core.kinds import Contexts
+from astonish.core.precision import Number
+from astonish.core.pytree import config
+from astonish.core.special import difference, log
+from astonish.core.world_parameters import HAZARD
+from astonish.core.xla_kernels import once
+from astonish.learners.base import FamilyLearner, Info, LastChange, repeated
+from astonish.theory.expfam import Belief, Family, blend
 
 _EMPTY = -(2**30)  # the longest run of a slot that has not been used yet
 _FAR = 50  # so many samples ago for each hypothesis, times of changes are not kept apart

@@ -14,14 +14,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.config import config
-from astonish.domain import FINITE, NOT_NEGATIVE, POSITIVE, WHOLE, Domain, parameter
-from astonish.learner import Info, LastChange, Learner
-from astonish.precision import Number
-from astonish.robust import regression, shift, tail
-from astonish.robust.regression import ExpectedValue, Weights
-from astonish.robust.shift import Shifts
-from astonish.robust.tail import Tail
+from astonish.beliefs import robust_regression as regression, robust_shift as shift, robust_tail as tail
+from astonish.beliefs.robust_regression import ExpectedValue, Weights
+from astonish.beliefs.robust_shift import Shifts
+from astonish.beliefs.robust_tail import Tail
+from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, WHOLE, Domain, parameter
+from astonish.core.precision import Number
+from astonish.core.pytree import config
+from astonish.learners.base import Info, LastChange, Learner
 
 STRETCHES = (1, 10, 50)  # over about how many samples surprises are averaged; the longest are those by the long run
 _INDEPENDENT = 1.5  # as how many independent ones these three averages are: what simulated streams give

@@ -12,12 +12,12 @@ import jax.numpy as jnp
 from jax import Array
 from numpy.random import Generator
 
-from astonish.checks import check_ends
-from astonish.config import config
-from astonish.domain import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, Numbers, Parameter
-from astonish.learner import Info, NumberLearner
-from astonish.precision import Number, limits
-from astonish.world_parameters import HAZARD, HIGH, LOW, NOISE, START
+from astonish.core.checks import check_ends
+from astonish.core.domain import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, Numbers, Parameter
+from astonish.core.precision import Number, limits
+from astonish.core.pytree import config
+from astonish.core.world_parameters import HAZARD, HIGH, LOW, NOISE, START
+from astonish.learners.base import Info, NumberLearner
 
 EVIDENCE_WEIGHT = Parameter(Domain(0.0), (0.1, 2.0), "weight of the evidence for a jump; 1 is normative", 1.0)
 FIRST_UNCERTAINTY = Parameter(

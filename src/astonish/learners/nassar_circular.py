@@ -12,9 +12,12 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs import VonMises
-from astonish.config import config
-from astonish.domain import Numbers
-from astonish.learner import CircularLearner, Info
+from astonish.core.domain import Numbers
+from astonish.core.precision import Number
+from astonish.core.pytree import config
+from astonish.core.special import log, log_von_mises, wrapped
+from astonish.core.world_parameters import CONCENTRATION, DIRECTION, HAZARD, PERIOD
+from astonish.learners.base import CircularLearner, Info
 from astonish.learners.nassar import (
     EVIDENCE_WEIGHT,
     FIRST_UNCERTAINTY,
@@ -23,9 +26,6 @@ from astonish.learners.nassar import (
     RelativeVariance,
     reduced_bayes,
 )
-from astonish.precision import Number
-from astonish.special import log, log_von_mises, wrapped
-from astonish.world_parameters import CONCENTRATION, DIRECTION, HAZARD, PERIOD
 
 
 @config

@@ -11,13 +11,13 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.beliefs import Gaussian, GaussianBelief
-from astonish.config import config
-from astonish.expfam import bayes, log_evidence
-from astonish.learner import Info
+from astonish.core.precision import Number, limits
+from astonish.core.pytree import config
+from astonish.core.world_parameters import HAZARD, MEAN, NOISE, STD
+from astonish.learners.base import Info
 from astonish.learners.kalman import GaussianFilter
 from astonish.learners.nassar import log_odds, mixture_surprise
-from astonish.precision import Number, limits
-from astonish.world_parameters import HAZARD, MEAN, NOISE, STD
+from astonish.theory.expfam import bayes, log_evidence
 
 
 class Fork(NamedTuple):

@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.config import config
-from astonish.domain import Domain
-from astonish.kinds import NUMBERS
-from astonish.learner import Info, Learner
-from astonish.precision import Number
-from astonish.world_parameters import START
+from astonish.core.domain import Domain
+from astonish.core.kinds import NUMBERS
+from astonish.core.precision import Number
+from astonish.core.pytree import config
+from astonish.core.world_parameters import START
+from astonish.learners.base import Info, Learner
 
 
 @config

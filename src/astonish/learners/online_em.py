@@ -11,10 +11,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.config import config
-from astonish.domain import NOT_NEGATIVE, OPEN_PROBABILITY, PROBABILITY, REQUIRED, WHOLE, Domain, parameter
-from astonish.learner import Info, Learner
-from astonish.precision import RANDOM_BITS, Number, limits
+from astonish.core.domain import NOT_NEGATIVE, OPEN_PROBABILITY, PROBABILITY, REQUIRED, WHOLE, Domain, parameter
+from astonish.core.precision import RANDOM_BITS, Number, limits
+from astonish.core.pytree import config
+from astonish.learners.base import Info, Learner
 
 
 class Environments(NamedTuple):

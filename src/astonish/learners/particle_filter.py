@@ -10,15 +10,15 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.config import config
-from astonish.domain import COUNT, NOT_NEGATIVE, WHOLE, parameter
-from astonish.expfam import Belief, Family, bayes, log_evidence
-from astonish.kinds import Contexts
-from astonish.learner import Info, LastChange, repeated
+from astonish.core.domain import COUNT, NOT_NEGATIVE, WHOLE, parameter
+from astonish.core.kinds import Contexts
+from astonish.core.precision import RANDOM_BITS, Number, limits
+from astonish.core.pytree import config
+from astonish.core.special import log
+from astonish.core.world_parameters import HAZARD
+from astonish.learners.base import Info, LastChange, repeated
 from astonish.learners.message_passing import MixtureLearner
-from astonish.precision import RANDOM_BITS, Number, limits
-from astonish.special import log
-from astonish.world_parameters import HAZARD
+from astonish.theory.expfam import Belief, Family, bayes, log_evidence
 
 
 class Particles(NamedTuple):

@@ -9,12 +9,12 @@ from typing import Annotated, ClassVar, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.config import config
-from astonish.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, parameter
-from astonish.kinds import NUMBERS
-from astonish.learner import Info, NumberLearner
-from astonish.precision import Number
-from astonish.world_parameters import START
+from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, parameter
+from astonish.core.kinds import NUMBERS
+from astonish.core.precision import Number
+from astonish.core.pytree import config
+from astonish.core.world_parameters import START
+from astonish.learners.base import Info, NumberLearner
 
 
 class Attention(NamedTuple):

@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.config import config
-from astonish.domain import COUNT, REQUIRED, WHOLE, Domain, parameter
-from astonish.learner import Info, Learner, State, advance, check, repeated
+from astonish.core.domain import COUNT, REQUIRED, WHOLE, Domain, parameter
+from astonish.core.pytree import config
+from astonish.learners.base import Info, Learner, State, advance, check, repeated
 
 _SMALL = 1024  # numbers in a table
 

@@ -11,11 +11,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.config import config
-from astonish.domain import COUNT, PROBABILITY, REQUIRED, Domain, parameter
-from astonish.learner import Info, Learner, State, check, repeated
+from astonish.core.domain import COUNT, PROBABILITY, REQUIRED, Domain, parameter
+from astonish.core.precision import Number, double
+from astonish.core.pytree import config
+from astonish.learners.base import Info, Learner, State, check, repeated
 from astonish.learners.per_context import row_of, with_row
-from astonish.precision import Number, double
 
 
 @config

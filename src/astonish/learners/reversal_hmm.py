@@ -8,13 +8,13 @@ import jax.numpy as jnp
 from jax import Array
 from numpy.random import Generator
 
-from astonish.config import config
-from astonish.domain import FINITE, OPEN_PROBABILITY, Domain, parameter
-from astonish.kinds import OutcomeKind
-from astonish.learner import Info, Learner
-from astonish.precision import Number
-from astonish.special import fraction
-from astonish.world_parameters import HAZARD
+from astonish.core.domain import FINITE, OPEN_PROBABILITY, Domain, parameter
+from astonish.core.kinds import OutcomeKind
+from astonish.core.precision import Number
+from astonish.core.pytree import config
+from astonish.core.special import fraction
+from astonish.core.world_parameters import HAZARD
+from astonish.learners.base import Info, Learner
 
 _CERTAIN = 1e-12  # as close to 0 and 1 as a probability that is put into a state may be
 

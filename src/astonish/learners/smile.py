@@ -7,13 +7,13 @@ import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import Partial
 
-from astonish import rule
-from astonish.config import config
-from astonish.domain import FINITE, Domain, parameter
-from astonish.expfam import Belief, Family, target
-from astonish.learner import FamilyLearner, Info
-from astonish.precision import Number, double
-from astonish.surprise import confidence_corrected
+from astonish.core.domain import FINITE, Domain, parameter
+from astonish.core.precision import Number, double
+from astonish.core.pytree import config
+from astonish.learners.base import FamilyLearner, Info
+from astonish.theory import rule
+from astonish.theory.expfam import Belief, Family, target
+from astonish.theory.surprise import confidence_corrected
 
 _ZERO_OR_ONE = Domain(0, 1, whole=True)
 _WIDE = 0.8  # a range of estimates that leaves little to be desired

@@ -10,13 +10,13 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.config import config
-from astonish.domain import COUNT, FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, WHOLE, parameter
-from astonish.learner import Info, NumberLearner
+from astonish.core.domain import COUNT, FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, WHOLE, parameter
+from astonish.core.precision import RANDOM_BITS, Number, limits
+from astonish.core.pytree import config
+from astonish.core.special import fraction, log, parallel
+from astonish.core.world_parameters import MEAN, NOISE, STD
+from astonish.learners.base import Info, NumberLearner
 from astonish.learners.particle_filter import log_weights, resampled
-from astonish.precision import RANDOM_BITS, Number, limits
-from astonish.special import fraction, log, parallel
-from astonish.world_parameters import MEAN, NOISE, STD
 
 
 class KalmanParticles(NamedTuple):

@@ -6,12 +6,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.config import config
-from astonish.domain import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, parameter
-from astonish.kinds import NUMBERS
-from astonish.learner import Info, NumberLearner
-from astonish.precision import Number, limits
-from astonish.world_parameters import START
+from astonish.core.domain import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, parameter
+from astonish.core.kinds import NUMBERS
+from astonish.core.precision import Number, limits
+from astonish.core.pytree import config
+from astonish.core.world_parameters import START
+from astonish.learners.base import Info, NumberLearner
 
 _MOST = 30.0  # of the log-odds of a learning rate: beyond, one minus the rate would soon be no number of its own
 

@@ -6,12 +6,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.config import config
-from astonish.domain import Domain, parameter
-from astonish.expfam import Belief, Family, bayes, blend, log_evidence
-from astonish.kinds import Contexts
-from astonish.learner import FamilyLearner, Info
-from astonish.precision import Number, limits
+from astonish.core.domain import Domain, parameter
+from astonish.core.kinds import Contexts
+from astonish.core.precision import Number, limits
+from astonish.core.pytree import config
+from astonish.learners.base import FamilyLearner, Info
+from astonish.theory.expfam import Belief, Family, bayes, blend, log_evidence
 
 
 @config

@@ -10,13 +10,13 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs import Gaussian
-from astonish.config import config
-from astonish.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, Numbers, Parameter, parameter
-from astonish.kinds import NUMBERS, OutcomeKind
-from astonish.learner import Info, Learner, NumberLearner
-from astonish.precision import Number, limits
-from astonish.special import fraction, log, parallel
-from astonish.world_parameters import NOISE, START
+from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, Numbers, Parameter, parameter
+from astonish.core.kinds import NUMBERS, OutcomeKind
+from astonish.core.precision import Number, limits
+from astonish.core.pytree import config
+from astonish.core.special import fraction, log, parallel
+from astonish.core.world_parameters import NOISE, START
+from astonish.learners.base import Info, Learner, NumberLearner
 
 VOLATILITY_RATE = Parameter(PROBABILITY, (0.01, 0.5), "how fast volatility is updated", 0.1, symbol="lambda")
 _CERTAIN = 1e-12  # as close to 0 and 1 as a probability that is put into a state may be

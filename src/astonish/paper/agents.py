@@ -13,16 +13,16 @@ import numpy as np
 from jax import Array
 
 from astonish.beliefs import Dirichlet
-from astonish.domain import Mask, Numbers
-from astonish.expfam import entropy
-from astonish.learner import scan
+from astonish.core.domain import Mask, Numbers
+from astonish.core.precision import double
+from astonish.core.xla_kernels import compiled
 from astonish.learners import Bayes, OnlineEM, PerContext, Smile
-from astonish.loops import compiled
+from astonish.learners.base import scan
+from astonish.online.series import OPTIONS
 from astonish.paper.figure import RunSettings
-from astonish.precision import double
-from astonish.series import OPTIONS
-from astonish.tasks.maze import A, B, Walk, maze, walk
-from astonish.tasks.maze_beliefs import distance, most_probable, others, spread
+from astonish.theory.expfam import entropy
+from astonish.worlds.maze import A, B, Walk, maze, walk
+from astonish.worlds.maze_beliefs import distance, most_probable, others, spread
 
 ROOMS = 16
 M = 0.1  # the paper's readiness to change one's mind

@@ -18,14 +18,14 @@ from jax.tree_util import Partial
 from pandas import DataFrame, concat
 
 from astonish.beliefs import Dirichlet, Gaussian
-from astonish.learner import Learner, scan
+from astonish.core.xla_kernels import compiled
 from astonish.learners import Modulated, PerContext, Smile
-from astonish.loops import compiled
+from astonish.learners.base import Learner, scan
 from astonish.paper.agents import ROOMS, MazeWalks, errors, smile
 from astonish.paper.claims import Claim, interval, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
 from astonish.report.style import BLUE, GREEN, VERMILLION
-from astonish.tasks.maze import A, B, maze, walk
+from astonish.worlds.maze import A, B, maze, walk
 
 STARTS = (0.1, 0.5, 1.0, 3.0)
 READINESS = (0.01, 0.1, 1.0)

@@ -16,19 +16,19 @@ import matplotlib.pyplot as plt
 import numpy as np
 from pandas import DataFrame, concat
 
-from astonish.config import config
-from astonish.learner import Info
+from astonish.core.precision import Number
+from astonish.core.pytree import config
 from astonish.learners import Nassar2010
+from astonish.learners.base import Info
 from astonish.learners.nassar import RunLength
 from astonish.paper import figure3, figure5, figure6, figure7, figure8
 from astonish.paper.agents import FIRST_PROBABILITIES, OURS, MazeWalks, walks_of
 from astonish.paper.claims import FAILS, HOLDS, IN_PART, Claim, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
 from astonish.paper.figure3 import GaussianTask
-from astonish.precision import Number
 from astonish.report.style import BLUE, ORANGE, VERMILLION
-from astonish.study.run import run_study
-from astonish.tasks.maze import rearranged, walk
+from astonish.sweep.run import run_study
+from astonish.worlds.maze import rearranged, walk
 
 PSIS, WALKS = figure8.PSIS[::2], 6  # of Figure 8, in small
 CAPTION = (

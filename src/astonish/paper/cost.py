@@ -16,10 +16,10 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, jaxprs_in_params
 from pandas import DataFrame
 
-from astonish import special
 from astonish.beliefs import Gaussian
-from astonish.learner import Learner
+from astonish.core import special
 from astonish.learners import MessagePassing, Nassar2010, OnlineEM
+from astonish.learners.base import Learner
 from astonish.paper import figure3
 from astonish.paper.agents import ROOMS, naive, smile, walks_of
 from astonish.paper.claims import Claim, listed, verdict

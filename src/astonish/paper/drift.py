@@ -14,7 +14,7 @@ from astonish.paper.claims import Claim, interval, listed, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated, wide
 from astonish.paper.figure3 import ERRORS, HAZARD, HIGH, LOW, NOISE, START, follow, scores_of, scores_of_fixed, smile
 from astonish.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE
-from astonish.tasks.gaussian_jumps import Episode
+from astonish.worlds.gaussian_jumps import Episode
 
 WALK, STEADY = "random walk", "steady drift"
 DRIFTS = (0.01, 0.03, 0.1, 0.3, 1.0)  # of the mean in one step, in units of the noise

@@ -8,10 +8,10 @@ import numpy as np
 from jax import Array
 from pandas import DataFrame
 
-from astonish import expfam, surprise
 from astonish.beliefs import Grid, finite
-from astonish.expfam import Belief, Family
-from astonish.interpreter import interpreted
+from astonish.core.interpreter import interpreted
+from astonish.theory import expfam, surprise
+from astonish.theory.expfam import Belief, Family
 
 RARE = 0.05  # epsilon: what a model leaves to everything but its favourite
 COLLEAGUES = {"A": (0.75, 0.25, 0.0, 0.0), "B": (0.0, 0.25, 0.75, 0.0), "C": (0.25, 0.25, 0.25, 0.25)}

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from pandas import DataFrame
 
+from astonish.core.precision import double
 from astonish.io.files import write_text
 from astonish.paper.claims import Claim
-from astonish.precision import double
-from astonish.study.run import run_study
-from astonish.study.study import Result, Setting, Study
+from astonish.sweep.run import run_study
+from astonish.sweep.study import Result, Setting, Study
 
 if TYPE_CHECKING:
     import matplotlib.figure

@@ -7,14 +7,14 @@ import numpy as np
 from jax import Array
 from pandas import DataFrame
 
-from astonish import expfam
 from astonish.beliefs import Dirichlet, Grid
-from astonish.domain import Domain
-from astonish.expfam import Belief
+from astonish.core.domain import Domain
 from astonish.paper.claims import Claim, listed, same, verdict
 from astonish.paper.examples import COLLEAGUES, RARE, WORDS, bayes, density, elected, listener, measured, voting
 from astonish.paper.figure import Drawing, Figure, RunSettings, Simulation, Tables, simulated, wide
 from astonish.report.style import BLUE, GREEN, ORANGE, PURPLE, VERMILLION
+from astonish.theory import expfam
+from astonish.theory.expfam import Belief
 
 CARS = ("red", "green BMW")
 DRIVERS = ("slot", "undecided", "used to red")

@@ -9,15 +9,15 @@ import numpy as np
 from jax import Array
 from pandas import DataFrame, concat
 
-from astonish import expfam, rule, surprise
 from astonish.beliefs import Gaussian, Grid
-from astonish.expfam import Belief, Family
-from astonish.interpreter import interpreted
+from astonish.core.interpreter import interpreted
 from astonish.paper import rule_properties
 from astonish.paper.claims import Claim, listed, same, verdict
 from astonish.paper.examples import density, measured, measures
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated, wide
 from astonish.report.style import BLUE, GREEN, PURPLE, VERMILLION
+from astonish.theory import expfam, rule, surprise
+from astonish.theory.expfam import Belief, Family
 
 COLOURS = {"committed": BLUE, "open": VERMILLION}
 NOISE, MEAN, STD, SHOWN = 0.7, 2.0, 0.5, 3.2  # of the pair of models with equal predictions, and the sample shown

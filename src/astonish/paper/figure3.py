@@ -12,14 +12,14 @@ import numpy as np
 from pandas import DataFrame, concat
 
 from astonish.beliefs import Gaussian
-from astonish.learner import Learner, Trace, scan
+from astonish.core.precision import as_double
+from astonish.core.xla_kernels import compiled
 from astonish.learners import Delta, MessagePassing, Nassar2010, Smile
-from astonish.loops import compiled
+from astonish.learners.base import Learner, Trace, scan
 from astonish.paper.claims import Claim, Interval, interval, listed, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Simulation, Tables, simulated, wide
-from astonish.precision import as_double
 from astonish.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
-from astonish.tasks.gaussian_jumps import Episode, many_gaussian_jumps
+from astonish.worlds.gaussian_jumps import Episode, many_gaussian_jumps
 
 HAZARD, HAZARDS = 0.066, (0.01, 0.033, 0.066, 0.1)
 NOISE, LOW, HIGH, M = 4.0, -20.0, 20.0, 0.1

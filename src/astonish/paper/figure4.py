@@ -12,7 +12,7 @@ from astonish.paper.agents import walks_of
 from astonish.paper.claims import Claim, interval, listed, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
 from astonish.report.style import BLUE, ORANGE, SKY
-from astonish.tasks.maze import A, B, maze
+from astonish.worlds.maze import A, B, maze
 
 ROOM = 6
 LEAVE, BEYOND = 0.005, (50, 200, 500)

@@ -6,14 +6,14 @@ import numpy as np
 from pandas import DataFrame, concat
 
 from astonish.beliefs import Gaussian
-from astonish.learner import scan
+from astonish.core.xla_kernels import compiled
 from astonish.learners import Bayes
-from astonish.loops import compiled
+from astonish.learners.base import scan
 from astonish.paper.agents import MazeWalks, Signals, current, naive, signals_of, smile, walks_of
 from astonish.paper.claims import Claim, interval, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
 from astonish.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
-from astonish.tasks.maze import Walk
+from astonish.worlds.maze import Walk
 
 SHOWN, BEFORE, AFTER = 1100, 50, 150
 SIGNALS = ("surprise", "gamma", "error", "uncertainty")

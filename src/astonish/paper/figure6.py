@@ -5,11 +5,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 from pandas import DataFrame
 
-from astonish.domain import Numbers
+from astonish.core.domain import Numbers
 from astonish.paper.agents import ROOMS, MazeWalks, after_switches, matrices, naive, smile, walks_of
 from astonish.paper.claims import Claim, interval, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated, wide
-from astonish.tasks.maze import Walk
+from astonish.worlds.maze import Walk
 
 LATER = 100
 PASSAGES, POTENTIAL = 64, 240

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pandas import DataFrame, concat
 
-from astonish.domain import Mask, Numbers
+from astonish.core.domain import Mask, Numbers
 from astonish.paper.agents import (
     OURS,
     ROOMS,
@@ -21,9 +21,9 @@ from astonish.paper.agents import (
 from astonish.paper.claims import Claim, interval, listed, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables
 from astonish.report.style import STYLE
-from astonish.study.study import Batching, Result, Setting, Study
-from astonish.tasks.maze import A, B, Maze, maze, probabilities_of_leaving, rearranged, walk
-from astonish.tasks.maze_beliefs import others
+from astonish.sweep.study import Batching, Result, Setting, Study
+from astonish.worlds.maze import A, B, Maze, maze, probabilities_of_leaving, rearranged, walk
+from astonish.worlds.maze_beliefs import others
 
 LITTLE = 0.3
 ANEW = "starts anew,"  # a learner that is told of each switch, and the number of visits that it imagines

@@ -13,22 +13,22 @@ from jax.tree_util import Partial
 from pandas import DataFrame, concat
 
 from astonish.beliefs import Dirichlet, Gaussian
-from astonish.config import config
-from astonish.domain import Numbers
-from astonish.expfam import Belief, Family, blend, divergence, target
-from astonish.learner import FamilyLearner, Info, scan
+from astonish.core.domain import Numbers
+from astonish.core.precision import as_double
+from astonish.core.pytree import config
+from astonish.core.xla_kernels import compiled
 from astonish.learners import PerContext
-from astonish.loops import compiled
+from astonish.learners.base import FamilyLearner, Info, scan
+from astonish.online.series import OPTIONS
 from astonish.paper import figure3
 from astonish.paper.agents import ROOMS, current
 from astonish.paper.claims import Claim, Interval, interval, listed, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated, wide
-from astonish.precision import as_double
 from astonish.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE
-from astonish.series import OPTIONS
-from astonish.solver import powers_at
-from astonish.tasks.maze import A, B, maze, walk
-from astonish.tasks.maze_beliefs import distance, most_probable, others
+from astonish.theory.expfam import Belief, Family, blend, divergence, target
+from astonish.theory.solver import powers_at
+from astonish.worlds.maze import A, B, maze, walk
+from astonish.worlds.maze_beliefs import distance, most_probable, others
 
 LINKS = ("paper", "exponential", "linear", "logarithm", "step")
 PAPER, EXPONENTIAL, LINEAR, LOGARITHM, STEP = LINKS

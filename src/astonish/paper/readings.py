@@ -16,19 +16,19 @@ from jax.tree_util import Partial
 from pandas import DataFrame, concat
 
 from astonish.beliefs import Dirichlet
-from astonish.domain import Mask, Numbers
-from astonish.learner import scan
+from astonish.core.domain import Mask, Numbers
+from astonish.core.precision import double
+from astonish.core.xla_kernels import compiled
 from astonish.learners import Modulated, PerContext, Smile
-from astonish.loops import compiled
+from astonish.learners.base import scan
+from astonish.online.series import OPTIONS
 from astonish.paper.agents import ROOMS, M, MazeWalks, matrices_of_em, walks_of
 from astonish.paper.claims import Claim, Interval, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
 from astonish.paper.sweeps import ACCURATE, SOON, TIMES, about_ten, first_step, times_as_long
-from astonish.precision import double
 from astonish.report.style import BLUE, VERMILLION
-from astonish.series import OPTIONS
-from astonish.tasks.maze import Walk
-from astonish.tasks.maze_beliefs import spread
+from astonish.worlds.maze import Walk
+from astonish.worlds.maze_beliefs import spread
 
 LONG, LONG_EM = 2000, 6000  # steps that are looked at
 AS_WRITTEN = {"gamma": "bound", "logarithm": "natural", "estimate": "mode"}

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import matplotlib as mpl
 
 from astonish import __version__
+from astonish.core.refusal import unknown
 from astonish.io.files import locked, write_text
 from astonish.paper.ceiling import CEILING
 from astonish.paper.choices import CHOICES_FIGURE
@@ -33,7 +34,6 @@ from astonish.paper.links import LINK_CHOICE
 from astonish.paper.notes import INCONSISTENCIES, NOT_TESTABLE, Note
 from astonish.paper.readings import READINGS_FIGURE
 from astonish.paper.sweeps import SWEEPS
-from astonish.refusal import unknown
 from astonish.report.page import html_table, page, picture, row, section
 from astonish.report.style import STYLE, save_figure
 

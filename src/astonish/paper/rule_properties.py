@@ -13,14 +13,14 @@ from jax import Array
 from numpy.random import Generator
 from pandas import DataFrame
 
-from astonish import expfam, rule
 from astonish.beliefs import Dirichlet, Gaussian, finite
-from astonish.domain import Numbers
-from astonish.expfam import Belief, Family
+from astonish.core.domain import Numbers
 from astonish.learners import Smile
 from astonish.paper.claims import Claim, verdict
 from astonish.paper.figure import RunSettings
-from astonish.surprise import confidence_corrected
+from astonish.theory import expfam, rule
+from astonish.theory.expfam import Belief, Family
+from astonish.theory.surprise import confidence_corrected
 
 CASES, STEPS, STEP = 3, 4, 1e-5  # beliefs per family, samples in a row, step of finite differences
 GAMMAS = np.linspace(0, 1, 11)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame, Series, concat
 
-from astonish.domain import Numbers
+from astonish.core.domain import Numbers
 from astonish.paper.agents import (
     EM_RATE,
     M,

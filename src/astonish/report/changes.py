@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import jax
 import numpy as np
 
-from astonish.refusal import naming_extra
+from astonish.core.refusal import naming_extra
 from astonish.report.style import BLUE, ORANGE, STYLE
 
 with naming_extra("a plot needs"):
@@ -14,7 +14,7 @@ with naming_extra("a plot needs"):
     from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
-    from astonish.detect.posterior import ChangePosterior
+    from astonish.changes.posterior import ChangePosterior
 
 
 def plot_changes(posterior: "ChangePosterior") -> Figure:

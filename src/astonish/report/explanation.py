@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from astonish.drawing import BARS, CURVES, Drawing
-from astonish.refusal import naming_extra
+from astonish.core.refusal import naming_extra
 from astonish.report.sentence import TERMS, number
 from astonish.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, STYLE, VERMILLION
+from astonish.theory.drawing import BARS, CURVES, Drawing
 
 with naming_extra("a plot needs"):
     import matplotlib as mpl
@@ -15,7 +15,7 @@ with naming_extra("a plot needs"):
     from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
-    from astonish.explanation import Explanation
+    from astonish.online.explanation import Explanation
 
 _LOOKS = {"before": (BLUE, "-"), "after": (VERMILLION, "--"), "alone": (GREEN, ":")}
 _NAMES = {"before": "before", "after": "after", "alone": "scaled likelihood"}

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import jax
 import numpy as np
 
-from astonish.refusal import naming_extra
+from astonish.core.refusal import naming_extra
 from astonish.report.style import GREEN, PURPLE, STYLE
 
 with naming_extra("a plot needs"):
@@ -14,7 +14,7 @@ with naming_extra("a plot needs"):
     from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
-    from astonish.series import History
+    from astonish.online.series import History
 
 
 def plot_history(history: "History") -> Figure:

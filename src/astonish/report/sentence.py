@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from astonish.explanation import Explanation
+    from astonish.online.explanation import Explanation
 
 MINUS = "\N{MINUS SIGN}"
 MEASURES = {

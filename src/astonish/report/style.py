@@ -4,8 +4,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from astonish.core.refusal import check_installed, naming_extra
 from astonish.io.files import atomic_write
-from astonish.refusal import check_installed, naming_extra
 
 check_installed("a plot needs", "matplotlib")
 with naming_extra("a plot needs"):

@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.config import config
-from astonish.domain import POSITIVE, PROBABILITY, Numbers, parameter
-from astonish.kinds import ResponseKind
-from astonish.precision import Number
-from astonish.responses.response import Distribution, Response, ResponseInput, lapsing
-from astonish.special import log, log_von_mises, wrapped
+from astonish.core.domain import POSITIVE, PROBABILITY, Numbers, parameter
+from astonish.core.kinds import ResponseKind
+from astonish.core.precision import Number
+from astonish.core.pytree import config
+from astonish.core.special import log, log_von_mises, wrapped
+from astonish.responses.base import Distribution, Response, ResponseInput, lapsing
 
 _WHOLE = 2 * math.pi
 _FEWEST, _MOST = 1e-5, 1e6  # concentrations between which angles are drawn by rejection

@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.config import config
-from astonish.domain import NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, Numbers, parameter
-from astonish.kinds import ResponseKind
-from astonish.precision import Number
-from astonish.responses.response import Distribution, Normal, Perseverating, Response, ResponseInput, lapsing
+from astonish.core.domain import NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, Numbers, parameter
+from astonish.core.kinds import ResponseKind
+from astonish.core.precision import Number
+from astonish.core.pytree import config
+from astonish.responses.base import Distribution, Normal, Perseverating, Response, ResponseInput, lapsing
 
 
 @config

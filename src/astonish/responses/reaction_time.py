@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.config import config
-from astonish.domain import POSITIVE, Domain, Numbers, parameter
-from astonish.kinds import ResponseKind
-from astonish.precision import Number
-from astonish.responses.response import Normal, Response, ResponseInput
+from astonish.core.domain import POSITIVE, Domain, Numbers, parameter
+from astonish.core.kinds import ResponseKind
+from astonish.core.precision import Number
+from astonish.core.pytree import config
+from astonish.responses.base import Normal, Response, ResponseInput
 
 _LONG = 60.0  # seconds
 _TRIED = 0.1  # a slope from which a search may begin

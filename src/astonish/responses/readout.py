@@ -6,11 +6,11 @@ from typing import ClassVar, Self
 import jax.numpy as jnp
 import numpy as np
 
-from astonish.config import config
-from astonish.domain import POSITIVE, Domain, Numbers, parameter
-from astonish.kinds import ResponseKind
-from astonish.precision import Number
-from astonish.responses.response import Normal, Response, ResponseInput
+from astonish.core.domain import POSITIVE, Domain, Numbers, parameter
+from astonish.core.kinds import ResponseKind
+from astonish.core.precision import Number
+from astonish.core.pytree import config
+from astonish.responses.base import Normal, Response, ResponseInput
 
 
 @config

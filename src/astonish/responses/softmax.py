@@ -7,11 +7,11 @@ from typing import ClassVar, Self
 import jax
 import jax.numpy as jnp
 
-from astonish.config import config
-from astonish.domain import PROBABILITY, Domain, Numbers, parameter
-from astonish.kinds import ResponseKind
-from astonish.precision import Number
-from astonish.responses.response import Categorical, Response, ResponseInput
+from astonish.core.domain import PROBABILITY, Domain, Numbers, parameter
+from astonish.core.kinds import ResponseKind
+from astonish.core.precision import Number
+from astonish.core.pytree import config
+from astonish.responses.base import Categorical, Response, ResponseInput
 
 _USUAL = 3.0  # beta from which a search begins, for values from 0 to 1
 

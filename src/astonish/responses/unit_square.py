@@ -5,11 +5,11 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
-from astonish.config import config
-from astonish.domain import Domain, parameter
-from astonish.kinds import ResponseKind
-from astonish.precision import Number, limits
-from astonish.responses.response import Categorical, Response, ResponseInput
+from astonish.core.domain import Domain, parameter
+from astonish.core.kinds import ResponseKind
+from astonish.core.precision import Number, limits
+from astonish.core.pytree import config
+from astonish.responses.base import Categorical, Response, ResponseInput
 
 
 @config

@@ -10,13 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from astonish import expfam, surprise
-from astonish.catalogue import known_parameters
-from astonish.checks import check_parameters
-from astonish.domain import Domain, Parameter
-from astonish.expfam import Belief, Family
-from astonish.fit.space import Space
+from astonish.core.checks import check_parameters
+from astonish.core.domain import Domain, Parameter
+from astonish.models.registry import known_parameters
+from astonish.people.fit.space import Space
 from astonish.testing.common import Check, agree, allowed, answer, described, holds, listed, pickled, takes_any_leaves
+from astonish.theory import expfam, surprise
+from astonish.theory.expfam import Belief, Family
 
 _CHECKS: list[Check] = []
 _NODES, _FURTHEST = 6001, 36.0  # of quadrature, on the scale on which a fit searches

@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.domain import declared, parameters, with_parameters
-from astonish.learner import Learner, check, scan
-from astonish.precision import as_double
-from astonish.samples import read_series
-from astonish.series import History, run, run_many
-from astonish.stream import Stream
+from astonish.core.domain import declared, parameters, with_parameters
+from astonish.core.precision import as_double
+from astonish.core.samples import read_series
+from astonish.learners.base import Learner, check, scan
+from astonish.online.series import History, run, run_many
+from astonish.online.stream import Stream
 from astonish.testing.common import Check, agree, allowed, answer, described, holds, listed, pickled, takes_any_leaves
 
 _CHECKS: list[Check] = []

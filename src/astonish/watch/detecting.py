@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 
 import jax
 
-from astonish.assemble import Assembly, Fact, Outcomes, arguments, assemble, fact_of, imports
-from astonish.detect import Detector
-from astonish.domain import COUNT, Domain
-from astonish.kinds import NUMBERS, OutcomeKind
-from astonish.learner import Learner
-from astonish.precision import double
-from astonish.refusal import NoSimulationError
-from astonish.trials import Columns, Trials, read_trials
+from astonish.changes import Detector
+from astonish.core.domain import COUNT, Domain
+from astonish.core.kinds import NUMBERS, OutcomeKind
+from astonish.core.precision import double
+from astonish.core.refusal import NoSimulationError
+from astonish.learners.base import Learner
+from astonish.models.assemble import Assembly, Fact, Outcomes, arguments, assemble, imports
+from astonish.people.tables import Columns, Trials, read_trials
+from astonish.people.tables.facts import fact_of
 from astonish.watch.feed import Reading
 
 WIDTH = 2.0  # standard deviations on either side of an estimate, between which it is believed to lie

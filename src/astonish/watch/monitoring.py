@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from astonish.assemble import arguments
-from astonish.detect.monitoring import monitor
-from astonish.detect.periods import find_period
+from astonish.changes.monitoring import monitor
+from astonish.changes.periods import find_period
+from astonish.models.assemble import arguments
 from astonish.watch.feed import Reading
 
 

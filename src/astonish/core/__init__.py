@@ -1,0 +1,1 @@
+"""Numbers, domains, kinds of outcomes, refusals and special functions, on which everything else rests."""

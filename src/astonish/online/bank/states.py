@@ -1,0 +1,138 @@
+"""How are the states of many keys held, and how do many of them take a step at once?"""
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from astonish.core.domain import Mask, Numbers
+from astonish.core.packing import Packing
+from astonish.core.precision import as_double, double
+from astonish.engines.native import program_for
+from astonish.learners.base import Learner, State, Trace, first_state, scan
+from astonish.online.bank.keys import Slots
+from astonish.online.bank.schedule import Block
+from astonish.online.series import OPTIONS
+
+_ALIGNED = 64  # bytes: arrays that begin at a multiple are read where they are, others are copied first
+_estimates = jax.jit(jax.vmap(lambda learner, state: learner.estimate(state), in_axes=(None, 0)))
+
+
+class States:
+    """A state in each slot, in flat arrays. start: the learner's before its first sample. table: all, by name."""
+
+    def __init__(self, learner: Learner, capacity: int) -> None:
+        with double():
+            self._learner = jax.device_put(as_double(learner))
+            self.start = first_state(learner)
+            self.start_estimate = np.asarray(learner.estimate(self.start), np.float64)
+            self._packing = Packing.of(self.start)
+            small, large = jax.tree.map(np.asarray, self._packing.pack(self.start))
+        self._rows = [np.empty((capacity, *part.shape), part.dtype) for part in (small, *large)]
+        self._items = [_items(part) for part in self._rows]
+        self.table = self._packing.unpack(self._rows[0], self._rows[1:])
+        self.reset()
+
+    def native(self, learner: Learner, engine: str | None) -> Any:
+        """What learns from batches in compiled code; None where XLA does."""
+        with double():
+            program = program_for(learner, self.start, self._packing, engine, for_banks=True)
+        if program is None:
+            return None
+        from astonish.engines.native.banks import NativeRows
+
+        return NativeRows(program, learner, self._rows)
+
+    @property
+    def size(self) -> int:
+        """How many numbers are in a state."""
+        return sum(math.prod(part.shape[1:]) for part in self._rows)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(part.nbytes for part in self._rows)
+
+    def at(self, slots: Slots | slice) -> State:
+        """The states in these slots; of a slice, the very numbers that will change."""
+        return jax.tree.map(lambda leaf: leaf[slots], self.table)
+
+    def put(self, slots: Slots | slice, states: State) -> None:
+        """Put states there: one in each slot, or one and the same in all."""
+        jax.tree.map(lambda leaf, new: leaf.__setitem__(slots, new), self.table, states)
+
+    def estimates(self, slots: Slots) -> Numbers:
+        """What the learner would answer from each of these states."""
+        with double():
+            return np.asarray(_estimates(self._learner, self.at(slots)))
+
+    def reset(self) -> None:
+        """Blocks that were begun before, and perhaps never ended, are not waited for."""
+        self._last: Any = np.zeros(())  # of the block that was begun last; there once all of it is
+
+    def rows(self, slots: Slots, length: int | None = None) -> list[Any]:
+        """Copies of the states in these slots, filled up to this length with copies of the first."""
+        return [_taken(part, slots, len(slots) if length is None else length) for part in self._rows]
+
+    def put_rows(self, slots: Slots, rows: list[Any]) -> None:
+        """Put such copies back; those that fill up are left out."""
+        for items, part in zip(self._items, rows, strict=True):
+            items[slots] = _items(np.asarray(part))[: len(slots)]
+
+    def begin(self, block: Block, samples: Any, seen: Mask | None, rows: list[Any]) -> Trace:
+        """Set out to learn from a block. What it gives can be waited for; the states stay as they are until `end`.
+
+        rows: the states before, as many as there are keys in the block's program.
+        """
+        xs = jax.tree.map(lambda column: _taken(column, block.at, block.keys), samples)
+        mask = None
+        if seen is not None or block.at.shape[1] > 1:
+            mask = np.zeros((block.keys, block.at.shape[1]), bool)
+            mask[: len(block.at)] = block.at >= 0 if seen is None else (block.at >= 0) & seen[block.at]
+        with double():
+            trace, self._last = _compiled_loop(self._packing)(self._learner, xs, rows, mask, self._last)
+        return trace
+
+    def end(self, block: Block, trace: Trace) -> None:
+        """Wait for a block, and put the states that it led to where they belong."""
+        self.put_rows(block.slots, jax.tree.leaves(trace.state))
+
+
+@cache
+def _compiled_loop(packing: Packing) -> Callable[..., tuple[Trace, Array]]:
+    """A compiled loop for all banks whose states are packed in the same way; the last state stays packed.
+
+    It waits for the `last` one to end: two at once would compete for the cores, also with the search for keys.
+    """
+
+    def one(learner: Learner, xs: Any, rows: list[Any], seen: Any) -> Trace:
+        trace = scan(learner, xs, packing.unpack(rows[0], rows[1:]), seen)
+        return trace._replace(state=packing.pack(trace.state))
+
+    def many(learner: Learner, xs: Any, rows: list[Any], seen: Any, last: Array) -> tuple[Trace, Array]:
+        return jax.vmap(one, in_axes=(None, 0, 0, 0))(learner, xs, rows, seen), jnp.zeros_like(last)
+
+    # not `loops.compiled`: XLA splits thousands of keys over threads, and refuses to do so within one kernel
+    return jax.jit(many, compiler_options=OPTIONS, keep_unused=True)
+
+
+def _items(rows: Any) -> Any:
+    """Each row as one item, which NumPy puts in its place five times as fast."""
+    flat = np.ascontiguousarray(rows).reshape(len(rows), math.prod(rows.shape[1:]))
+    size = flat.dtype.itemsize * flat.shape[1]
+    return flat.view(f"V{size}")[:, 0] if size else rows
+
+
+def _taken(column: Any, at: Any, length: int) -> Any:
+    """What is at these places, filled up to this length with copies of the first."""
+    shape = (length, *at.shape[1:], *column.shape[1:])
+    room = np.empty(math.prod(shape) * column.dtype.itemsize + _ALIGNED, np.uint8)
+    begin = -room.__array_interface__["data"][0] % _ALIGNED
+    taken = room[begin : begin + len(room) - _ALIGNED].view(column.dtype).reshape(shape)
+    column.take(at, axis=0, out=taken[: len(at)], mode="clip")
+    taken[len(at) :] = taken[:1]
+    return taken

@@ -1,0 +1,48 @@
+"""A stream that `astonish watch` follows: what came since the page asked last?"""
+
+from typing import Any
+
+import numpy as np
+
+from astonish.core.domain import Domain
+from astonish.page.controls import Json, check_keys, one, packed
+from astonish.watch.feed import KEPT, Feed, Row
+
+_ANY_SAMPLE = Domain(0, 1e15, whole=True)
+
+
+class StreamTab:
+    """The last rows of a feed, as far as the page has not seen them."""
+
+    def __init__(self, feed: Feed) -> None:
+        self.feed = feed
+
+    def controls(self) -> Json:
+        return {"kept": KEPT}
+
+    def answer(self, request: Any) -> Json:
+        """The rows after a sample, in columns. is_over: whether no more will come."""
+        after = int(one("after", check_keys(request, ("after",)).get("after", 0), _ANY_SAMPLE))
+        is_over, rows = self.feed.is_over, self.feed.rows(after)  # in this order, lest the last rows be missed
+        columns = np.array(rows, float).reshape(len(rows), len(Row._fields)).T
+        return {
+            "rows": {name: packed(column) for name, column in zip(Row._fields, columns, strict=True)},
+            "about": self.feed.about,
+            "samples": self.feed.samples,
+            "alarms": self.feed.alarms,
+            "is_over": is_over,
+            "python": self.script(),
+        }
+
+    def script(self) -> str:
+        """The same in Python, for numbers on standard input; empty as long as nothing follows the stream."""
+        if not self.feed.code:
+            return ""
+        lines = [
+            "import sys",
+            self.feed.code,
+            "for sample, line in enumerate(sys.stdin, start=1):",
+            '    if follower.update(float(line.strip() or "nan")):',
+            '        print("alarm at sample", sample)',
+        ]
+        return "\n".join([*lines, ""])

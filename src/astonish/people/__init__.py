@@ -1,0 +1,1 @@
+"""People's data, from a table of trials to a report."""

@@ -1,0 +1,41 @@
+"""Which parameters, and which learner, explain what people did?"""
+
+from astonish.core.refusal import naming_extra
+from astonish.responses import (
+    CircularEstimate,
+    Confidence,
+    Estimate,
+    LogReactionTime,
+    Readout,
+    Softmax,
+    StickyEstimate,
+    UnitSquare,
+)
+
+with naming_extra("fits need"):
+    from astonish.people.comparison import (
+        HeldOut,
+        Selection,
+        compare_elpd,
+        compare_fits,
+        compare_mse,
+        held_out,
+        psis_loo,
+        select,
+    )
+    from astonish.people.fit.estimate import fit
+    from astonish.people.fit.likelihood import Model
+    from astonish.people.fit.result import Fit
+    from astonish.people.recovery import (
+        plan_trials,
+        recover_models,
+        recover_parameters,
+        simulate_responses,
+        trials_needed,
+    )
+
+__all__ = [
+    "CircularEstimate", "Confidence", "Estimate", "Fit", "HeldOut", "LogReactionTime", "Model", "Readout", "Selection",
+    "Softmax", "StickyEstimate", "UnitSquare", "compare_elpd", "compare_fits", "compare_mse", "fit", "held_out",
+    "plan_trials", "psis_loo", "recover_models", "recover_parameters", "select", "simulate_responses", "trials_needed",
+]  # fmt: skip

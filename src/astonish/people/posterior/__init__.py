@@ -1,0 +1,6 @@
+"""What do participants have in common, and how sure can we be of each? Needs `astonish[posteriors]`."""
+
+from astonish.people.posterior.result import Posterior
+from astonish.people.posterior.sampling import hierarchical
+
+__all__ = ["Posterior", "hierarchical"]

@@ -1,9 +1,0 @@
-"""How does a file of trials become series for learners, and responses to explain?"""
-
-from astonish.refusal import naming_extra
-
-with naming_extra("tables need"):
-    from astonish.trials.read import read_trials
-    from astonish.trials.trials import Columns, Rejected, Trials
-
-__all__ = ["Columns", "Rejected", "Trials", "read_trials"]
