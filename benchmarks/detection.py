@@ -18,7 +18,7 @@ from timing import Target, at_most, show
 SERIES, LENGTH, NOISE, BURN_IN = 24, 1_250, 4.0, 50
 RATE, ASKED = 0.002, 0.01  # alarms per sample: to compare detectors at, which river's can keep to, and to check ours by
 MANY = 100  # series for that check
-Mask = NDArray[np.bool_]
+BoolArray = NDArray[np.bool_]
 
 
 class World(NamedTuple):
@@ -107,7 +107,7 @@ def cells(name: str, of_it: Score, world: World) -> list[str]:
     return [name, f"{of_it.null:.2f}", f"{of_it.false:.2f}", median, f"{of_it.share:.0%}"]
 
 
-def score(quiet: Mask, busy: Mask, changed: Mask, world: World) -> Score:
+def score(quiet: BoolArray, busy: BoolArray, changed: BoolArray, world: World) -> Score:
     noticed = waits(busy[:, BURN_IN:], changed[:, BURN_IN:], world.window)
     null_rate = false_rate(quiet, np.zeros_like(quiet), world.window)
     here = false_rate(busy, changed, world.window)
@@ -129,7 +129,7 @@ def detectors(world: World) -> dict[str, tuple[Any, int]]:
     }
 
 
-def ours(world: World, still: Any, samples: Any) -> dict[str, tuple[Mask, Mask]]:
+def ours(world: World, still: Any, samples: Any) -> dict[str, tuple[BoolArray, BoolArray]]:
     """Alarms where nothing changes, and in the world."""
     never = np.zeros(still.shape, bool)
     given = {}
@@ -139,11 +139,11 @@ def ours(world: World, still: Any, samples: Any) -> dict[str, tuple[Mask, Mask]]
     return given
 
 
-def alarms(detector: Detector, many: Any) -> Mask:
+def alarms(detector: Detector, many: Any) -> BoolArray:
     return np.stack([detector.alarms(xs) for xs in many])
 
 
-def marks(places: list[list[int]]) -> Mask:
+def marks(places: list[list[int]]) -> BoolArray:
     """Alarms as a table, from their places."""
     table = np.zeros((len(places), LENGTH), bool)
     for row, at in zip(table, places, strict=True):
@@ -151,7 +151,7 @@ def marks(places: list[list[int]]) -> Mask:
     return table
 
 
-def false_rate(given: Mask, changed: Mask, window: int) -> float:
+def false_rate(given: BoolArray, changed: BoolArray, window: int) -> float:
     return rate_of_false_alarms(given, quiet_samples(changed, window, BURN_IN))
 
 

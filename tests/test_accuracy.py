@@ -110,7 +110,7 @@ def _ours(family: Any, belief: Any, x: Any, m: Any) -> tuple[Any, ...]:
 
 
 def _check(oracle: Oracle, family: Any, belief: Any, x: Any, m: float) -> None:
-    exact = oracle.answers(_point(belief), _point(expfam.target(family, x)), m)
+    exact = oracle.answers(_point(belief), _point(expfam.scaled_likelihood(family, x)), m)
     got = np.array(_ours(family, belief, x, m))
     np.testing.assert_allclose(got[:3], exact, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(got[3:], exact, rtol=1e-7, atol=1e-9)
@@ -340,5 +340,5 @@ def random_case(rng: np.random.Generator) -> tuple[str, float, float]:
         alpha = _log_uniform(rng, 1e-2, 1e6, 2 if name == "beta" else 5)
         belief = BetaBelief(*alpha) if name == "beta" else DirichletBelief(alpha)
         x = int(rng.integers(len(alpha)))
-    exact = oracle.answers(_point(belief), _point(expfam.target(family, x)), m)
+    exact = oracle.answers(_point(belief), _point(expfam.scaled_likelihood(family, x)), m)
     return f"{family} {belief} x={x} m={m}", exact[2], float(_ours(family, belief, x, m)[2])

@@ -13,7 +13,7 @@ from scipy import integrate, special, stats
 from astonish import Beta, BetaInterval, Dirichlet, Exponential, Gaussian, NormalGamma, Poisson, Regression, VonMises
 from astonish.beliefs import DirichletBelief, GaussianBelief
 from astonish.core.domain import Domain, parameter
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.models import registry as catalogue
 from astonish.testing import check_family, family_checks
 from astonish.testing.family import bayes_of, divergence_of, evidence_of, target_of
@@ -304,7 +304,7 @@ def test_second_derivative_of_gamma_in_m_agrees_with_finite_differences(case: Ca
 
 @every
 def test_derivatives_are_finite_where_nothing_is_learned(case: Case) -> None:
-    at_target = jax.tree.map(np.asarray, expfam.target(case.family, case.samples[2], case.reference))
+    at_target = jax.tree.map(np.asarray, expfam.scaled_likelihood(case.family, case.samples[2], case.reference))
     for belief, m in [(case.belief, 0.0), (at_target, 0.1), (at_target, 0.0)]:
         assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(_slopes(*_outlier(case, belief, m))))
         if case.name in SOME:
@@ -355,7 +355,7 @@ def test_a_belief_and_a_reference_are_found_where_none_are_given() -> None:
 
 
 def test_a_family_that_breaks_its_promises_is_told_which() -> None:
-    @config
+    @pytree_dataclass
     class Broken(Gaussian):
         """A Gaussian family with a wrong normalisation, and without a word about its noise."""
 

@@ -281,9 +281,9 @@ PLUGIN = """
 from typing import ClassVar
 
 from astonish import Delta
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 
-@config
+@pytree_dataclass
 class {0}(Delta):
     name: ClassVar[str] = "{1}"
     aliases: ClassVar[tuple[str, ...]] = ({2})

@@ -68,7 +68,7 @@ PUBLIC = [
     if name not in ("Result", "Setting")  # other names of dictionaries
 ]
 PUBLIC += [
-    ("astonish.core.pytree", "config"),
+    ("astonish.core.pytree", "pytree_dataclass"),
     ("astonish.core.domain", "Domain"),
     ("astonish.core.domain", "parameter"),
 ]

@@ -10,7 +10,7 @@ import pytest
 from astonish import Gaussian, MessagePassing, Smile
 from astonish.core.domain import Domain, NamedParameter, Parameter, declared, parameter, parameters, resolve
 from astonish.core.numbers import as_numbers
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.world_parameters import HAZARD, START, STD
 from astonish.people.fit.space import LIMIT, Space
 
@@ -179,7 +179,7 @@ def test_a_space_of_several_domains() -> None:
         np.testing.assert_array_equal(alone.at_bound(free[:, k : k + 1])[:, 0], space.at_bound(free)[:, k])
 
 
-@config
+@pytree_dataclass
 class _Thermostat:
     """A class with parameters of its own, and of a part."""
 

@@ -854,14 +854,14 @@ def test_numbers_beyond_the_ends_of_a_slider_may_be_typed(page: TestClient) -> N
 OWN = '''
 from typing import ClassVar
 import jax.numpy as jnp
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.domain import POSITIVE, PROBABILITY, Domain, parameter
 from astonish.theory.expfam import Belief, Family, bayes
 from astonish.core.kinds import NUMBERS
 from astonish.learners.base import FamilyLearner, Info, Learner
 from astonish.theory.surprise import shannon
 
-@config
+@pytree_dataclass
 class Rounded(Learner):
     """A delta rule whose parameters say little about themselves."""
     speed: float = parameter(0.5, PROBABILITY)
@@ -879,7 +879,7 @@ class Rounded(Learner):
     def estimate(self, state):
         return state
 
-@config
+@pytree_dataclass
 class Doubtful(FamilyLearner):
     """Bayes' rule under another name."""
     family: Family

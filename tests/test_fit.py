@@ -30,7 +30,7 @@ from astonish import (
 )
 from astonish.core.domain import Domain, Parameter, parameter, resolve
 from astonish.core.precision import double
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.models.registry import LEARNERS
 from astonish.people.fit import (
     CircularEstimate,
@@ -263,7 +263,7 @@ def test_searches_end_where_scipys_do() -> None:
         assert -found.log_likelihood[person] == pytest.approx(best.fun, abs=1e-6)
         np.testing.assert_allclose(found.unconstrained[person], best.x, atol=1e-3)
     assert found.converged.all()
-    assert (found.agreed == 4).all()
+    assert (found.starts_at_optimum == 4).all()
     assert found.notes == ("", "", "")
 
 
@@ -527,7 +527,7 @@ def test_short_names_mean_one_parameter() -> None:
         Space.of(Model(MessagePassing(Gaussian()), Estimate(anchored=False)), ["hypotheses"])
 
 
-@config
+@pytree_dataclass
 class Undershoot(Response):
     """Reports less than the estimate: by how much has an upper end, but no lower one."""
 

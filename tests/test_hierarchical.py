@@ -15,7 +15,7 @@ from scipy import special, stats
 
 from astonish import Delta
 from astonish.core.domain import Domain, parameter
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.people.fit import Estimate, Model, Readout, Softmax
 from astonish.people.posterior import Posterior, hierarchical, nuts
 from astonish.people.tables import Columns, Trials, read_trials
@@ -27,7 +27,7 @@ AROUND: Any = {"priors": {"offset": (0.0, 2.0)}, "spreads": {"offset": 1.0}}  # 
 FOLLOWS = Model(Delta(0.5), Estimate(noise=1.0, anchored=False))
 
 
-@config
+@pytree_dataclass
 class Unranged(Response):
     """Off by some number, of which nobody says where it usually lies."""
 

@@ -10,7 +10,7 @@ import pytest
 from astonish import Dirichlet, Gaussian, Smile, explain, run
 from astonish.core.interpreter import interpreted
 from astonish.core.precision import as_double, double
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.learners.base import Info, NumberLearner, first_state
 from families import LEARNERS, LearnerCase
 from operations import OPERATIONS
@@ -85,7 +85,7 @@ def test_what_goes_wrong_in_the_arithmetic_is_nan_or_infinity_as_in_jax() -> Non
     np.testing.assert_array_equal(found, [np.inf, -np.inf, np.nan, np.nan])
 
 
-@config
+@pytree_dataclass
 class Careful(NumberLearner):
     """Refuses a number only when it begins."""
 

@@ -35,7 +35,7 @@ from astonish import (
 )
 from astonish.core.domain import Domain, parameter
 from astonish.core.precision import as_double
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.samples import read_series
 from astonish.testing import check_learner, learner_checks
 from astonish.testing.learner import total
@@ -366,7 +366,7 @@ def test_the_surprise_of_smile_is_the_confidence_corrected_one() -> None:
 
 
 def test_a_learner_that_breaks_its_promises_is_told_which() -> None:
-    @config
+    @pytree_dataclass
     class Broken(Delta):
         """A delta rule that learns too fast, without a word about how fast, and forgets what it was told."""
 
@@ -401,7 +401,7 @@ def test_a_learner_that_breaks_its_promises_is_told_which() -> None:
 
 
 def test_a_step_that_changes_the_form_of_the_state_is_named() -> None:
-    @config
+    @pytree_dataclass
     class Growing(Delta):
         """A delta rule whose state becomes a vector."""
 

@@ -11,7 +11,7 @@ import pytest
 
 from astonish import Delta, Gaussian, Modulated
 from astonish.core.precision import as_double
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.xla_kernels import ONE_KERNEL, compiled, loop, once
 from astonish.learners.base import Info, NumberLearner, scan, scan_many
 from families import LEARNERS, LearnerCase, columns
@@ -133,7 +133,7 @@ def test_loops_can_be_mapped_and_differentiated_within() -> None:
     same(compiled(many)(learner, xs[None]), jax.jit(many)(learner, xs[None]), 1e-12)
 
 
-@config
+@pytree_dataclass
 class Foreign(NumberLearner):
     """A learner of somebody else."""
 

@@ -45,7 +45,7 @@ from astonish.beliefs import (
     VectorBelief,
     VonMisesBelief,
 )
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.models.registry import LEARNERS
 from astonish.online.measures import COLUMNS
 from astonish.theory import expfam, predictive, surprise
@@ -591,7 +591,7 @@ def test_learners_without_a_belief_are_refused(learner: Any) -> None:
         measure(learner, [0.0])
 
 
-@config
+@pytree_dataclass
 class Remembering(Bayes):
     """Bayes' rule, and how far each sample moved the mean."""
 

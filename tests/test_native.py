@@ -43,7 +43,7 @@ from astonish import (
 )
 from astonish.core.domain import Domain
 from astonish.core.precision import double
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.learners.base import Info, Learner, NumberLearner
 from families import LEARNERS, LearnerCase
 from operations import OPERATIONS, P
@@ -395,7 +395,7 @@ def test_states_read_by_other_threads_are_of_one_moment() -> None:
         assert all(reader.result() for reader in readers)
 
 
-@config
+@pytree_dataclass
 class Pair(Learner):
     """It remembers the last sample twice, as a number and as a whole one."""
 
@@ -411,7 +411,7 @@ class Pair(Learner):
         return state[0]
 
 
-@config
+@pytree_dataclass
 class Sorting(NumberLearner):
     """It sorts, for which there is no rule."""
 

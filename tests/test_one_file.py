@@ -22,7 +22,7 @@ from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
 
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.domain import Domain, parameter
 from astonish.core.kinds import NUMBERS
 from astonish.learners.base import Info, Learner
@@ -33,7 +33,7 @@ class Smoothed(NamedTuple):
     slow: jnp.ndarray
 
 
-@config
+@pytree_dataclass
 class TwoSpeeds(Learner):
     """Average a fast and a slow delta rule."""
 
@@ -72,7 +72,7 @@ from typing import ClassVar, NamedTuple
 import jax.numpy as jnp
 from jax.scipy.special import xlog1py, xlogy
 
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.domain import Domain, Parameter, parameter
 from astonish.theory.expfam import Family, linear
 from astonish.core.kinds import OutcomeKind
@@ -99,7 +99,7 @@ class SuccessBelief(NamedTuple):
         return jnp.sqrt(self.mean * (1 - self.mean) / (1 + self.successes + self.failures))
 
 
-@config
+@pytree_dataclass
 class Geometric(Family):
     """How likely is success, judged by how often one failed before it?"""
 
@@ -157,13 +157,13 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.domain import POSITIVE, Domain, parameter
 from astonish.core.kinds import ResponseKind
 from astonish.responses.base import Normal, Response
 
 
-@config
+@pytree_dataclass
 class Exaggerated(Response):
     """Reports a multiple of the estimate, with noise."""
 
@@ -328,7 +328,7 @@ def found_by(tmp_path: Path, source: str, group: str, value: str, program: str) 
 
 
 def _class(source: str) -> str:
-    return source.split("@config\nclass ")[1].split("(")[0]
+    return source.split("@pytree_dataclass\nclass ")[1].split("(")[0]
 
 
 def test_a_learner_is_one_file(tmp_path: Path) -> None:

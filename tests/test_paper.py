@@ -658,7 +658,7 @@ def test_eq_11_scaled_likelihood_is_the_posterior_under_a_flat_prior(case: Case)
     """The scaled likelihood is the likelihood divided by its integral, and what Bayes' rule makes of flatness."""
     family, _ = case.ours()
     for x in case.xs:
-        assert_same_density(case, expfam.target(family, x), case.scaled(x))
+        assert_same_density(case, expfam.scaled_likelihood(family, x), case.scaled(x))
         assert_same_density(case, expfam.bayes(family, family.flat(), x), case.scaled(x))
 
 

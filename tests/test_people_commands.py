@@ -332,7 +332,7 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.domain import PROBABILITY, Domain, parameter
 from astonish.core.kinds import NUMBERS
 from astonish.learners.base import Info, Learner
@@ -341,7 +341,7 @@ from astonish.responses.base import Normal, Response
 NOTHING = 3
 
 
-@config
+@pytree_dataclass
 class Follower(Learner):
     """Follow numbers by some steps."""
 
@@ -364,7 +364,7 @@ class Follower(Learner):
         return value
 
 
-@config
+@pytree_dataclass
 class Report(Response):
     """Reports the estimate, off by a number that is never positive."""
 

@@ -81,9 +81,9 @@ def test_another_well_is_found_along_a_profile() -> None:
 def test_agreement_counts_the_starts_that_led_to_the_best() -> None:
     starts = np.array([[[-2.0, -2.0], [3.0, 3.0], [-2.2, -2.2], [2.9, 2.5]]])
     found = search(_of(_wells), _box([-5, -5], [5, 5]), ONE, starts)
-    assert found.agreed[0] == 2
+    assert found.starts_at_optimum[0] == 2
     alone = search(_of(_wells), _box([-5, -5], [5, 5]), ONE, starts[:, :1])
-    assert alone.agreed[0] == 0  # the only start did not lead there
+    assert alone.starts_at_optimum[0] == 0  # the only start did not lead there
     np.testing.assert_allclose(alone.x, found.x, atol=1e-4)
 
 
@@ -105,8 +105,8 @@ def test_two_optima_that_are_as_good_are_both_known() -> None:
         return (x[0] ** 2 - 1) ** 2, [4 * x[0] * (x[0] ** 2 - 1)]
 
     found = search(_of(even), _box([-3.0], [3.0]), ONE, np.array([[[0.8], [-1.2]]]))
-    assert sorted([found.x[0, 0], found.rival[0, 0]]) == pytest.approx([-1, 1], abs=0.05)
-    assert found.agreed[0] == 2
+    assert sorted([found.x[0, 0], found.second_optimum[0, 0]]) == pytest.approx([-1, 1], abs=0.05)
+    assert found.starts_at_optimum[0] == 2
 
 
 def test_a_flat_ridge_is_no_second_optimum() -> None:
@@ -114,8 +114,8 @@ def test_a_flat_ridge_is_no_second_optimum() -> None:
         return (x[0] + x[1]) ** 2, [2 * (x[0] + x[1])] * 2
 
     found = search(_of(trough), _box([-3, -3], [3, 3]), ONE, np.array([[[2.0, 1.0], [-2.0, -1.5]]]))
-    assert found.agreed[0] == 2
-    assert np.isnan(found.rival).all()
+    assert found.starts_at_optimum[0] == 2
+    assert np.isnan(found.second_optimum).all()
     assert found.converged[0]
 
 
@@ -239,7 +239,7 @@ def test_a_participant_is_fitted_the_same_whoever_else_there_is() -> None:
         np.testing.assert_array_equal(starts[0], begin[row])
         found = fit(ESTIMATES, alone, free, starts=4)
         np.testing.assert_allclose(found.unconstrained[0], everybody.unconstrained[row], atol=1e-6)
-        assert found.agreed[0] == everybody.agreed[row]
+        assert found.starts_at_optimum[0] == everybody.starts_at_optimum[row]
     backwards = fit(ESTIMATES, trials.only(["p2", "p1", "p0"]), free, starts=4)
     np.testing.assert_allclose(backwards.unconstrained[::-1], everybody.unconstrained, atol=1e-6)
 
@@ -296,7 +296,9 @@ def test_start_values_are_where_the_first_search_starts(monkeypatch: pytest.Monk
 def test_notes_are_plain() -> None:
     found = fit(ESTIMATES, _read(_table(2)), ["learning_rate", "response.noise"], starts=2)
     assert found.notes == ("", "")
-    ended = replace(found, converged=np.array([False, True]), rival=np.array([[np.nan] * 2, [0.0, np.log(2.0)]]))
+    ended = replace(
+        found, converged=np.array([False, True]), second_optimum=np.array([[np.nan] * 2, [0.0, np.log(2.0)]])
+    )
     other = "another optimum is as good (learning_rate = 0.5, noise = 2; difference < 0.01)"
     assert ended.notes == ("the search did not end", other)
     edge = replace(found, unconstrained=found.unconstrained + np.array([[-30.0, 0.0], [0.0, 0.0]]))
@@ -349,7 +351,7 @@ def test_shared_fits_are_those_of_one_search_for_everything() -> None:
     assert len(set(found.values[:, 1])) == 1
     assert found.converged.all()
     assert found.starts == 3
-    assert set(found.people()["agreed"]) == {f"{found.agreed[0]} of 3"}
+    assert set(found.people()["agreed"]) == {f"{found.starts_at_optimum[0]} of 3"}
 
 
 # Weak priors

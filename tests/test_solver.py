@@ -11,7 +11,7 @@ from astonish import Beta, Dirichlet, Exponential, Gaussian, Grid, NormalGamma, 
 from astonish.beliefs import BetaBelief, DirichletBelief, GammaBelief, GaussianBelief, NormalGammaBelief
 from astonish.core.precision import double
 from astonish.theory import solver
-from astonish.theory.expfam import target
+from astonish.theory.expfam import scaled_likelihood
 from families import POINTS, normal_at
 
 COUNT = 2000
@@ -49,7 +49,7 @@ def test_a_fixed_number_of_steps_finds_the_same_gamma(name: str, monkeypatch: py
         reference = None if family.proper_likelihood else family.prior()
 
         def gamma(belief: Any, x: Any, share: Any) -> Any:
-            return solver.powers_at(family, belief, target(family, x, reference), share).gamma
+            return solver.powers_at(family, belief, scaled_likelihood(family, x, reference), share).gamma
 
         exact = jax.jit(jax.vmap(gamma))(beliefs, jnp.asarray(xs), shares)
         monkeypatch.setattr(solver, "_improved", solver._in_fixed_steps)

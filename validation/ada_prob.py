@@ -16,7 +16,7 @@ from pandas import DataFrame, read_csv
 from scipy.special import expit
 
 from astonish.cli.console import guarded, progress
-from astonish.core.domain import Numbers, with_parameters
+from astonish.core.domain import FloatArray, with_parameters
 from astonish.core.refusal import unknown
 from astonish.learners.base import Learner
 from astonish.models.registry import LEARNERS
@@ -102,7 +102,7 @@ def errors(entry: Entry, trials: Trials) -> DataFrame:
     return DataFrame({"run": trials.subjects, "mse": found})
 
 
-def _searched(learner: Learner, entry: Entry, trials: Trials) -> Numbers:
+def _searched(learner: Learner, entry: Entry, trials: Trials) -> FloatArray:
     """The errors at parameters that are searched for.
 
     The noise of answers is not free: whatever it is, the most probable parameters are those of the least squared error.
@@ -113,7 +113,7 @@ def _searched(learner: Learner, entry: Entry, trials: Trials) -> Numbers:
     return np.asarray(np.nanmean(np.asarray(found.squared_error), axis=1))
 
 
-def _tried(learner: Learner, entry: Entry, trials: Trials) -> Numbers:
+def _tried(learner: Learner, entry: Entry, trials: Trials) -> FloatArray:
     """The errors at the best of values that are tried: less to compute than a search, as many people saw the same.
 
     All sessions are of the same length, and no outcome or answer is missing.
@@ -134,7 +134,7 @@ def _tried(learner: Learner, entry: Entry, trials: Trials) -> Numbers:
     return _least_elsewhere(squared).mean(1)
 
 
-def _least_elsewhere(squared: Numbers) -> Numbers:
+def _least_elsewhere(squared: FloatArray) -> FloatArray:
     """For each person and session, its error at the value for which the sum over the other sessions is least.
 
     squared: a row for each value that was tried. Between three of them errors are taken to be a parabola.
@@ -148,7 +148,7 @@ def _least_elsewhere(squared: Numbers) -> Numbers:
     return np.asarray(mid + 0.5 * at * (high - low) + 0.5 * at * at * (low - 2 * mid + high))
 
 
-def table(each: Mapping[str, Numbers]) -> DataFrame:
+def table(each: Mapping[str, FloatArray]) -> DataFrame:
     """A row for each learner, in thousandths: its error, the published one, and the difference to the first learner.
 
     each: the mean squared error of each person, by the labels of learners.

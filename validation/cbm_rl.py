@@ -14,7 +14,7 @@ from pandas import DataFrame, read_csv
 
 from astonish import Delta, NoLearning, PerOption, TwoRate
 from astonish.cli.console import guarded
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.people.fit import Fit, Model, Softmax, compare_fits, fit, recover_parameters
 from astonish.people.fit.estimate import prepared
 from astonish.people.fit.objective import Losses
@@ -54,7 +54,7 @@ def read(folder: Path) -> tuple[Trials, DataFrame]:
         raise ValueError(f"{folder} could not be read ({problem}). {NEEDED}") from None
 
 
-def log_likelihood(trials: Trials, published: DataFrame) -> Numbers:
+def log_likelihood(trials: Trials, published: DataFrame) -> FloatArray:
     """That of each person's choices at the published parameters."""
     space, data, priors = prepared(ONE_RATE, trials, FREE, None)
     values = space.unconstrained(published[["rate", "beta"]].to_numpy())

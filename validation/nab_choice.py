@@ -19,7 +19,7 @@ from astonish.benchmark.detectors import at_alarms, daily_surprise
 from astonish.benchmark.nab import PROFILES, NabSeries, best_scores, read_corpus
 from astonish.benchmark.report import laid_out
 from astonish.cli.console import guarded
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 
 SEED, SERIES = 20261118, 200
 ROWS = (1000, 20_000)
@@ -45,9 +45,9 @@ class Setting(NamedTuple):
 class Parts(NamedTuple):
     """What a series is made of, row by row: its level, what the noise is multiplied by, and the rhythm too."""
 
-    level: Numbers
-    spread: Numbers
-    beat: Numbers
+    level: FloatArray
+    spread: FloatArray
+    beat: FloatArray
 
 
 def grid() -> list[Setting]:
@@ -103,7 +103,7 @@ def spoil(rng: Generator, parts: Parts, kind: str, at: int, width: int, day: int
         parts.beat[at : at + max(length, day)] = 0.0
 
 
-def rhythm_of(rng: Generator, kind: str, seconds: Any) -> Numbers:
+def rhythm_of(rng: Generator, kind: str, seconds: Any) -> FloatArray:
     """A wave of a day, with two weaker ones above it; of a week if it is weaker at weekends; or nothing."""
     phase = 2 * math.pi * seconds / DAY
     waves = [np.sin(k * phase + rng.uniform(0, 2 * math.pi)) * rng.uniform(0.5, 1) / k for k in (1, 2, 3)]
@@ -112,7 +112,7 @@ def rhythm_of(rng: Generator, kind: str, seconds: Any) -> Numbers:
     return size * np.where(seconds // DAY % 7 >= WEEKEND, quiet, 1.0) * sum(waves)
 
 
-def noise_of(rng: Generator, kind: str, rows: int) -> Numbers:
+def noise_of(rng: Generator, kind: str, rows: int) -> FloatArray:
     """Noise of variance 1, of Student's distribution if heavy; in half of the series it hangs together."""
     shocks = rng.standard_t(3, rows) / math.sqrt(3) if kind == "heavy" else rng.normal(size=rows)
     kept = rng.uniform(0.2, 0.95) if rng.random() < 0.5 else 0.0
@@ -122,7 +122,7 @@ def noise_of(rng: Generator, kind: str, rows: int) -> Numbers:
     return noise
 
 
-def seen(rng: Generator, kind: str, hidden: Numbers) -> Numbers:
+def seen(rng: Generator, kind: str, hidden: FloatArray) -> FloatArray:
     """What is measured: the hidden numbers in some unit, or their exponentials, or counts with these as their means."""
     unit = 10 ** rng.uniform(-2, 4)
     if kind == "skewed":

@@ -17,7 +17,7 @@ from pandas import DataFrame, read_csv
 
 from astonish import HGF, Beta, Delta, Gaussian, MessagePassing, PearceHall, Smile, VarSmile
 from astonish.cli.console import guarded, say
-from astonish.core.domain import Numbers, with_parameters
+from astonish.core.domain import FloatArray, with_parameters
 from astonish.learners.base import Learner
 from astonish.online.series import run_many
 from astonish.people.fit import Estimate, Fit, Model, Softmax, fit, plan_trials, simulate_responses
@@ -119,7 +119,7 @@ def simulated(case: Case, people: int, steps: int, seed: int) -> Trials:
     return simulated_with_truth(case, people, steps, seed)[0]
 
 
-def simulated_with_truth(case: Case, people: int, steps: int, seed: int) -> tuple[Trials, Numbers]:
+def simulated_with_truth(case: Case, people: int, steps: int, seed: int) -> tuple[Trials, FloatArray]:
     """The same, and their parameters on the unconstrained scale, a row each."""
     rng, choices = np.random.default_rng(seed), case.model.response.kind == "choice"
     last = np.maximum.accumulate(np.where(rng.random((people, steps)) < 0.1, np.arange(steps), 0), axis=1)
@@ -143,20 +143,20 @@ def simulated_with_truth(case: Case, people: int, steps: int, seed: int) -> tupl
     return simulate_responses(case.model, planned, values, seed=seed), truth
 
 
-def losses_of(found: Fit) -> Numbers:
+def losses_of(found: Fit) -> FloatArray:
     """What the fit has made as small as it could: minus the log-likelihood and, with priors, the log prior density."""
     mean, precision = found.prior
     return np.asarray(-found.log_likelihood + 0.5 * (precision * (found.unconstrained - mean) ** 2).sum(1))
 
 
-def better_elsewhere(found: Fit, lowest: Numbers) -> list[str]:
+def better_elsewhere(found: Fit, lowest: FloatArray) -> list[str]:
     """Whose loss is lower elsewhere by more than 0.001. lowest: the least loss that somebody else has found."""
     ours = losses_of(found)
     missed = np.flatnonzero(lowest < ours - BETTER)
     return [f"{found.trials.subjects[who]}: {ours[who]:.5f}, but {lowest[who]:.5f}" for who in missed]
 
 
-def lowest_on_grids(found: Fit, places: int) -> Numbers:
+def lowest_on_grids(found: Fit, places: int) -> FloatArray:
     """Each person's least loss on a dense grid over all allowed values, and on ever finer ones about its bottoms."""
     space, people = found.space, np.arange(len(found.values))
     losses = Losses(found.model, found.data, space, found.trials.responds_before, found.prior, 256)
@@ -220,7 +220,7 @@ def trials_of(table: DataFrame, task: Task) -> Trials:
     return read_trials(table, COLUMNS, kind=task.kind, response_kind="continuous", responds_before=task.before)
 
 
-def squared_errors(learner: Learner, name: str, values: Numbers, table: DataFrame, before: bool) -> DataFrame:
+def squared_errors(learner: Learner, name: str, values: FloatArray, table: DataFrame, before: bool) -> DataFrame:
     """The sum of squared errors of the estimates in each block, a row each, with each value of a parameter.
 
     Learners go through blocks whose outcomes are the same only once.
@@ -243,7 +243,7 @@ def squared_errors(learner: Learner, name: str, values: Numbers, table: DataFram
     return DataFrame(rows, columns=["who", "block", "count"]).join(DataFrame(sums).add_prefix("at "))
 
 
-def lowest_at_best_noise(found: Fit, values: Numbers, errors: DataFrame) -> Numbers:
+def lowest_at_best_noise(found: Fit, values: FloatArray, errors: DataFrame) -> FloatArray:
     """Each person's least loss: with these values and the noise that is best for each, and downhill from there.
 
     Searches start at the two deepest bottoms. errors: of these values; see `squared_errors`.
@@ -360,7 +360,7 @@ def passed_lines(fits: Mapping[str, Passed]) -> Iterator[str]:
     yield f"{'message passing':20}{'did not end':>12}{'agreed, mean':>14}{'log-likelihood':>16}{'seconds':>9}"
     for label, (found, seconds) in fits.items():
         ends = f"{(~found.converged).sum()} of {len(found.values)}"
-        agreed = f"{found.agreed.mean():.1f} of {found.starts}"
+        agreed = f"{found.starts_at_optimum.mean():.1f} of {found.starts}"
         yield f"  {label:18}{ends:>12}{agreed:>14}{found.log_likelihood.sum():16.1f}{seconds:9.0f}"
 
 
@@ -371,7 +371,7 @@ TRIALS: Mapping[str, tuple[int, ...]] = {"choices": (25, 50, 100, 200, 400), "es
 METHODS: Mapping[str, Priors] = {"likelihood": None, "--map": "usual"}
 
 
-def recovered(case: Case, people: int, steps: int, priors: Priors) -> tuple[int, Numbers, int]:
+def recovered(case: Case, people: int, steps: int, priors: Priors) -> tuple[int, FloatArray, int]:
     """How many could be fitted, root mean squared errors on the unconstrained scale, and who is at a bound."""
     trials, truth = simulated_with_truth(case, people, steps, seed=1)
     found = fit(case.model, trials, case.free, priors=priors)

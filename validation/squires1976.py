@@ -19,7 +19,7 @@ from pandas import DataFrame, read_csv
 
 from astonish import Beta, Leaky, PerContext, Rows
 from astonish.cli.console import guarded
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.precision import double
 from astonish.learners.base import Learner, scan
 
@@ -80,9 +80,9 @@ def read(folder: Path) -> DataFrame:
         raise ValueError(f"{folder / FILE} could not be read ({problem}). {NEEDED}") from None
 
 
-def sequences(rng: np.random.Generator, probability: float, count: int, complete: bool) -> Numbers:
+def sequences(rng: np.random.Generator, probability: float, count: int, complete: bool) -> FloatArray:
     """Random sequences of stimuli, 1 for A. complete: only such as contain every pattern of the study."""
-    found: list[Numbers] = []
+    found: list[FloatArray] = []
     while sum(map(len, found)) < count:
         drawn = (rng.random((4 * count, STIMULI)) < probability).astype(int)
         last = _last_five(drawn)
@@ -91,7 +91,7 @@ def sequences(rng: np.random.Generator, probability: float, count: int, complete
     return np.concatenate(found)[:count]
 
 
-def surprise_by_pattern(observer: Observer, leak: float, stimuli: Numbers, patterns: Iterable[str]) -> Numbers:
+def surprise_by_pattern(observer: Observer, leak: float, stimuli: FloatArray, patterns: Iterable[str]) -> FloatArray:
     """The surprise at the last stimulus of each pattern, averaged over all places where the pattern occurs."""
     xs: Any = (stimuli[:, :-1], stimuli[:, 1:]) if observer.transitions else stimuli
     with double():
@@ -107,7 +107,7 @@ def _binary(pattern: str) -> int:
     return int(pattern.replace("A", "1").replace("B", "0"), 2)
 
 
-def _last_five(stimuli: Numbers) -> Numbers:
+def _last_five(stimuli: FloatArray) -> FloatArray:
     """The last five stimuli as a binary number, from the fifth stimulus on."""
     windows = np.lib.stride_tricks.sliding_window_view(stimuli, LONGEST, axis=1)
     return np.asarray(windows @ 2 ** np.arange(LONGEST)[::-1])
@@ -118,14 +118,14 @@ def _surprise(learner: Learner, xs: Any) -> Array:
     return jax.vmap(lambda series: scan(learner, series).surprise)(xs)
 
 
-def explained(surprise: Numbers, amplitudes: Numbers) -> tuple[float, float]:
+def explained(surprise: FloatArray, amplitudes: FloatArray) -> tuple[float, float]:
     """R^2 and the mean squared error of a linear regression of amplitudes on surprise."""
     slope, intercept = np.polyfit(surprise, amplitudes, 1)
     error = float(np.mean((amplitudes - slope * surprise - intercept) ** 2))
     return 1 - error / float(np.var(amplitudes)), error
 
 
-def fit(observer: Observer, amplitudes: DataFrame, stimuli: list[Numbers]) -> Fit:
+def fit(observer: Observer, amplitudes: DataFrame, stimuli: list[FloatArray]) -> Fit:
     """The fit at the leak that explains most. stimuli: for each condition, sequences."""
     patterns, data = list(amplitudes.index), amplitudes.to_numpy().T.ravel()
 

@@ -16,10 +16,10 @@ from numpy.random import Generator
 
 from astonish.beliefs.dirichlet import Beta
 from astonish.core.checks import check_ends
-from astonish.core.domain import PROBABILITY, Domain, Numbers, Parameter, parameter
+from astonish.core.domain import PROBABILITY, Domain, FloatArray, Parameter, parameter
 from astonish.core.kinds import OutcomeKind
 from astonish.core.precision import Number, limits, number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import log
 from astonish.theory import predictive
 from astonish.theory.expfam import MeanFamily, printed
@@ -29,7 +29,7 @@ _NEGLIGIBLE = 30.0  # the kernel is cut where it is exp(-30) times its largest v
 _DRAWN_FROM = 10_001  # so many values of the probability
 
 
-def _nodes(count: int) -> tuple[Numbers, Numbers]:
+def _nodes(count: int) -> tuple[FloatArray, FloatArray]:
     """Nodes and weights of quadrature from 0 to 1: those of Gauss and Legendre, moved towards both ends.
 
     They are moved because the logarithms in the kernel, and in its derivatives, are steep where an end is near 0 or 1.
@@ -74,7 +74,7 @@ class BetaIntervalBelief(NamedTuple):
         return jnp.sqrt(_total(mass * jnp.square(theta - self.mean[..., None])) / _total(mass))
 
 
-@config
+@pytree_dataclass
 class BetaInterval(MeanFamily):
     """How likely is a 1, if outcomes `x` are 0 or 1, and that probability is known to lie between `low` and `high`?
 

@@ -9,10 +9,10 @@ from jax import Array
 from jax.scipy.special import xlog1py, xlogy
 from numpy.random import Generator
 
-from astonish.core.domain import OPEN_PROBABILITY, POSITIVE, REQUIRED, Domain, Numbers, Parameter, parameter
+from astonish.core.domain import OPEN_PROBABILITY, POSITIVE, REQUIRED, Domain, FloatArray, Parameter, parameter
 from astonish.core.kinds import OutcomeKind
 from astonish.core.precision import Number, limits, number, vector
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import log, log_gamma
 from astonish.theory import predictive
 from astonish.theory.expfam import Family, MeanFamily, linear, printed
@@ -44,7 +44,7 @@ class DirichletBelief(NamedTuple):
         return jnp.sqrt(self.mean * (1 - self.mean) / (1 + self.alpha.sum(-1, keepdims=True)))
 
 
-@config
+@pytree_dataclass
 class Dirichlet(Family):
     """How likely is each of the outcomes `x` in `0 .. size - 1` (section 4.11)?
 
@@ -91,10 +91,10 @@ class Dirichlet(Family):
     def weights(self, belief: DirichletBelief) -> Array:
         return belief.mean
 
-    def sample(self, belief: DirichletBelief, rng: Generator) -> Numbers:
+    def sample(self, belief: DirichletBelief, rng: Generator) -> FloatArray:
         return rng.dirichlet(belief.alpha)
 
-    def sample_outcome(self, theta: Numbers, rng: Generator, steps: int) -> Any:
+    def sample_outcome(self, theta: FloatArray, rng: Generator, steps: int) -> Any:
         return rng.choice(self.size, steps, p=theta)
 
 
@@ -133,7 +133,7 @@ class BetaBelief(NamedTuple):
         return jnp.sqrt(self.mean * (1 - self.mean) / (1 + self.ones + self.zeros))
 
 
-@config
+@pytree_dataclass
 class Beta(MeanFamily):
     """How likely is a 1, if outcomes `x` are 0 or 1?
 

@@ -13,10 +13,10 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.domain import FINITE, POSITIVE, Domain, Numbers, Parameter
+from astonish.core.domain import FINITE, POSITIVE, Domain, FloatArray, Parameter
 from astonish.core.kinds import OutcomeKind
 from astonish.core.precision import Number, limits, number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import fraction, log, parallel
 from astonish.core.world_parameters import MEAN, NOISE, STD
 from astonish.theory import predictive
@@ -44,7 +44,7 @@ class GaussianBelief(NamedTuple):
             return printed(self, lambda exact: {"mean": exact.mean, "std": exact.precision**-0.5})
 
 
-@config
+@pytree_dataclass
 class Gaussian(MeanFamily):
     """Where is the mean of samples `x` that are normal with standard deviation `noise` (section 4.10)?
 
@@ -101,7 +101,7 @@ class Gaussian(MeanFamily):
     def sample(self, belief: GaussianBelief, rng: Generator) -> Any:
         return rng.normal(belief.mean, belief.precision**-0.5)
 
-    def sample_outcome(self, theta: float, rng: Generator, steps: int) -> Numbers:
+    def sample_outcome(self, theta: float, rng: Generator, steps: int) -> FloatArray:
         return rng.normal(theta, self.noise, steps)
 
 

@@ -19,7 +19,7 @@ from numpy.random import Generator
 from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain
 from astonish.core.interpreter import interpreted
 from astonish.core.precision import Number, double, limits, namespace, number, vector
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.refusal import cannot_simulate
 from astonish.core.special import log
 from astonish.theory import predictive
@@ -51,7 +51,7 @@ class GridBelief(NamedTuple):
         return jnp.sqrt(self.weights @ (self.points - self.mean) ** 2)
 
 
-@config
+@pytree_dataclass
 class Grid(Family):
     """Which of these `points` is the parameter, if `log_likelihood(x, points)` is ln p(x | each of them)?
 

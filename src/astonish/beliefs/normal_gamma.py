@@ -15,10 +15,10 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs.gamma import GammaBelief, log_partition_near
-from astonish.core.domain import FINITE, POSITIVE, Domain, Numbers, Parameter
+from astonish.core.domain import FINITE, POSITIVE, Domain, FloatArray, Parameter
 from astonish.core.kinds import OutcomeKind
 from astonish.core.precision import Number, limits, number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import fraction, log, log_gamma
 from astonish.core.world_parameters import MEAN, NOISE
 from astonish.theory import predictive
@@ -55,7 +55,7 @@ class NormalGammaBelief(NamedTuple):
         return self.noise / jnp.sqrt(self.weight)
 
 
-@config
+@pytree_dataclass
 class NormalGamma(Family):
     """Where is the mean of normal samples `x`, and how noisy are they?
 
@@ -131,7 +131,7 @@ class NormalGamma(Family):
         noise = rng.gamma(belief.shape, 1 / belief.scale) ** -0.5
         return rng.normal(belief.mean, noise / belief.weight**0.5), noise
 
-    def sample_outcome(self, theta: tuple[float, float], rng: Generator, steps: int) -> Numbers:
+    def sample_outcome(self, theta: tuple[float, float], rng: Generator, steps: int) -> FloatArray:
         return rng.normal(*theta, steps)
 
 

@@ -15,11 +15,11 @@ from jax import Array
 from jax.core import Tracer
 from numpy.random import Generator
 
-from astonish.core.domain import COUNT, FINITE, POSITIVE, REQUIRED, Domain, Numbers, Parameter, parameter
+from astonish.core.domain import COUNT, FINITE, POSITIVE, REQUIRED, Domain, FloatArray, Parameter, parameter
 from astonish.core.linear_algebra import inverse, inverse_and_log_determinant, product
 from astonish.core.numbers import as_numbers
 from astonish.core.precision import Number, limits, namespace, number, vector
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import log
 from astonish.theory import predictive
 from astonish.theory.expfam import Family
@@ -44,7 +44,7 @@ class SymmetricMatrices:
         if not isinstance(value, Tracer) and not self._allows(matrix := as_numbers(name, value)):
             raise ValueError(f"{name} = {' '.join(str(matrix).split())} is not allowed; give {self.about}")
 
-    def _allows(self, matrix: Numbers) -> bool:
+    def _allows(self, matrix: FloatArray) -> bool:
         if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2] or not np.isfinite(matrix).all():
             return False
         variances = np.diagonal(matrix, axis1=-2, axis2=-1)
@@ -99,7 +99,7 @@ class VectorFamily(Family, Protocol):
         return 0.5 * (size * _LOG_TWO_PI - log_determinant - misfit)
 
 
-@config
+@pytree_dataclass
 class GaussianVector(VectorFamily):
     """Where is the mean of vectors `x` that are normal with covariance matrix `noise`?
 
@@ -152,14 +152,14 @@ class GaussianVector(VectorFamily):
         before, after = (number(self.noise) + inverse(belief.precision) for belief in (a, b))
         return predictive.normal_vector(b.mean - a.mean, before, after)
 
-    def sample(self, belief: VectorBelief, rng: Generator) -> Numbers:
+    def sample(self, belief: VectorBelief, rng: Generator) -> FloatArray:
         return rng.multivariate_normal(belief.mean, np.linalg.inv(belief.precision))
 
-    def sample_outcome(self, theta: Any, rng: Generator, steps: int) -> Numbers:
+    def sample_outcome(self, theta: Any, rng: Generator, steps: int) -> FloatArray:
         return rng.multivariate_normal(theta, np.asarray(self.noise), steps)
 
 
-@config
+@pytree_dataclass
 class Regression(VectorFamily):
     """What are the weights of a regression?
 

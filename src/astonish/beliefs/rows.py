@@ -14,7 +14,7 @@ from numpy.random import Generator
 
 from astonish.core.domain import COUNT, REQUIRED, Domain, parameter
 from astonish.core.precision import Number, namespace
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.theory.expfam import Belief, Family
 
 _NOT_YET = -1.0
@@ -40,7 +40,7 @@ class RowsBelief(NamedTuple):
         return _row(self, self.context).std
 
 
-@config
+@pytree_dataclass
 class Rows(Family):
     """A belief of the same `family` for each context. Samples are pairs (context, x), as those of `PerContext`.
 

@@ -16,10 +16,10 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, Domain, Numbers, Parameter
+from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, Domain, FloatArray, Parameter
 from astonish.core.kinds import OutcomeKind
 from astonish.core.precision import Number, limits, namespace, number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import log, log_bessel_ratio, log_i0_less, log_von_mises, wrapped
 from astonish.core.world_parameters import CONCENTRATION, PERIOD
 from astonish.theory import predictive
@@ -64,7 +64,7 @@ class VonMisesBelief(NamedTuple):
         return _deviation(-jnp.expm1(_log_resultant(self)), self.period)
 
 
-@config
+@pytree_dataclass
 class VonMises(Family):
     """In which direction is the mean of angles `x` that have a von Mises distribution with this `concentration`?
 
@@ -147,7 +147,7 @@ class VonMises(Family):
         unit = float(self.period) / _WHOLE
         return unit * rng.vonmises(float(belief.mean / unit), float(belief.concentration))
 
-    def sample_outcome(self, theta: float, rng: Generator, steps: int) -> Numbers:
+    def sample_outcome(self, theta: float, rng: Generator, steps: int) -> FloatArray:
         unit = float(self.period) / _WHOLE
         return unit * rng.vonmises(theta / unit, float(self.concentration), steps)
 

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from astonish.core.numbers import Numbers
+from astonish.core.numbers import FloatArray
 
 
 class AnnotatedSeries(NamedTuple):
     """Numbers, NaN where one is missing, and for each annotator where the series changed."""
 
     name: str
-    values: Numbers
+    values: FloatArray
     annotations: dict[str, list[int]]
 
 
@@ -82,7 +82,7 @@ def _within(name: str, annotations: dict[str, list[int]], count: int) -> dict[st
     return annotations
 
 
-def _columns(path: Path) -> list[Numbers]:
+def _columns(path: Path) -> list[FloatArray]:
     """The numbers of each dimension."""
     form = 'give {"series": [{"raw": [numbers]}]}'
     found = _loaded(path, form)

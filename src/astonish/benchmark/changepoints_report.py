@@ -10,7 +10,7 @@ from astonish.benchmark.annotated import read_folder
 from astonish.benchmark.changepoints import covering, f1
 from astonish.benchmark.report import laid_out
 from astonish.changes import Detector, change_points, run_lengths
-from astonish.core.numbers import Numbers
+from astonish.core.numbers import FloatArray
 from astonish.learners import MessagePassing
 
 HAZARD, RATE, WITHIN, HYPOTHESES = 0.01, 0.001, 20, 500
@@ -21,17 +21,17 @@ def learner(hypotheses: int = HYPOTHESES) -> MessagePassing:
     return MessagePassing(NormalGamma(), HAZARD, NormalGamma().prior(weight=0.1, shape=1.0), hypotheses)
 
 
-def nothing(_: Numbers) -> list[int]:
+def nothing(_: FloatArray) -> list[int]:
     """No change at all."""
     return []
 
 
-def offline(xs: Numbers) -> list[int]:
+def offline(xs: FloatArray) -> list[int]:
     """The most probable history, given the whole series."""
     return change_points(learner(), xs).tolist()
 
 
-def online(detector: Detector, xs: Numbers) -> list[int]:
+def online(detector: Detector, xs: FloatArray) -> list[int]:
     """For each alarm, when the last change most probably was, given the samples up to the alarm."""
     alarms = np.flatnonzero(detector.alarms(xs))
     if not len(alarms):
@@ -61,7 +61,7 @@ def changepoints_table(folder: Path, progress: Callable[[float], None], say: Cal
     return laid_out(header, [*rows, ["mean", "", *(f"{score:.3f}" for score in np.mean(scores, axis=0))]])
 
 
-def standardised(values: Numbers) -> Numbers:
+def standardised(values: FloatArray) -> FloatArray:
     """With mean 0 and standard deviation 1 over the whole series, as that benchmark gives it to all methods."""
     std = float(np.nanstd(values))
     return (values - np.nanmean(values)) / (std if std > 0 else 1.0)

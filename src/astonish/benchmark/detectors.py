@@ -17,21 +17,21 @@ from astonish.benchmark.nab import NabSeries
 from astonish.changes.detector import signal_of
 from astonish.changes.monitoring import alarm_level, monitor_alarms
 from astonish.core.kinds import OutcomeKind
-from astonish.core.numbers import Numbers
+from astonish.core.numbers import FloatArray
 from astonish.core.refusal import naming_extra, unknown
 from astonish.learners import Monitor
 from astonish.learners.base import Learner
 from astonish.models.registry import LEARNERS, load_object
 from astonish.online.series import run
 
-Detect = Callable[[NabSeries], Numbers]
+Detect = Callable[[NabSeries], FloatArray]
 _DAY = 86_400.0  # seconds
 _RATE, _REST = 0.005, 33  # of alarms, as `astonish.monitor` has them
 _WINDOW, _STEP = 6400, 100  # rows of the Windowed Gaussian, and by how many it moves at a time
 _DIGITS = 12  # of the published scores; many are so close to 1 that more digits would make other ties
 
 
-def monitor(series: NabSeries) -> Numbers:
+def monitor(series: NabSeries) -> FloatArray:
     """`astonish.Monitor` with the time of day as its phase; at alarms, how far the tail probability is below the level.
 
     In powers of ten; elsewhere there is no detection at any threshold.
@@ -39,30 +39,30 @@ def monitor(series: NabSeries) -> Numbers:
     return at_alarms(daily_surprise(series))
 
 
-def daily_surprise(series: NabSeries, **settings: Any) -> Numbers:
+def daily_surprise(series: NabSeries, **settings: Any) -> FloatArray:
     """The surprise of `astonish.Monitor`, with the time of day as its phase, at each row. settings: others of it."""
     seconds = (series.times - np.datetime64(0, "s")).astype(float)
     return run(Monitor(_DAY, harmonics=3, timed=1, **settings), (seconds, series.values)).surprise
 
 
-def at_alarms(surprise: Numbers, rate: float = _RATE, rest: int = _REST, falls: bool = True) -> Numbers:
+def at_alarms(surprise: FloatArray, rate: float = _RATE, rest: int = _REST, falls: bool = True) -> FloatArray:
     """Scores from minus the logarithms of tail probabilities: at alarms, how far these are below the level."""
     alarms = monitor_alarms(surprise, rate, rest, falls)
     level = alarm_level(rate, np.cumsum(~np.isnan(surprise)), falls)
     return np.where(alarms, (surprise + np.log(level)) / math.log(10), -np.inf)
 
 
-def null(series: NabSeries) -> Numbers:
+def null(series: NabSeries) -> FloatArray:
     """No detection at any threshold."""
     return np.full(len(series.values), -np.inf)
 
 
-def always(series: NabSeries) -> Numbers:
+def always(series: NabSeries) -> FloatArray:
     """A detection at every row."""
     return np.ones(len(series.values))
 
 
-def windowed_gaussian(series: NabSeries) -> Numbers:
+def windowed_gaussian(series: NabSeries) -> FloatArray:
     """The benchmark's own baseline: how far a value is from the mean of a window of past values, in its deviations.
 
     The window grows to its size with every value, and then moves on by many values at a time.
@@ -103,13 +103,13 @@ def find(name: str) -> Detect:
     return found
 
 
-def scores_of(name: str, corpus: Any) -> dict[str, Numbers]:
+def scores_of(name: str, corpus: Any) -> dict[str, FloatArray]:
     """The anomaly scores of a detector for every series of a corpus."""
     detect = find(name)
     return {key: detect(series) for key, series in corpus.items()}
 
 
-def _by_learner(name: str, series: NabSeries) -> Numbers:
+def _by_learner(name: str, series: NabSeries) -> FloatArray:
     """The change probability of a learner with its default parameters, or its surprise if it gives none.
 
     What is unusual of it is decided as `monitor` does: by its own past.
@@ -121,14 +121,14 @@ def _by_learner(name: str, series: NabSeries) -> Numbers:
     return at_alarms(_among_past(getattr(history, signal_of(learner, None))))
 
 
-def _standardised(series: NabSeries) -> Numbers:
+def _standardised(series: NabSeries) -> FloatArray:
     """Values in units of the middle half of those that are not scored, from their median."""
     first = series.values[: max(series.probation, 1)]
     low, middle, high = np.nanpercentile(first, [25, 50, 75])
     return (series.values - middle) / ((high - low) / 1.349 or np.nanstd(first) or 1.0)
 
 
-def _among_past(signal: Numbers) -> Numbers:
+def _among_past(signal: FloatArray) -> FloatArray:
     """Minus the logarithm of the share of past numbers that are at least as large as each, that one counted."""
     past: list[float] = []
     shares = np.full(len(signal), np.nan)
@@ -139,7 +139,7 @@ def _among_past(signal: Numbers) -> Numbers:
     return -np.log(shares)
 
 
-def _by_river(name: str, series: NabSeries) -> Numbers:
+def _by_river(name: str, series: NabSeries) -> FloatArray:
     """A detector of anomalies, or of drifts, of river, with its default settings.
 
     What is unusual of an anomaly score is decided as `monitor` does: by its own past. Drifts rest as its alarms do.

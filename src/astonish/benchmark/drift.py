@@ -15,13 +15,13 @@ import numpy as np
 from astonish.benchmark.rivals import Rival, alarms, rivals, tuned
 from astonish.benchmark.streams import LabelledStream, settings, still, stream
 from astonish.changes import usual_detector
-from astonish.core.numbers import Numbers
+from astonish.core.numbers import FloatArray
 
 RATE, BURN_IN = 0.001, 100
 OURS = "astonish"
 USUAL = {"gaussian": "mean", "student": "mean", "bernoulli": "proportion", "poisson": "rate"}
 WITHOUT_RIVER = "river is not installed, so its detectors are left out; pip install 'astonish[river]'"
-Detect = Callable[[Sequence[Numbers]], list[Any]]
+Detect = Callable[[Sequence[FloatArray]], list[Any]]
 
 
 class Size(NamedTuple):
@@ -92,7 +92,7 @@ def _count(kind: str, size: Size) -> int:
     return size.rare if kind == "rare" else size.streams
 
 
-def _detectors(noise: str, kinds: list[str], quiet: Numbers) -> Iterator[tuple[str, dict[str, Detect]]]:
+def _detectors(noise: str, kinds: list[str], quiet: FloatArray) -> Iterator[tuple[str, dict[str, Detect]]]:
     """Names, and for each kind of change what gives alarms: ours by the named default for it, river's the same."""
     heavy = noise == "student"
     usual = {"variance" if kind == "variance" else USUAL[noise] for kind in kinds}
@@ -106,11 +106,11 @@ def _detectors(noise: str, kinds: list[str], quiet: Numbers) -> Iterator[tuple[s
         yield f"river {rival.name}", dict.fromkeys(kinds, partial(_theirs, rival, value))
 
 
-def _ours(detector: Any, many: Sequence[Numbers]) -> list[Any]:
+def _ours(detector: Any, many: Sequence[FloatArray]) -> list[Any]:
     return [np.flatnonzero(detector.alarms(xs)) for xs in many]
 
 
-def _theirs(rival: Rival, value: float, many: Sequence[Numbers]) -> list[Any]:
+def _theirs(rival: Rival, value: float, many: Sequence[FloatArray]) -> list[Any]:
     return [alarms(rival.make(value), xs) for xs in many[: rival.most]]
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from astonish.core.numbers import Mask, Numbers
+from astonish.core.numbers import BoolArray, FloatArray
 
 Times = NDArray[np.datetime64]
 _PROBATION, _LONGEST_PROBATION = 0.15, 750  # share of a series, and rows, that are not scored
@@ -41,7 +41,7 @@ class NabSeries(NamedTuple):
     """A series of the corpus. windows: the first and the last row of each labelled window, in order of time."""
 
     times: Times
-    values: Numbers
+    values: FloatArray
     windows: tuple[tuple[int, int], ...]
 
     @property
@@ -91,12 +91,12 @@ def _labelled(name: str, times: list[str], values: list[str], windows: list[list
     return NabSeries(at, np.array(values, float), tuple(sorted(found)))
 
 
-def sigmoid(y: Numbers) -> Numbers:
+def sigmoid(y: FloatArray) -> FloatArray:
     """From 1 far before the end of a window (y below 0) over 0 at its end to -1 far behind it."""
     return 2 / (1 + np.exp(5 * y)) - 1
 
 
-def row_values(series: NabSeries) -> tuple[Numbers, NDArray[np.int64]]:
+def row_values(series: NabSeries) -> tuple[FloatArray, NDArray[np.int64]]:
     """What a detection at each row is worth, before the weights of a profile; and the row's window, -1 outside of all.
 
     Inside a window, the share of what its first row is worth; outside, at most 0 and at least -1.
@@ -116,10 +116,10 @@ def row_values(series: NabSeries) -> tuple[Numbers, NDArray[np.int64]]:
 class _Sweep(NamedTuple):
     """What the detections are worth at each threshold from the highest down: hits, false alarms, windows missed."""
 
-    thresholds: Numbers
-    hits: Numbers
-    false_alarms: Numbers
-    missed: Numbers
+    thresholds: FloatArray
+    hits: FloatArray
+    false_alarms: FloatArray
+    missed: FloatArray
 
 
 def best_scores(corpus: Mapping[str, NabSeries], scores: Mapping[str, Any]) -> dict[str, Score]:
@@ -158,7 +158,7 @@ def _sweep(corpus: Mapping[str, NabSeries], scores: Mapping[str, Any]) -> _Sweep
         hits[rows] = np.diff(best, prepend=0.0)
         found[rows[0]] = 1.0
     false_alarms = np.cumsum(np.where(window < 0, worth, 0.0))
-    last: Mask = np.append(score[1:] != score[:-1], True)[: len(score)]  # equal scores are detections together
+    last: BoolArray = np.append(score[1:] != score[:-1], True)[: len(score)]  # equal scores are detections together
     windows = sum(len(series.windows) for series in corpus.values())
     missed = windows - np.cumsum(found)
     return _Sweep(score[last], np.cumsum(hits)[last], false_alarms[last], missed[last])
@@ -189,7 +189,7 @@ def _rows_of_windows(window: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
     return [] if not rows.size else np.split(rows, np.flatnonzero(np.diff(window[rows])) + 1)
 
 
-def _scaled(sweep: _Sweep, profile: Profile, windows: int) -> Numbers:
+def _scaled(sweep: _Sweep, profile: Profile, windows: int) -> FloatArray:
     """Scores from 0, for no detection at all, to 100, for the first row of every window and nothing else."""
     if not windows:
         raise ValueError("no series has a labelled window, so nothing can be found; give windows")

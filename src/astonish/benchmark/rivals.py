@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from astonish.core.numbers import Numbers
+from astonish.core.numbers import FloatArray
 
 
 class Rival(NamedTuple):
@@ -44,7 +44,7 @@ def rivals(noise: str, std: float) -> list[Rival]:
     return found
 
 
-def tuned(rival: Rival, still: Sequence[Numbers], rate: float, burn_in: int) -> float:
+def tuned(rival: Rival, still: Sequence[FloatArray], rate: float, burn_in: int) -> float:
     """The most eager value of the parameter with at most this rate of alarms where nothing changes."""
     low, high = rival.low, rival.high
     allowed = rate * sum(len(xs) - burn_in for xs in still)
@@ -55,7 +55,7 @@ def tuned(rival: Rival, still: Sequence[Numbers], rate: float, burn_in: int) -> 
     return low
 
 
-def alarms(detector: Any, xs: Numbers) -> Any:
+def alarms(detector: Any, xs: FloatArray) -> Any:
     """The places of all alarms."""
     places = []
     for at, x in enumerate(xs.tolist()):

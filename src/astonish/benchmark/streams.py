@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from astonish.core.numbers import Mask, Numbers
+from astonish.core.numbers import BoolArray, FloatArray
 
 KINDS = ("abrupt", "gradual", "incremental", "recurring", "variance", "rare")
 STEPS, RARE_STEPS = 2000, 2500  # samples of a stream
@@ -24,7 +24,7 @@ class Noise(NamedTuple):
     low: float
     high: float
     gap: float
-    draw: Callable[[Generator, Numbers, Numbers], Any]
+    draw: Callable[[Generator, FloatArray, FloatArray], Any]
     has_spread: bool = False
 
 
@@ -41,12 +41,12 @@ NOISES = {
 class LabelledStream(NamedTuple):
     """A stream, the index of the first sample of each change, and until when an alarm belongs to the change."""
 
-    samples: Numbers
+    samples: FloatArray
     changes: tuple[int, ...]
     ends: tuple[int, ...]
 
     @property
-    def changed(self) -> Mask:
+    def changed(self) -> BoolArray:
         """True at the first sample of each change."""
         marks = np.zeros(len(self.samples), bool)
         marks[list(self.changes)] = True
@@ -58,7 +58,7 @@ def settings() -> list[tuple[str, str]]:
     return [(kind, name) for kind in KINDS for name, noise in NOISES.items() if kind != "variance" or noise.has_spread]
 
 
-def still(noise: str, seed: Any, steps: int = STEPS) -> Numbers:
+def still(noise: str, seed: Any, steps: int = STEPS) -> FloatArray:
     """A stream in which nothing changes, at some level."""
     rng, how = np.random.default_rng(seed), NOISES[noise]
     level = np.full(steps, rng.uniform(how.low, how.high))
@@ -109,7 +109,7 @@ def _new_level(old: float, how: Noise, rng: Generator) -> float:
             return new
 
 
-def _ramped(kind: str, old: Numbers, new: Numbers, at: int, rng: Generator) -> Numbers:
+def _ramped(kind: str, old: FloatArray, new: FloatArray, at: int, rng: Generator) -> FloatArray:
     """Levels that go over from the old to the new during a ramp."""
     share = np.clip((np.arange(len(old)) - at + 1) / RAMP, 0.0, 1.0)
     if kind == "gradual":

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from astonish.core.domain import Domain, Mask, Numbers
+from astonish.core.domain import BoolArray, Domain, FloatArray
 
 FEWEST = 10  # alarms from which to tell their rate; it is then known to a third, one standard error
 
 
-def labelled(samples: Any, changed: Any) -> tuple[list[Any], Mask | None]:
+def labelled(samples: Any, changed: Any) -> tuple[list[Any], BoolArray | None]:
     """All series, and where the world changed in each, from what people write.
 
     changed: True, or 1, where the world changed just before a sample: one row, or a table with a row for each series.
@@ -37,7 +37,7 @@ def labelled(samples: Any, changed: Any) -> tuple[list[Any], Mask | None]:
     return list(zip(*samples, strict=True) if isinstance(samples, tuple) else samples), marks
 
 
-def check_lengths(series: Sequence[Any], marks: Mask) -> None:
+def check_lengths(series: Sequence[Any], marks: BoolArray) -> None:
     """Refuse series that are not as long as the marks of their changes."""
     odd = next((len(one) for one in series if len(one) != marks.shape[1]), None)
     if odd is not None:
@@ -45,7 +45,7 @@ def check_lengths(series: Sequence[Any], marks: Mask) -> None:
         raise ValueError(f"a series has {odd} samples but changed has {marks.shape[1]}; {advice}")
 
 
-def spaced(above: Mask, cooldown: int) -> Mask:
+def spaced(above: BoolArray, cooldown: int) -> BoolArray:
     """Alarms where the signal is above its threshold, but none within `cooldown` samples after another.
 
     >>> spaced(np.array([[True, True, True, True, False]]), 1).astype(int).tolist()
@@ -60,30 +60,30 @@ def spaced(above: Mask, cooldown: int) -> Mask:
     return alarms
 
 
-def since_change(changed: Mask) -> Numbers:
+def since_change(changed: BoolArray) -> FloatArray:
     """How many samples ago the last change came: 0 just after it, infinity before the first.
 
     >>> since_change(np.array([[False, True, False, True]])).tolist()
     [[inf, 0.0, 1.0, 0.0]]
     """
     at = np.arange(changed.shape[1])
-    last: Numbers = np.maximum.accumulate(np.where(changed, at, -np.inf), axis=1)
+    last: FloatArray = np.maximum.accumulate(np.where(changed, at, -np.inf), axis=1)
     return at - last
 
 
-def quiet_samples(changed: Mask, window: int, burn_in: int) -> Mask:
+def quiet_samples(changed: BoolArray, window: int, burn_in: int) -> BoolArray:
     """Where an alarm would be false: neither at the start, nor within the window after a change."""
     quiet = since_change(changed) >= window
     quiet[:, :burn_in] = False
     return quiet
 
 
-def rate_of_false_alarms(alarms: Mask, quiet: Mask) -> float:
+def rate_of_false_alarms(alarms: BoolArray, quiet: BoolArray) -> float:
     """False alarms per quiet sample."""
     return float((alarms & quiet).sum() / max(quiet.sum(), 1))
 
 
-def threshold_at(signals: Numbers, quiet: Mask, rate: float, cooldown: int) -> float:
+def threshold_at(signals: FloatArray, quiet: BoolArray, rate: float, cooldown: int) -> float:
     """The lowest threshold with at most this rate of alarms per quiet sample, cool-down included.
 
     signals: NaN where there is none; nothing below the threshold, and nothing that is NaN, gives an alarm.
@@ -116,8 +116,8 @@ def check_rate(rate: float, cooldown: int) -> None:
 class Waits(NamedTuple):
     """For every change how many samples one waited, and whether what one waited for had come by then."""
 
-    samples: Numbers
-    ended: Mask
+    samples: FloatArray
+    ended: BoolArray
 
     def share(self, within: int) -> float:
         """The share of changes that are noticed within so many samples; NaN if there was no change."""
@@ -129,7 +129,7 @@ class Waits(NamedTuple):
         noticed = np.flatnonzero(self._unnoticed() <= 0.5)
         return float(noticed[0] + 1) if len(noticed) else float("nan")
 
-    def _unnoticed(self) -> Numbers:
+    def _unnoticed(self) -> FloatArray:
         """The share that is not noticed after 1, 2, ... samples, were there no other change."""
         lags = np.arange(1, self.samples.max(initial=1) + 1)[:, None]
         waiting = (self.samples >= lags).sum(axis=1)
@@ -138,7 +138,7 @@ class Waits(NamedTuple):
             return np.cumprod(1 - noticed / waiting)
 
 
-def waits(alarms: Mask, changed: Mask, window: int) -> Waits:
+def waits(alarms: BoolArray, changed: BoolArray, window: int) -> Waits:
     """How long one waits for an alarm after each change: 1 if it comes with the first sample, `window` at most.
 
     >>> waits(np.array([[0, 0, 0, 1, 0]]) > 0, np.array([[0, 1, 0, 0, 1]]) > 0, window=3)

@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from astonish.core.domain import COUNT, Mask, Numbers
+from astonish.core.domain import COUNT, BoolArray, FloatArray
 from astonish.core.precision import Number, as_double, double
 from astonish.core.samples import read_series
 from astonish.core.xla_kernels import compiled, loop
@@ -52,7 +52,7 @@ def starts_of(ages: NDArray[np.intp], now: int) -> list[int]:
     return starts[-2::-1]
 
 
-def run_lengths(learner: Learner, xs: Any, longest: int) -> Numbers:
+def run_lengths(learner: Learner, xs: Any, longest: int) -> FloatArray:
     """The probability, after each sample, that 1, 2, ... `longest` samples have come since the last change.
 
     A row per sample, a column per length. A row sums to less than 1 if it may have been more of them. A missing sample
@@ -70,7 +70,7 @@ def run_lengths(learner: Learner, xs: Any, longest: int) -> Numbers:
         return np.asarray(_run_lengths(*given))[: len(observed)]
 
 
-def read_dated(learner: Learner, xs: Any) -> tuple[Any, Mask]:
+def read_dated(learner: Learner, xs: Any) -> tuple[Any, BoolArray]:
     """The samples of a series, and which were observed; refused if the learner cannot date the last change."""
     check(learner)
     with double():
@@ -90,7 +90,7 @@ def _run_lengths(learner: Learner, samples: Any, observed: Array, length: Number
     return scan(learner, samples, None, observed, probabilities, length).estimate
 
 
-def dated(learner: Learner, samples: Any, observed: Mask) -> LastChange:
+def dated(learner: Learner, samples: Any, observed: BoolArray) -> LastChange:
     """When the last change was, after each sample that was observed; rows beyond these are there, and are zero."""
     xs = to_common_length(jax.tree.map(lambda part: part[observed], samples))
     return _dated(as_double(learner), xs, int(observed.sum()))

@@ -10,9 +10,9 @@ import numpy as np
 from jax import Array
 
 from astonish.changes import alarms
-from astonish.core.domain import COUNT, REQUIRED, Domain, Mask, Numbers, parameter
+from astonish.core.domain import COUNT, REQUIRED, BoolArray, Domain, FloatArray, parameter
 from astonish.core.precision import double
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.io.archive import DamagedError, name_of, read, write
 from astonish.io.files import atomic_write
 from astonish.io.state import check_saved_by, described, matching, named_leaves
@@ -170,7 +170,7 @@ class Detector:
         """Learn from one sample, and say whether it gives an alarm. One that is missing (None, NaN) gives none."""
         return self._update(x)
 
-    def alarms(self, xs: Any) -> Mask:
+    def alarms(self, xs: Any) -> BoolArray:
         """Which samples of a whole series give an alarm, from the learner's start; what was fed before is left alone.
 
         >>> from astonish import Delta
@@ -227,21 +227,21 @@ class Detector:
         self.__dict__.update(kept)
         self._begin(Stream(self._watched, state, engine), threshold, wait, alarm)
 
-    def _signals(self, histories: list[History]) -> Numbers:
+    def _signals(self, histories: list[History]) -> FloatArray:
         return np.stack([getattr(history, self.signal) for history in histories])
 
-    def _spaced(self, signals: Numbers) -> Mask:
+    def _spaced(self, signals: FloatArray) -> BoolArray:
         above = signals > self.threshold
         above[:, : self.burn_in] = False
         return alarms.spaced(above, self.cooldown)
 
-    def _calibrate(self, signals: Numbers, quiet: Mask, false_alarm_rate: float) -> None:
+    def _calibrate(self, signals: FloatArray, quiet: BoolArray, false_alarm_rate: float) -> None:
         signals[:, : self.burn_in] = math.nan
         self.threshold = alarms.threshold_at(signals, quiet, false_alarm_rate, self.cooldown)
         self.false_alarm_rate = alarms.rate_of_false_alarms(self._spaced(signals), quiet)
 
 
-@config
+@pytree_dataclass
 class RecentChange(Learner):
     """A learner whose `change_probability` is that of a change within so many samples up to now."""
 

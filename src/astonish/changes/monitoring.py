@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from astonish.changes.periods import find_period
-from astonish.core.domain import COUNT, OPEN_PROBABILITY, POSITIVE, WHOLE, Mask, Numbers
+from astonish.core.domain import COUNT, OPEN_PROBABILITY, POSITIVE, WHOLE, BoolArray, FloatArray
 from astonish.core.precision import double
 from astonish.io.archive import read, write
 from astonish.io.files import atomic_write
@@ -147,7 +147,7 @@ def alarm_level(rate: float, count: Any, falls: bool = True) -> Any:
     return rate * np.sqrt(_CONSTANT / np.maximum(count if falls else 0, _CONSTANT))
 
 
-def monitor_alarms(surprise: Numbers, rate: float, rest: int, falls: bool = True) -> Mask:
+def monitor_alarms(surprise: FloatArray, rate: float, rest: int, falls: bool = True) -> BoolArray:
     """Which samples of a series give an alarm, by the surprise of a `Monitor` at each (NaN: missing)."""
     unusual = np.exp(-surprise) < alarm_level(rate, np.cumsum(~np.isnan(surprise)), falls)
     alarms, free = np.zeros(len(surprise), bool), 0

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from astonish.core.numbers import Numbers, as_numbers
+from astonish.core.numbers import FloatArray, as_numbers
 
 _SHORTEST, _CYCLES = 4, 3  # samples of a period, and how often it must be seen
 _LEAST = 0.2  # autocorrelation at a period, and by how much it exceeds that between
@@ -43,29 +43,29 @@ def find_period(xs: Any) -> float | None:
     return whole if abs(found - whole) < _UNSURE * found * found / len(values) else found
 
 
-def _cut(values: Numbers) -> Numbers:
+def _cut(values: FloatArray) -> FloatArray:
     low, middle, high = np.percentile(values, [25, 50, 75])
     reach = 3 * (high - low)
     return np.clip(values, middle - reach, middle + reach) if reach > 0 else values
 
 
-def _detrended(values: Numbers) -> Numbers:
+def _detrended(values: FloatArray) -> FloatArray:
     time = np.linspace(-1.0, 1.0, len(values))
     values = values - values.mean()
-    left: Numbers = values - time * (time @ values) / (time @ time)
+    left: FloatArray = values - time * (time @ values) / (time @ time)
     return left if left.std() > 1e-9 * np.abs(values).max() else np.zeros_like(left)
 
 
-def _autocorrelation(values: Numbers) -> Numbers:
+def _autocorrelation(values: FloatArray) -> FloatArray:
     """At lags from 0 to a third of the series, each from as many products as there are."""
     count = len(values)
     power = np.abs(np.fft.rfft(values, 2 * count)) ** 2
     sums = np.fft.irfft(power)[: count // _CYCLES + 1]
-    found: Numbers = sums / (count - np.arange(len(sums)))
+    found: FloatArray = sums / (count - np.arange(len(sums)))
     return found / found[0]
 
 
-def _first_peak(correlation: Numbers) -> int | None:
+def _first_peak(correlation: FloatArray) -> int | None:
     """The shortest lag with a peak that is almost as high as the highest, and stands out from what is before it."""
     least = np.minimum.accumulate(correlation)
     inner = correlation[1:-1]
@@ -79,7 +79,7 @@ def _first_peak(correlation: Numbers) -> int | None:
     return int(around[np.argmax(correlation[around])])
 
 
-def _refined(values: Numbers, lag: int) -> float:
+def _refined(values: FloatArray, lag: int) -> float:
     """The period near a lag of whole samples whose sine waves explain the series best."""
     time = np.arange(len(values))
     reach = max(0.75, 0.03 * lag)

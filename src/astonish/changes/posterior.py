@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from astonish.changes.changepoints import dated, most_probable, read_dated, starts_of
-from astonish.core.domain import COUNT, OPEN_PROBABILITY, Numbers
+from astonish.core.domain import COUNT, OPEN_PROBABILITY, FloatArray
 from astonish.core.precision import double
 from astonish.core.refusal import naming_extra
 from astonish.learners.base import Learner
@@ -43,11 +43,11 @@ class ChangePosterior(NamedTuple):
     """
 
     places: Places
-    probability: Numbers
+    probability: FloatArray
     low: Places
     high: Places
-    held: Numbers
-    in_interval: Numbers
+    held: FloatArray
+    in_interval: FloatArray
     level: float
     dropped: float
     samples: Any
@@ -132,14 +132,14 @@ class _Table(NamedTuple):
     """
 
     starts: NDArray[np.intp]
-    weights: Numbers
+    weights: FloatArray
 
     @classmethod
-    def of(cls, ages: Any, weights: Numbers) -> "_Table":
+    def of(cls, ages: Any, weights: FloatArray) -> "_Table":
         ends = np.arange(1, len(ages) + 1)[:, None]
         return cls(np.clip(ends - ages, 0, None).astype(np.intp), weights)  # empty slots have weight 0
 
-    def begins(self) -> Numbers:
+    def begins(self) -> FloatArray:
         """How probable it is, given all samples, that a segment begins at each place; 1 at the very end."""
         count = len(self.starts)
         found = np.zeros(count + 1)
@@ -148,14 +148,14 @@ class _Table(NamedTuple):
             found[:end] += found[end] * np.bincount(self.starts[end - 1], self.weights[end - 1], minlength=end)
         return found
 
-    def last_of_its_group(self, begins: Numbers, groups: Any) -> Numbers:
+    def last_of_its_group(self, begins: FloatArray, groups: Any) -> FloatArray:
         """How probable it is that a segment begins at each place and none begins later in the same group of places."""
         count = len(self.starts)
         other = groups[1:][:, None] != groups[self.starts]
         joint = begins[1:][:, None] * self.weights * other
         return np.asarray(np.bincount(self.starts.ravel(), joint.ravel(), minlength=count + 1), np.float64)
 
-    def nothing_before_in_group(self, groups: Any) -> Numbers:
+    def nothing_before_in_group(self, groups: Any) -> FloatArray:
         """How probable it is, if a segment begins at a place, that none begins earlier in the same group of places."""
         other = groups[1:][:, None] != groups[self.starts]
         return np.append(1.0, (self.weights * other).sum(axis=1))
@@ -173,7 +173,7 @@ def _windows(found: Places, count: int) -> Any:
     return windows
 
 
-def _interval(alone: Numbers, windows: Any, k: int, place: int, level: float) -> tuple[int, int, float]:
+def _interval(alone: FloatArray, windows: Any, k: int, place: int, level: float) -> tuple[int, int, float]:
     """The shortest run of places around this one that holds so much of the probability in the window of change k.
 
     Its first and its last place, and how much it holds.
@@ -189,7 +189,7 @@ def _interval(alone: Numbers, windows: Any, k: int, place: int, level: float) ->
     return first + best, first + end - 1, float(sums[end] - sums[best])
 
 
-def _sums_within(table: _Table, begins: Numbers, low: Places, high: Places) -> Numbers:
+def _sums_within(table: _Table, begins: FloatArray, low: Places, high: Places) -> FloatArray:
     """How probable it is that a segment, or several, begin in each of these intervals."""
     groups = -1 - np.arange(len(begins))  # every place by itself
     for k, (first, last) in enumerate(zip(low, high, strict=True)):

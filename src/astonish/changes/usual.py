@@ -10,7 +10,7 @@ from jax import Array
 from astonish.beliefs import Beta, Grid, NormalGamma, Poisson
 from astonish.changes.detector import Detector
 from astonish.core.domain import POSITIVE
-from astonish.core.numbers import Numbers, as_numbers
+from astonish.core.numbers import FloatArray, as_numbers
 from astonish.core.refusal import unknown
 from astonish.learners import MessagePassing
 
@@ -49,7 +49,7 @@ def usual_detector(
     return Detector.calibrated(learner, series, false_alarm_rate, changed=np.zeros(series.shape, bool), **how)
 
 
-def _table(quiet: Any) -> Numbers:
+def _table(quiet: Any) -> FloatArray:
     """Series in rows."""
     numbers = as_numbers("quiet", quiet)
     if numbers.ndim not in (1, 2) or not np.isfinite(numbers).any():
@@ -57,7 +57,7 @@ def _table(quiet: Any) -> Numbers:
     return np.atleast_2d(numbers)
 
 
-def _level_and_noise(series: Numbers | None) -> tuple[float, float, float]:
+def _level_and_noise(series: FloatArray | None) -> tuple[float, float, float]:
     """The mean level of the series, how much levels may differ, and the standard deviation about each level."""
     if series is None:
         return 0.0, 3.0, 1.0
@@ -71,10 +71,10 @@ def _positive(noise: float) -> float:
     return noise
 
 
-def _numbers(shape: float) -> Callable[[Numbers | None, float], MessagePassing]:
+def _numbers(shape: float) -> Callable[[FloatArray | None, float], MessagePassing]:
     """For numbers; shape: half of how many samples of the noise the prior is worth, the more the less it may change."""
 
-    def learner(series: Numbers | None, hazard: float) -> MessagePassing:
+    def learner(series: FloatArray | None, hazard: float) -> MessagePassing:
         level, spread, noise = _level_and_noise(series)
         family = NormalGamma()
         prior = family.prior(level, noise, weight=(noise / spread) ** 2, shape=shape)
@@ -83,13 +83,13 @@ def _numbers(shape: float) -> Callable[[Numbers | None, float], MessagePassing]:
     return learner
 
 
-def _proportion(_: Numbers | None, hazard: float) -> MessagePassing:
+def _proportion(_: FloatArray | None, hazard: float) -> MessagePassing:
     """For outcomes 0 and 1, whose proportion is seldom next to 0 or 1."""
     family = Beta()
     return MessagePassing(family, hazard, family.prior(ones=2.0, zeros=2.0), OUTCOME_HYPOTHESES)
 
 
-def _rate(series: Numbers | None, hazard: float) -> MessagePassing:
+def _rate(series: FloatArray | None, hazard: float) -> MessagePassing:
     mean = 1.0 if series is None else _positive(float(np.nanmean(series)))
     return MessagePassing(Poisson(), hazard, Poisson().prior(mean, 1 / mean), HYPOTHESES)
 
@@ -100,10 +100,10 @@ def _student(x: Array, points: Array) -> Array:
     return -0.5 * (DEGREES + 1) * jnp.log1p(jnp.square((x - mean) / scale) / DEGREES) - jnp.log(scale)
 
 
-def _outliers(spreads: Numbers, means: Numbers) -> Callable[[Numbers | None, float], MessagePassing]:
+def _outliers(spreads: FloatArray, means: FloatArray) -> Callable[[FloatArray | None, float], MessagePassing]:
     """For numbers with outliers. spreads, means: that are possible, in units of what is found in quiet samples."""
 
-    def learner(series: Numbers | None, hazard: float) -> MessagePassing:
+    def learner(series: FloatArray | None, hazard: float) -> MessagePassing:
         assert series is not None  # as `usual_detector` has made sure
         levels = np.nanmedian(series, axis=1, keepdims=True)
         scale = _positive(float(np.nanmedian(np.abs(series - levels))) / _QUARTILE)

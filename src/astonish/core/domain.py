@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import jax
 import numpy as np
 
-from astonish.core.numbers import Mask as Mask, Numbers as Numbers, as_numbers
+from astonish.core.numbers import BoolArray as BoolArray, FloatArray as FloatArray, as_numbers
 from astonish.core.refusal import unknown
 
 
@@ -85,14 +85,14 @@ class Domain:
         """An allowed sample, as learners are given it."""
         return np.full(self.shape, self.stand_in, np.int32 if self.is_index else np.float64)
 
-    def holds(self, values: Numbers) -> Mask:
+    def holds(self, values: FloatArray) -> BoolArray:
         """Where `values` are allowed, element by element."""
         good = np.isfinite(values) & (values >= self.low) & (values <= self.high)
         if self.open:
             good &= (values != self.low) & (values != self.high)
         return good & (values == np.floor(values)) if self.whole else good
 
-    def holds_all(self, values: Numbers) -> bool:
+    def holds_all(self, values: FloatArray) -> bool:
         """Whether all of at least one are allowed; `holds` in two passes instead of many."""
         if not values.size:
             return True
@@ -107,13 +107,13 @@ class Domain:
             return False
         return self.low < value < self.high if self.open else self.low <= value <= self.high
 
-    def check(self, name: str, value: Any) -> Numbers:
+    def check(self, name: str, value: Any) -> FloatArray:
         """`value` as numbers, or a ValueError that quotes the first that is not allowed.
 
         Under `jax.jit` and the like its value is not known yet, and it is left as it is.
         """
         if isinstance(value, jax.core.Tracer):
-            return cast(Numbers, value)
+            return cast(FloatArray, value)
         if isinstance(value, float) and self.allows(value):
             return np.asarray(value, np.float64)
         numbers = as_numbers(name, value)

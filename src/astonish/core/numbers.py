@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 _NESTED = {np.ma.MaskedArray, type(np.ma.masked), list, tuple}  # what may hold, or be, a masked number
 
 
-def as_numbers(name: str, value: Any) -> Numbers:
+def as_numbers(name: str, value: Any) -> FloatArray:
     """`value` as an array of float64, NaN where a number is None, NA or masked; text is refused.
 
     >>> as_numbers("x", np.ma.array([1, 2], mask=[False, True]))

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def config(cls: type[T]) -> type[T]:
+def pytree_dataclass(cls: type[T]) -> type[T]:
     """A frozen dataclass whose fields are leaves, so that one may `vmap` and `grad` over them.
 
     A field with metadata `static` is not. Its class's name is a static field too: JAX compares dataclasses by their

@@ -9,10 +9,10 @@ import jax
 import numpy as np
 
 from astonish.core.domain import Domain
-from astonish.core.numbers import Mask, Numbers, as_numbers, is_missing
+from astonish.core.numbers import BoolArray, FloatArray, as_numbers, is_missing
 
 
-def read_series(samples: Any, xs: Any) -> tuple[Any, Mask]:
+def read_series(samples: Any, xs: Any) -> tuple[Any, BoolArray]:
     """A series as one array per part of a sample, gaps filled in, and a mask of what was observed.
 
     A tuple holds columns, one per part of a sample; anything else holds rows. A sample in which any number is None,
@@ -31,7 +31,7 @@ def read_series(samples: Any, xs: Any) -> tuple[Any, Mask]:
     if all(domain.holds_all(column) for domain, column in zip(domains, columns, strict=True)):
         typed = [column.astype(np.int32) if d.is_index else column for d, column in zip(domains, columns, strict=True)]
         return jax.tree.unflatten(structure, typed), np.ones(len(columns[0]), bool)
-    observed: Mask = ~reduce(np.logical_or, (_any_of_row(np.isnan(column)) for column in columns))
+    observed: BoolArray = ~reduce(np.logical_or, (_any_of_row(np.isnan(column)) for column in columns))
     read = [_checked(domain, column, observed) for domain, column in zip(domains, columns, strict=True)]
     return jax.tree.unflatten(structure, read), observed
 
@@ -60,7 +60,7 @@ def _plain(samples: Any, x: Any) -> Any:
     return None if None in parts else parts
 
 
-def _columns(samples: Any, xs: Any) -> list[Numbers]:
+def _columns(samples: Any, xs: Any) -> list[FloatArray]:
     """The numbers of each part of the samples, in order."""
     if isinstance(samples, Domain):
         return [_numbers(samples, xs)]
@@ -84,7 +84,7 @@ def _series(xs: Any) -> Any:
     return xs
 
 
-def _numbers(domain: Domain, column: Any) -> Numbers:
+def _numbers(domain: Domain, column: Any) -> FloatArray:
     column = _series(column)
     if domain.shape and len(getattr(column, "shape", ())) < 2:  # then each row is a sample, or stands for one
         rows = column.to_pylist() if type(column).__module__ == "pyarrow.lib" else column
@@ -95,11 +95,11 @@ def _numbers(domain: Domain, column: Any) -> Numbers:
     return numbers
 
 
-def _any_of_row(marks: Mask) -> Mask:
+def _any_of_row(marks: BoolArray) -> BoolArray:
     return marks if marks.ndim == 1 else np.asarray(marks.reshape(len(marks), -1).any(axis=1))
 
 
-def _checked(domain: Domain, column: Numbers, observed: Mask) -> Any:
+def _checked(domain: Domain, column: FloatArray, observed: BoolArray) -> Any:
     holds = domain.holds(column)
     if holds.all() and observed.all():
         return column.astype(np.int32) if domain.is_index else column

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from astonish.changes import Detector, usual_detector
-from astonish.core.numbers import Numbers, as_numbers
+from astonish.core.numbers import FloatArray, as_numbers
 from astonish.core.refusal import naming_extra
 from astonish.interop import weights
 from astonish.interop.drift_metrics import DriftDelay, DriftF1, DriftFalseAlarms, DriftMissed, drift_score
@@ -129,7 +129,7 @@ class OnlineSurpriseRegressor(base.Regressor):
         """The response to expect, where features that were never learned from count for nothing."""
         return float(self._row({name: x[name] for name in x.keys() & self._places.keys()}) @ self._stream.estimate)
 
-    def _row(self, x: Features) -> Numbers:
+    def _row(self, x: Features) -> FloatArray:
         """Features at their places, behind the 1 that the intercept is the weight of."""
         row, values = np.zeros(self._size), list(x.values())
         row[0] = 1.0

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.numbers import unmasked
 from astonish.core.refusal import naming_extra
 from astonish.interop import weights
@@ -69,7 +69,7 @@ class SurpriseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc] # 
         tags.regressor_tags.poor_score = self.rule == "smile"  # noisy for ever, ready for a change at any time
         return tags
 
-    def _learn(self, features: Numbers, responses: Numbers, belief: State | None) -> Self:
+    def _learn(self, features: FloatArray, responses: FloatArray, belief: State | None) -> Self:
         learner = weights(features.shape[1] + 1, self.rule, self.m, self.noise, self.std)
         history = run(learner, (_with_ones(features), np.asarray(responses, np.float64)), belief)
         self.belief_, self.surprise_, self.learning_rate_ = history.state, history.surprise, history.learning_rate
@@ -77,6 +77,6 @@ class SurpriseRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc] # 
         return self
 
 
-def _with_ones(features: Numbers) -> Numbers:
+def _with_ones(features: FloatArray) -> FloatArray:
     """Rows behind the 1 that the intercept is the weight of."""
     return np.column_stack([np.ones(len(features)), features])

@@ -12,7 +12,7 @@ from jax import Array
 from astonish.core.domain import NOT_NEGATIVE, PROBABILITY, parameter
 from astonish.core.kinds import Contexts
 from astonish.core.precision import Number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.learners.base import FamilyLearner, Info
 from astonish.theory.expfam import Belief, Family, bayes, blend, dtype_of
 from astonish.theory.surprise import shannon
@@ -42,7 +42,7 @@ class _WithEvidence(FamilyLearner, Protocol):
         return state._replace(belief=belief)
 
 
-@config
+@pytree_dataclass
 class Bayes(_WithEvidence):
     """Bayes' rule (eq. 14), naively: every sample counts the same, for ever."""
 
@@ -57,7 +57,7 @@ class Bayes(_WithEvidence):
         return Evidence(bayes(self.family, state.belief, x), samples), info
 
 
-@config
+@pytree_dataclass
 class Leaky(_WithEvidence):
     """Bayes' rule that forgets: the past counts `keep` times as much with every sample, down to the prior.
 

@@ -12,10 +12,10 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.domain import COUNT, NOT_NEGATIVE, Domain, Numbers, parameter
+from astonish.core.domain import COUNT, NOT_NEGATIVE, Domain, FloatArray, parameter
 from astonish.core.kinds import OutcomeKind
 from astonish.core.precision import Number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import log
 from astonish.learners.base import Info, Learner
 
@@ -29,7 +29,7 @@ class JointGrid(NamedTuple):
     weights: Annotated[Array, NOT_NEGATIVE]
 
 
-@config
+@pytree_dataclass
 class Behrens2007(Learner):
     """Exact inference on a grid, for outcomes 0 and 1. Nothing has to be fitted: only the grid may be finer or coarser.
 
@@ -91,16 +91,16 @@ class Behrens2007(Learner):
         return rng.binomial(1, rng.choice(_probabilities(self.probabilities)), steps)
 
 
-def _probabilities(count: int) -> Numbers:
+def _probabilities(count: int) -> FloatArray:
     return (np.arange(count) + 0.5) / count
 
 
-def _volatilities(count: int) -> Numbers:
+def _volatilities(count: int) -> FloatArray:
     return -np.linspace(*_LOG_PRECISIONS, count)
 
 
 @cache
-def _tables(probabilities: int, volatilities: int, changes: int) -> tuple[Numbers, Numbers, Numbers]:
+def _tables(probabilities: int, volatilities: int, changes: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The values of r, p(next v | v, k) as [v, next v, k], and p(next r | r, next v) as [r, next r, next v]."""
     r, v = _probabilities(probabilities), _volatilities(volatilities)
     k = np.linspace(*_CHANGES, changes) if changes > 1 else np.array([0.5 * sum(_CHANGES)])
@@ -110,7 +110,7 @@ def _tables(probabilities: int, volatilities: int, changes: int) -> tuple[Number
     return r, _normalised(-0.5 * steps**2), _normalised(log_beta)
 
 
-def _normalised(log_table: Numbers) -> Numbers:
+def _normalised(log_table: FloatArray) -> FloatArray:
     """Probabilities that sum to 1 along the second axis."""
     table = np.exp(log_table - log_table.max(1, keepdims=True))
     return table / table.sum(1, keepdims=True)

@@ -8,12 +8,12 @@ from jax import Array
 from astonish.core.domain import PROBABILITY, Domain, parameter
 from astonish.core.kinds import NUMBERS
 from astonish.core.precision import Number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.world_parameters import START
 from astonish.learners.base import Info, Learner
 
 
-@config
+@pytree_dataclass
 class Delta(Learner):
     """Follow numbers with a fixed learning rate. The surprise it reports is the size of its error."""
 

@@ -7,13 +7,13 @@ from jax import Array
 
 from astonish.core.domain import PROBABILITY, parameter
 from astonish.core.precision import Number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import wrapped
 from astonish.core.world_parameters import DIRECTION, PERIOD
 from astonish.learners.base import CircularLearner, Info
 
 
-@config
+@pytree_dataclass
 class DeltaCircular(CircularLearner):
     """Follow angles, the shorter way round, with a fixed learning rate. Its surprise is the size of its error."""
 

@@ -13,7 +13,7 @@ from jax import Array
 
 from astonish.core.domain import COUNT, NOT_NEGATIVE, Domain, parameter
 from astonish.core.precision import Number, limits
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import log
 from astonish.core.world_parameters import HAZARD
 from astonish.learners.base import Info, repeated
@@ -29,7 +29,7 @@ class Nodes(NamedTuple):
     weights: Annotated[Array, NOT_NEGATIVE]
 
 
-@config
+@pytree_dataclass
 class DeltaMixture(MixtureLearner):
     """Before each sample the world changes with probability `hazard`, to a parameter drawn from the prior.
 

@@ -7,13 +7,13 @@ import jax.numpy as jnp
 from astonish.core.domain import COUNT, OPEN_PROBABILITY, parameter
 from astonish.core.kinds import OutcomeKind
 from astonish.core.precision import Number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.learners.base import Info, LastChange
 from astonish.learners.message_passing import Hypotheses, MessagePassing, MixtureLearner
 from astonish.theory.expfam import Belief, Family
 
 
-@config
+@pytree_dataclass
 class DynamicBelief(MixtureLearner):
     """Before each outcome the probability of a 1 stays as it is with probability `alpha`, or is drawn from the prior.
 

@@ -13,10 +13,10 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, Domain, Numbers, Parameter
+from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, Domain, FloatArray, Parameter
 from astonish.core.kinds import OutcomeKind
 from astonish.core.precision import Number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import log
 from astonish.core.world_parameters import MEAN, NOISE, STD
 from astonish.learners.base import Info, Learner
@@ -175,7 +175,7 @@ class BinaryFilter(Learner, Protocol):
         }
 
 
-@config
+@pytree_dataclass
 class TwoLevelHGF(BinaryFilter):
     """Follows the log odds of a 1, which take a normal step of variance exp(omega2) before every outcome."""
 
@@ -200,7 +200,7 @@ class TwoLevelHGF(BinaryFilter):
         return _exp(self.omega2)
 
 
-@config
+@pytree_dataclass
 class HGF(BinaryFilter):
     """Follows the log odds of a 1, and how fast they change: three levels, with the enhanced update of the third.
 
@@ -244,7 +244,7 @@ class HGF(BinaryFilter):
         return _enhanced(below, state.sigma2, state.mu3, state.sigma3, self.kappa, self.omega2, self.omega3)
 
 
-@config
+@pytree_dataclass
 class ClassicHGF(HGF):
     """The three-level filter with the update of the third level as first published, which can leave its domain.
 
@@ -277,7 +277,7 @@ class ClassicHGF(HGF):
         return state.violations
 
 
-@config
+@pytree_dataclass
 class ContinuousHGF(Learner):
     """Follows the mean of numbers, and how fast it changes: two levels, with the enhanced update of the second.
 
@@ -338,7 +338,7 @@ class ContinuousHGF(Learner):
     def with_estimate(self, state: ContinuousLevels, value: Any) -> ContinuousLevels:
         return state._replace(mu1=value)
 
-    def simulate(self, rng: Generator, steps: int) -> Numbers:
+    def simulate(self, rng: Generator, steps: int) -> FloatArray:
         return rng.normal(rng.normal(self.mean, self.std), self.noise, steps)
 
     def quantities(self, state: ContinuousLevels, new: ContinuousLevels, x: Number) -> dict[str, Array]:

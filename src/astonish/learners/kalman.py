@@ -7,9 +7,9 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs import Gaussian, GaussianBelief
-from astonish.core.domain import Domain, Numbers, parameter
+from astonish.core.domain import Domain, FloatArray, parameter
 from astonish.core.precision import Number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.world_parameters import MEAN, NOISE, STD
 from astonish.learners.base import Info, NumberLearner
 from astonish.theory.expfam import bayes
@@ -29,12 +29,12 @@ class GaussianFilter(NumberLearner, Protocol):
     def uncertainty(self, state: GaussianBelief) -> Array:
         return state.std
 
-    def simulate(self, rng: Generator, steps: int) -> Numbers:
+    def simulate(self, rng: Generator, steps: int) -> FloatArray:
         family = Gaussian(self.noise)
         return family.sample_outcome(family.sample(self.init(), rng), rng, steps)
 
 
-@config
+@pytree_dataclass
 class Kalman(GaussianFilter):
     """Before every sample, the first included, the mean takes a normal step with standard deviation `drift`.
 

@@ -19,7 +19,7 @@ from jax import Array
 from astonish.core.domain import COUNT, FINITE, NOT_NEGATIVE, parameter
 from astonish.core.kinds import Contexts
 from astonish.core.precision import Number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import difference, log
 from astonish.core.world_parameters import HAZARD
 from astonish.core.xla_kernels import once
@@ -70,7 +70,7 @@ class MixtureLearner(FamilyLearner, Protocol):
         return self.family.mixture_std(state.beliefs, state.weights)
 
 
-@config
+@pytree_dataclass
 class MessagePassing(MixtureLearner):
     """Before each sample the world changes with probability `hazard`, to a parameter drawn from the prior.
 

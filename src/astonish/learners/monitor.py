@@ -20,7 +20,7 @@ from astonish.beliefs.robust_shift import Shifts
 from astonish.beliefs.robust_tail import Tail
 from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, WHOLE, Domain, parameter
 from astonish.core.precision import Number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.learners.base import Info, LastChange, Learner
 
 STRETCHES = (1, 10, 50)  # over about how many samples surprises are averaged; the longest are those by the long run
@@ -54,7 +54,7 @@ class MonitorState(NamedTuple):
     tails: Annotated[Array, Domain(high=0.0)]
 
 
-@config
+@pytree_dataclass
 class Monitor(Learner):
     """A stream of numbers in any units, which may repeat after a period, have outliers and heavy tails, and change.
 

@@ -13,9 +13,9 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.core.checks import check_ends
-from astonish.core.domain import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, Numbers, Parameter
+from astonish.core.domain import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, FloatArray, Parameter
 from astonish.core.precision import Number, limits
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.world_parameters import HAZARD, HIGH, LOW, NOISE, START
 from astonish.learners.base import Info, NumberLearner
 
@@ -47,7 +47,7 @@ class RelativeVariance(NamedTuple):
         return self.variance / (1 + self.variance)
 
 
-@config
+@pytree_dataclass
 class UniformJumps(NumberLearner):
     """What both learners share: the world in which they learn."""
 
@@ -60,7 +60,7 @@ class UniformJumps(NumberLearner):
     def __post_init__(self) -> None:
         check_ends(self.low, self.high, "the mean")
 
-    def simulate(self, rng: Generator, steps: int) -> Numbers:
+    def simulate(self, rng: Generator, steps: int) -> FloatArray:
         return rng.normal(rng.uniform(self.low, self.high), self.noise, steps)
 
     def _middle(self) -> Array:
@@ -70,7 +70,7 @@ class UniformJumps(NumberLearner):
         return -jnp.log(jnp.asarray(self.high) - self.low)
 
 
-@config
+@pytree_dataclass
 class Nassar2010(UniformJumps):
     """Knows the noise, how often the mean jumps (`hazard`), and that it jumps to anywhere from `low` to `high`.
 
@@ -99,7 +99,7 @@ class Nassar2010(UniformJumps):
         return self.noise / jnp.sqrt(state.length)
 
 
-@config
+@pytree_dataclass
 class Nassar2012(UniformJumps):
     """As `Nassar2010`, but not knowing whether the mean has jumped makes it uncertain, and so quicker to learn.
 

@@ -12,9 +12,9 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs import VonMises
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.precision import Number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import log, log_von_mises, wrapped
 from astonish.core.world_parameters import CONCENTRATION, DIRECTION, HAZARD, PERIOD
 from astonish.learners.base import CircularLearner, Info
@@ -28,7 +28,7 @@ from astonish.learners.nassar import (
 )
 
 
-@config
+@pytree_dataclass
 class NassarCircular(CircularLearner):
     """Knows how concentrated samples are, and that the direction jumps anywhere with probability `hazard` before each.
 
@@ -74,6 +74,6 @@ class NassarCircular(CircularLearner):
     def with_estimate(self, state: RelativeVariance, value: Number) -> RelativeVariance:
         return state._replace(mean=wrapped(value, self.period))
 
-    def simulate(self, rng: Generator, steps: int) -> Numbers:
+    def simulate(self, rng: Generator, steps: int) -> FloatArray:
         family = VonMises(self.concentration, self.period)
         return family.sample_outcome(family.sample(family.prior(), rng), rng, steps)

@@ -12,7 +12,7 @@ from jax import Array
 
 from astonish.beliefs import Gaussian, GaussianBelief
 from astonish.core.precision import Number, limits
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.world_parameters import HAZARD, MEAN, NOISE, STD
 from astonish.learners.base import Info
 from astonish.learners.kalman import GaussianFilter
@@ -33,7 +33,7 @@ class Fork(NamedTuple):
         return self.stayed * self.stay.mean + self.jumped * self.jump.mean
 
 
-@config
+@pytree_dataclass
 class GaussianJumps(GaussianFilter):
     """What both learners share: the world in which they learn."""
 
@@ -58,7 +58,7 @@ class GaussianJumps(GaussianFilter):
         return 1 / (1 + belief.precision * jnp.square(self.noise))
 
 
-@config
+@pytree_dataclass
 class NassarGaussian2010(GaussianJumps):
     """Nas10*: of its two beliefs it averages the precisions, that is, the numbers of samples they rest on.
 
@@ -75,7 +75,7 @@ class NassarGaussian2010(GaussianJumps):
         return GaussianBelief(fork.mean, precision), info
 
 
-@config
+@pytree_dataclass
 class NassarGaussian2012(GaussianJumps):
     """Nas12*: the mean and the variance of its belief are those of the two parts together.
 

@@ -8,12 +8,12 @@ from jax import Array
 from astonish.core.domain import Domain
 from astonish.core.kinds import NUMBERS
 from astonish.core.precision import Number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.world_parameters import START
 from astonish.learners.base import Info, Learner
 
 
-@config
+@pytree_dataclass
 class NoLearning(Learner):
     """Never learns, so that a learner that explains responses no better has explained nothing by learning.
 

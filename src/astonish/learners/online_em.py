@@ -13,7 +13,7 @@ from jax import Array
 
 from astonish.core.domain import NOT_NEGATIVE, OPEN_PROBABILITY, PROBABILITY, REQUIRED, WHOLE, Domain, parameter
 from astonish.core.precision import RANDOM_BITS, Number, limits
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.learners.base import Info, Learner
 
 
@@ -36,7 +36,7 @@ class Environments(NamedTuple):
 _SEVERAL = Domain(2, whole=True)
 
 
-@config
+@pytree_dataclass
 class OnlineEM(Learner):
     """Samples are pairs (room, next room). It reports Shannon's surprise, and the rate of its statistics."""
 

@@ -13,7 +13,7 @@ from jax import Array
 from astonish.core.domain import COUNT, NOT_NEGATIVE, WHOLE, parameter
 from astonish.core.kinds import Contexts
 from astonish.core.precision import RANDOM_BITS, Number, limits
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import log
 from astonish.core.world_parameters import HAZARD
 from astonish.learners.base import Info, LastChange, repeated
@@ -30,7 +30,7 @@ class Particles(NamedTuple):
     key: Array
 
 
-@config
+@pytree_dataclass
 class ParticleFilter(MixtureLearner):
     """Before each sample the world changes with probability `hazard`, to a parameter drawn from the prior.
 

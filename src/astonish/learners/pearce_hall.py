@@ -12,7 +12,7 @@ from jax import Array
 from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, parameter
 from astonish.core.kinds import NUMBERS
 from astonish.core.precision import Number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.world_parameters import START
 from astonish.learners.base import Info, NumberLearner
 
@@ -24,7 +24,7 @@ class Attention(NamedTuple):
     associability: Annotated[Array, NOT_NEGATIVE]
 
 
-@config
+@pytree_dataclass
 class PearceHall(NumberLearner):
     """A delta rule with the rate `salience` (kappa) times associability, which is a running mean of errors' sizes.
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.domain import COUNT, REQUIRED, WHOLE, Domain, parameter
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.learners.base import Info, Learner, State, advance, check, repeated
 
 _SMALL = 1024  # numbers in a table
@@ -20,7 +20,7 @@ class PerContextState(NamedTuple):
     context: Annotated[Array, WHOLE]
 
 
-@config
+@pytree_dataclass
 class PerContext(Learner):
     """Samples are pairs (context, x), and only the copy of that context learns.
 

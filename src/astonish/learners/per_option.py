@@ -13,12 +13,12 @@ from jax import Array
 
 from astonish.core.domain import COUNT, PROBABILITY, REQUIRED, Domain, parameter
 from astonish.core.precision import Number, double
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.learners.base import Info, Learner, State, check, repeated
 from astonish.learners.per_context import row_of, with_row
 
 
-@config
+@pytree_dataclass
 class PerOption(Learner):
     """Samples are pairs (option chosen, its outcome), and only the copy of that option learns.
 

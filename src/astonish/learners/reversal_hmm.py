@@ -11,7 +11,7 @@ from numpy.random import Generator
 from astonish.core.domain import FINITE, OPEN_PROBABILITY, Domain, parameter
 from astonish.core.kinds import OutcomeKind
 from astonish.core.precision import Number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import fraction
 from astonish.core.world_parameters import HAZARD
 from astonish.learners.base import Info, Learner
@@ -25,7 +25,7 @@ class Reversal(NamedTuple):
     log_odds: Annotated[Array, FINITE]
 
 
-@config
+@pytree_dataclass
 class ReversalHMM(Learner):
     """Exact inference in a world of two states: one option is good and the other bad, and they may swap at any time.
 

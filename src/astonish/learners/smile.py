@@ -9,10 +9,10 @@ from jax.tree_util import Partial
 
 from astonish.core.domain import FINITE, Domain, parameter
 from astonish.core.precision import Number, double
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.learners.base import FamilyLearner, Info
 from astonish.theory import rule
-from astonish.theory.expfam import Belief, Family, target
+from astonish.theory.expfam import Belief, Family, scaled_likelihood
 from astonish.theory.surprise import confidence_corrected
 
 _ZERO_OR_ONE = Domain(0, 1, whole=True)
@@ -21,7 +21,7 @@ _FAINT = 0.1  # of the parameters of a reference with which one outcome says a l
 _SURPRISES = (0.0, 0.1, 1.0, 10.0, 1000.0)  # at which a learning rate of one's own is tried
 
 
-@config
+@pytree_dataclass
 class Smile(FamilyLearner):
     """Learn fast when surprised, slowly otherwise. The surprise it reports is the confidence-corrected one.
 
@@ -55,7 +55,7 @@ class Smile(FamilyLearner):
     def _reach(self, reference: Belief | None) -> tuple[float, float]:
         """The estimates after outcomes that all are 0, or all are 1, however many there were."""
         with double():
-            low, high = (float(target(self.family, x, reference).mean) for x in (0, 1))
+            low, high = (float(scaled_likelihood(self.family, x, reference).mean) for x in (0, 1))
         return low, high
 
     def _faint_reference(self) -> str:
@@ -77,7 +77,7 @@ class Smile(FamilyLearner):
         return update.belief, Info(update.surprise, update.gamma)
 
 
-@config
+@pytree_dataclass
 class Modulated(FamilyLearner):
     """SMiLe with `gamma` a function of surprise of one's own (note 2 of Algorithm 1).
 

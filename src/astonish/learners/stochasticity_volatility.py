@@ -12,7 +12,7 @@ from jax import Array
 
 from astonish.core.domain import COUNT, FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, WHOLE, parameter
 from astonish.core.precision import RANDOM_BITS, Number, limits
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import fraction, log, parallel
 from astonish.core.world_parameters import MEAN, NOISE, STD
 from astonish.learners.base import Info, NumberLearner
@@ -34,7 +34,7 @@ class KalmanParticles(NamedTuple):
     key: Array
 
 
-@config
+@pytree_dataclass
 class StochasticityVolatility(NumberLearner):
     """A mean that takes normal steps, seen through normal noise, where the sizes of both change all the time.
 

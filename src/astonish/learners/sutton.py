@@ -9,7 +9,7 @@ from jax import Array
 from astonish.core.domain import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, parameter
 from astonish.core.kinds import NUMBERS
 from astonish.core.precision import Number, limits
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.world_parameters import START
 from astonish.learners.base import Info, NumberLearner
 
@@ -24,7 +24,7 @@ class Gain(NamedTuple):
     trace: Annotated[Array, FINITE]
 
 
-@config
+@pytree_dataclass
 class SuttonK1(NumberLearner):
     """A delta rule whose learning rate rises while errors have the sign of recent changes, and falls when they do not.
 

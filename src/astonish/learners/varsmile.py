@@ -9,12 +9,12 @@ from jax import Array
 from astonish.core.domain import Domain, parameter
 from astonish.core.kinds import Contexts
 from astonish.core.precision import Number, limits
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.learners.base import FamilyLearner, Info
 from astonish.theory.expfam import Belief, Family, bayes, blend, log_evidence
 
 
-@config
+@pytree_dataclass
 class VarSmile(FamilyLearner):
     """The past fades towards the prior by gamma, and the new sample counts fully, so that confidence can grow.
 

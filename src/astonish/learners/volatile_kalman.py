@@ -10,10 +10,10 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs import Gaussian
-from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, Numbers, Parameter, parameter
+from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, FloatArray, Parameter, parameter
 from astonish.core.kinds import NUMBERS, OutcomeKind
 from astonish.core.precision import Number, limits
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import fraction, log, parallel
 from astonish.core.world_parameters import NOISE, START
 from astonish.learners.base import Info, Learner, NumberLearner
@@ -63,7 +63,7 @@ class VolatileFilter(Learner, Protocol):
         return VolatileState(state.mean + moved, variance, volatility)
 
 
-@config
+@pytree_dataclass
 class VolatileKalman(VolatileFilter, NumberLearner):
     """A Kalman filter for a mean whose steps may become larger or smaller: after large errors it learns faster.
 
@@ -94,7 +94,7 @@ class VolatileKalman(VolatileFilter, NumberLearner):
         surprise = 0.5 * (log(2 * math.pi * spread) + error * (error / spread))
         return self.updated(state, self._noise_variance, gain * error, gain), Info(surprise, gain)
 
-    def simulate(self, rng: Generator, steps: int) -> Numbers:
+    def simulate(self, rng: Generator, steps: int) -> FloatArray:
         family = Gaussian(self.noise)
         return family.sample_outcome(family.sample(family.prior(self.start, self.noise), rng), rng, steps)
 
@@ -105,7 +105,7 @@ class VolatileKalman(VolatileFilter, NumberLearner):
         return jnp.maximum(jnp.square(noise), least)
 
 
-@config
+@pytree_dataclass
 class BinaryVolatileKalman(VolatileFilter):
     """The same for outcomes 0 and 1, of which it follows the log-odds of a 1. Its estimate is the probability of a 1.
 

@@ -72,7 +72,9 @@ class Catalogue(NamedTuple):
     def _check(self, name: str, kind: Any) -> None:
         if not isinstance(kind, type) or self.base not in kind.__mro__ or not is_dataclass(kind):
             advice = f"give a class derived from {self.base.__module__}.{self.base.__name__}"
-            raise ValueError(f"{name} is no {self.what}; {advice} and marked with astonish.core.pytree.config")
+            raise ValueError(
+                f"{name} is no {self.what}; {advice} and marked with astonish.core.pytree.pytree_dataclass"
+            )
 
 
 REFERENCE = "reference."  # before the name of a parameter of the reference belief

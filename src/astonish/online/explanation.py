@@ -227,7 +227,7 @@ def _of_beliefs(learner: Any, before: Belief, after: Belief, x: Any, error: Chan
     """What there is to say of a learner that holds a belief."""
     family, reference = learner.family, learner.reference
     knows_target = family.proper_likelihood or reference is not None
-    target = expfam.target(family, x, reference) if knows_target else None
+    target = expfam.scaled_likelihood(family, x, reference) if knows_target else None
     heads_for_it = knows_target and learner.reports in MODULATING
 
     def probability(belief: Belief) -> Any:

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from astonish.core.checks import read_state
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 from astonish.core.packing import Packing
 from astonish.core.precision import as_double, double
 from astonish.core.refusal import naming_extra
@@ -44,12 +44,12 @@ class History:
 
     learner: Learner
     samples: Any
-    observed: Mask
-    estimate: Numbers
-    surprise: Numbers
-    learning_rate: Numbers
+    observed: BoolArray
+    estimate: FloatArray
+    surprise: FloatArray
+    learning_rate: FloatArray
     state: State
-    change_probability: Numbers | None = None
+    change_probability: FloatArray | None = None
 
     @property
     def problem(self) -> str:
@@ -100,7 +100,7 @@ def run(learner: Learner, xs: Any, state: State | None = None, engine: str | Non
     return _history(learner, samples, observed, trace)
 
 
-def state_before(learner: Learner, samples: Any, observed: Mask, at: int) -> State:
+def state_before(learner: Learner, samples: Any, observed: BoolArray, at: int) -> State:
     """The state just before a sample, counted from 0, of a series that was read. To be called in double precision."""
     start = first_state(learner)
     if at == 0:
@@ -109,7 +109,7 @@ def state_before(learner: Learner, samples: Any, observed: Mask, at: int) -> Sta
     return _run(learner, head, observed[:at], start, None).state
 
 
-def _run(learner: Learner, samples: Any, observed: Mask, start: State, engine: str | None) -> Trace:
+def _run(learner: Learner, samples: Any, observed: BoolArray, start: State, engine: str | None) -> Trace:
     """What a learner makes of a series that was read, by the engine that is asked for or fits best."""
     packing = Packing.of(start)
     program = program_for(learner, start, packing, engine)
@@ -120,7 +120,7 @@ def _run(learner: Learner, samples: Any, observed: Mask, start: State, engine: s
     return Trace(*run_series(program, learner, start, packing, samples, observed))
 
 
-def through(learner: Learner, samples: Any, observed: Mask, start: State) -> Trace:
+def through(learner: Learner, samples: Any, observed: BoolArray, start: State) -> Trace:
     """What XLA makes of a series that was read, in NumPy's arrays."""
     xs, seen = to_common_length(samples), None if observed.all() else to_common_length(observed)
     return _cut(jax.device_get(_one(learner, xs, start, seen, length=len(observed))), len(observed))
@@ -191,7 +191,7 @@ def _side_by_side(parts: Sequence[Any], length: int) -> Any:
     return np.ascontiguousarray(table.swapaxes(0, 1))
 
 
-def _history(learner: Learner, samples: Any, observed: Mask, trace: Trace) -> History:
+def _history(learner: Learner, samples: Any, observed: BoolArray, trace: Trace) -> History:
     def gapped(part: Any) -> Any:
         if observed.all():
             return part

@@ -14,7 +14,7 @@ import numpy as np
 from jax import Array
 
 from astonish.core.checks import read_state
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 from astonish.core.packing import Packing
 from astonish.core.precision import as_double, double
 from astonish.core.samples import read_one, read_series
@@ -44,10 +44,10 @@ class Steps(NamedTuple):
     change_probability: of a change just before the sample; None if the learner does not estimate it.
     """
 
-    estimate: Numbers
-    surprise: Numbers
-    learning_rate: Numbers
-    change_probability: Numbers | None = None
+    estimate: FloatArray
+    surprise: FloatArray
+    learning_rate: FloatArray
+    change_probability: FloatArray | None = None
 
 
 class Stream:
@@ -181,7 +181,7 @@ class _XlaSteps:
             self.kept.extend(map(self._step, (self._learner,), (small,), (large,), (sample,)))
             return self.last()
 
-    def update_many(self, samples: Any, observed: Mask) -> tuple[Any, ...]:
+    def update_many(self, samples: Any, observed: BoolArray) -> tuple[Any, ...]:
         with self._lock, double():
             small, large = self.kept[0]
             trace = through(self._learner, samples, observed, self._packing.unpack(small, large))

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.page.controls import Json
 
 CLEAR = 2.0  # standard errors of a difference with which the difference is compared
@@ -22,7 +22,7 @@ class Average(NamedTuple):
         return cls(float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values))))
 
 
-def compared(errors: Mapping[str, Numbers]) -> Json:
+def compared(errors: Mapping[str, FloatArray]) -> Json:
     """The mean error of each learner, which is least, and whether it is so clearly. errors: by learner, one per seed.
 
     Learners are compared seed by seed, so that what is hard for all of them does not count.

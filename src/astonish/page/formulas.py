@@ -1,6 +1,6 @@
 """How is a table written in which a spreadsheet runs nothing that people typed?
 
-Text that starts like a formula is marked as text by an apostrophe. Numbers stay as they are.
+Text that starts like a formula is marked as text by an apostrophe. FloatArray stay as they are.
 """
 
 import csv

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from astonish.core.domain import Domain, Numbers
+from astonish.core.domain import Domain, FloatArray
 from astonish.core.kinds import OutcomeKind
 from astonish.models.assemble import Assembly, Outcomes, imports, known_facts
 from astonish.online.explanation import explain
@@ -124,7 +124,7 @@ def followed(assembly: Assembly, task: Episode) -> History:
     return run(assembly.learner, np.append(task.samples, np.full(LENGTH - len(task.samples), np.nan)))
 
 
-def _drawn(assembly: Assembly, history: History, surprise: Numbers | None, task: Episode) -> Json:
+def _drawn(assembly: Assembly, history: History, surprise: FloatArray | None, task: Episode) -> Json:
     off = history.estimate[: len(task.samples)] - task.truth
     return {
         **shown(assembly, history, len(task.samples)),

@@ -87,8 +87,8 @@ class LabTab:
 @interpreted
 def _update(family: Family, belief: Belief, x: Any, m: Any) -> dict[str, Any]:
     update = rule.smile(family, belief, x, m)
-    prior, scaled = family.prior(), expfam.target(family, x)
-    curve = jax.vmap(lambda gamma: expfam.along(family, belief, scaled, gamma))(GAMMAS)
+    prior, scaled = family.prior(), expfam.scaled_likelihood(family, x)
+    curve = jax.vmap(lambda gamma: expfam.log_mass_curve(family, belief, scaled, gamma))(GAMMAS)
     first, last = (jax.tree.map(lambda values, end=end: values[end], curve) for end in (0, -1))
     beliefs = dict(zip(DRAWN, (belief, scaled, update.belief), strict=True))
     return {

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from astonish.core.domain import Domain, Numbers
+from astonish.core.domain import Domain, FloatArray
 from astonish.core.kinds import Contexts, OutcomeKind
 from astonish.models.assemble import Assembly, Outcomes, imports, known_facts
 from astonish.online.explanation import explain
@@ -133,7 +133,7 @@ def walked(hazard: float, seed: int, switches: list[int]) -> Walk:
     return Walk(np.array(rooms, np.int32), environment.astype(np.int32), switched)
 
 
-def smoothed(values: Numbers, steps: int = SMOOTHED) -> Numbers:
+def smoothed(values: FloatArray, steps: int = SMOOTHED) -> FloatArray:
     """The mean of the last so many values, or of all as long as there are fewer.
 
     >>> smoothed(np.array([1.0, 2.0, 6.0]), steps=2).tolist()

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.precision import double
 from astonish.learners.base import Learner
 from astonish.online.measures import applicable, measure
@@ -27,7 +27,7 @@ class Surprises:
     def __init__(self) -> None:
         self._known: dict[str, frozenset[str]] = {}
 
-    def of(self, name: str, history: History, measured: str) -> Numbers | None:
+    def of(self, name: str, history: History, measured: str) -> FloatArray | None:
         """The surprise at each sample; None if the learner of this name does not have this measure."""
         learner = history.learner
         if measured in (OWN, learner.reports):
@@ -50,7 +50,7 @@ def about(measured: str, learners: dict[str, Learner], without: Collection[str])
     return f"Surprise is the {MEASURES[measured]} for all learners.{missing}"
 
 
-def _predictions(history: History) -> Numbers:
+def _predictions(history: History) -> FloatArray:
     """The estimate before each sample."""
     learner = history.learner
     with double():

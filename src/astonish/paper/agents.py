@@ -13,7 +13,7 @@ import numpy as np
 from jax import Array
 
 from astonish.beliefs import Dirichlet
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 from astonish.core.precision import double
 from astonish.core.xla_kernels import compiled
 from astonish.learners import Bayes, OnlineEM, PerContext, Smile
@@ -58,7 +58,7 @@ class MazeWalks(NamedTuple):
     """Walks through the maze of the paper's drawings, and the probabilities there are, `[walk, environment]`."""
 
     walk: Walk
-    truth: Numbers
+    truth: FloatArray
 
 
 def walks_of(run: RunSettings, episodes: int = 20, thorough: int = 100) -> MazeWalks:
@@ -85,7 +85,7 @@ def signals_of(learner: PerContext, where: MazeWalks) -> Signals:
         return jax.device_get(_signals(learner, where.walk.choices, others(where.truth)))
 
 
-def errors(learner: PerContext, where: MazeWalks) -> Numbers:
+def errors(learner: PerContext, where: MazeWalks) -> FloatArray:
     """The errors alone, which is faster."""
     return np.asarray(errors_on_device(learner, where))
 
@@ -96,7 +96,7 @@ def errors_on_device(learner: PerContext, where: MazeWalks) -> Array:
         return _errors(learner, where.walk.choices, others(where.truth))
 
 
-def matrices(learner: PerContext, walk: Walk) -> Numbers:
+def matrices(learner: PerContext, walk: Walk) -> FloatArray:
     """The probabilities of going from room to room after each step."""
     with double():
         return spread(np.asarray(_probabilities(learner, walk.choices)))
@@ -134,7 +134,7 @@ def errors_of_em_on_device(where: MazeWalks, seed: Any = 0, settings: OnlineEMSe
         return _errors_of_em(*_em_inputs(where, seed, settings))
 
 
-def matrices_of_em(where: MazeWalks, episode: int, seed: int) -> Numbers:
+def matrices_of_em(where: MazeWalks, episode: int, seed: int) -> FloatArray:
     """The probabilities of going from room to room in A that online EM has found after each step of one walk."""
     first = FIRST_PROBABILITIES[OURS.first](np.array([seed]))[0]
     with double():
@@ -163,7 +163,7 @@ def _any_room(seed: Array) -> Array:
     return OnlineEM(ROOMS, seed=seed).init().first
 
 
-def _another_room(concentration: float, seeds: Any) -> Numbers:
+def _another_room(concentration: float, seeds: Any) -> FloatArray:
     """Random probabilities of going to the other rooms; the larger the concentration, the more equal they are."""
     rows = [np.random.default_rng([seed, 4]).dirichlet([concentration] * (ROOMS - 1), (2, ROOMS)) for seed in seeds]
     return spread(np.stack(rows))
@@ -176,12 +176,12 @@ FIRST_PROBABILITIES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def current(environment: Any, per_environment: Numbers) -> Numbers:
+def current(environment: Any, per_environment: FloatArray) -> FloatArray:
     """Of values for each environment (last axis), those for the one that the walk is in."""
     return np.take_along_axis(per_environment, environment[..., None], axis=-1)[..., 0]
 
 
-def after_switches(walks: Walk, environment: int, later: int) -> Mask:
+def after_switches(walks: Walk, environment: int, later: int) -> BoolArray:
     """True in the steps that come so many after a switch to this environment, without another in between."""
     into = walks.switched & (walks.environment == environment)
     switches, found = np.cumsum(walks.switched, axis=1), np.zeros_like(into)

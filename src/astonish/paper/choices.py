@@ -17,7 +17,7 @@ import numpy as np
 from pandas import DataFrame, concat
 
 from astonish.core.precision import Number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.learners import Nassar2010
 from astonish.learners.base import Info
 from astonish.learners.nassar import RunLength
@@ -39,7 +39,7 @@ CAPTION = (
 Simulation = Callable[[RunSettings], Tables]
 
 
-@config
+@pytree_dataclass
 class _NoJumpOutside(Nassar2010):
     """Gives a jump no probability where a sample lies outside the range of the mean."""
 
@@ -49,7 +49,7 @@ class _NoJumpOutside(Nassar2010):
         return Nassar2010.step(replace(self, hazard=hazard), state, x)
 
 
-@config
+@pytree_dataclass
 class _FirstSampleCounts(Nassar2010):
     """Starts from a run length of nearly zero, so that the first sample is its first estimate."""
 

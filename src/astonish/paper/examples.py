@@ -98,7 +98,7 @@ def _told(family: Grid, first: Any) -> Told:
     felt = partial(surprise.confidence_corrected, family)
     return Told(
         jnp.stack([belief.weights for belief in beliefs]),
-        expfam.target(family, guns).weights,
+        expfam.scaled_likelihood(family, guns).weights,
         jnp.stack([expfam.entropy(family, belief) for belief in beliefs[:2]]),
         felt(before, first),
         felt(after, guns),

@@ -64,7 +64,7 @@ def _fold(run: RunSettings) -> Tables:
     """
     family, beliefs = folded_pair()
     theta = np.asarray(family.points)
-    shown = beliefs | {"scaled": expfam.target(family, SHOWN)}
+    shown = beliefs | {"scaled": expfam.scaled_likelihood(family, SHOWN)}
     densities = {name: np.asarray(density(family, belief)) for name, belief in shown.items()}
     fine = 31 if run.quick else 61
     x, at, many = np.linspace(-1, 5.5, fine), slice(0, None, 300 // (fine - 1)), np.linspace(-1, 5.5, 131)

@@ -5,7 +5,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from pandas import DataFrame
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.paper.agents import ROOMS, MazeWalks, after_switches, matrices, naive, smile, walks_of
 from astonish.paper.claims import Claim, interval, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated, wide
@@ -58,11 +58,11 @@ def _explored(walk: Walk, environment: int, later: int) -> list[tuple[int, int]]
     return [(int(step) + 1, len(set(ways[step - later + 1 : step + 1].tolist()))) for step in steps]
 
 
-def _visit_weighted(walk: Walk, truth: Numbers) -> Numbers:
+def _visit_weighted(walk: Walk, truth: FloatArray) -> FloatArray:
     """The mixture of environments in which each counts as often as the room was left in it."""
     here = walk.rooms[0, :-1]
     visits = np.stack([np.bincount(here[walk.environment[0] == k], minlength=ROOMS) for k in (0, 1)])
-    weight: Numbers = visits / visits.sum(0)
+    weight: FloatArray = visits / visits.sum(0)
     return np.einsum("kr,krn->rn", weight, truth)
 
 

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from pandas import DataFrame, Series, concat
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.paper.agents import (
     EM_RATE,
     OURS,
@@ -157,7 +157,7 @@ def _adapts_faster(aligned: DataFrame) -> Claim:
     )
 
 
-def _halved(errors: DataFrame) -> Numbers:
+def _halved(errors: DataFrame) -> FloatArray:
     """The first offset at which the error is half that at the switch, in each row; the number of offsets if never."""
     small = errors.to_numpy() <= 0.5 * errors.to_numpy()[:, :1]
     return np.where(errors[0].isna(), np.nan, np.where(small.any(1), small.argmax(1), errors.shape[1]))

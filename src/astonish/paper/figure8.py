@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pandas import DataFrame, concat
 
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 from astonish.paper.agents import (
     OURS,
     ROOMS,
@@ -46,7 +46,7 @@ PRIORS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.5, 1.0)  # imagined visits of each room, 
 LOW = 1.5
 TOGETHER = 50  # walks in one compiled call: enough to fill a core, few enough for its cache
 BYTES = 250  # that a step of a walk takes on an accelerator
-LEARNERS: dict[str, Callable[[MazeWalks, Any, OnlineEMSettings], Numbers]] = {  # of online EM every walk has a seed
+LEARNERS: dict[str, Callable[[MazeWalks, Any, OnlineEMSettings], FloatArray]] = {  # of online EM every walk has a seed
     "SMiLe": lambda where, *_: errors(smile(), MazeWalks(where.walk, where.truth[:, :1])),
     "online EM": lambda where, seeds, settings: np.asarray(errors_of_em_on_device(where, seeds, settings)),
     "naive Bayes": lambda where, *_: errors(naive(), MazeWalks(where.walk, where.truth[:, :1])),
@@ -92,7 +92,7 @@ def simulate(parts: Sequence[Setting]) -> list[Result]:
     return [{name: some[k] for name, some in split.items()} for k in range(len(parts))]
 
 
-def _errors_anew(where: MazeWalks, read: Mask, later: int) -> Numbers:
+def _errors_anew(where: MazeWalks, read: BoolArray, later: int) -> FloatArray:
     """The mean error of a learner that forgets all at each switch, for each of `PRIORS` (first axis) and walk."""
     here, there = where.walk.choices
     found = np.full((len(PRIORS), len(read)), np.nan)
@@ -106,7 +106,7 @@ def _errors_anew(where: MazeWalks, read: Mask, later: int) -> Numbers:
     return found / ROOMS**2
 
 
-def frequencies(counts: Numbers, prior: float) -> Numbers:
+def frequencies(counts: FloatArray, prior: float) -> FloatArray:
     """Probabilities from counts of visits (last axis) and imagined ones; equal probabilities where there is neither."""
     total = counts.sum(-1, keepdims=True) + prior * counts.shape[-1]
     return np.where(total > 0, (counts + prior) / np.where(total > 0, total, 1), 1 / counts.shape[-1])
@@ -139,7 +139,7 @@ def scenes(seed: Any, cells: Sequence[Cell], steps: int) -> MazeWalks:
     return MazeWalks(walk(mazes, steps, [[*s, 1] for s in seeds], leave), mazes.transitions)
 
 
-def _mean(values: Numbers, where: Any) -> Numbers:
+def _mean(values: FloatArray, where: Any) -> FloatArray:
     """The mean in each row of the values there; NaN where there are none."""
     count = where.sum(1)
     return np.where(count > 0, np.where(where, values, 0).sum(1) / np.maximum(count, 1), np.nan)

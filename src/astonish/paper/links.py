@@ -13,9 +13,9 @@ from jax.tree_util import Partial
 from pandas import DataFrame, concat
 
 from astonish.beliefs import Dirichlet, Gaussian
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.precision import as_double
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.xla_kernels import compiled
 from astonish.learners import PerContext
 from astonish.learners.base import FamilyLearner, Info, scan
@@ -25,7 +25,7 @@ from astonish.paper.agents import ROOMS, current
 from astonish.paper.claims import Claim, Interval, interval, listed, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated, wide
 from astonish.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE
-from astonish.theory.expfam import Belief, Family, blend, divergence, target
+from astonish.theory.expfam import Belief, Family, blend, divergence, scaled_likelihood
 from astonish.theory.solver import powers_at
 from astonish.worlds.maze import A, B, maze, walk
 from astonish.worlds.maze_beliefs import distance, most_probable, others
@@ -49,7 +49,7 @@ CAPTION = (
 )
 
 
-@config
+@pytree_dataclass
 class Linked(FamilyLearner):
     """SMiLe with another link: `share` takes surprise to a part of the largest bound, from 0 to 1."""
 
@@ -58,7 +58,7 @@ class Linked(FamilyLearner):
     prior: Belief | None = None
 
     def step(self, state: Belief, x: Any) -> tuple[Belief, Info]:
-        naive = target(self.family, x)
+        naive = scaled_likelihood(self.family, x)
         surprise = divergence(self.family, state, naive)  # S_cc (eq. 2)
         gamma, rest = powers_at(self.family, state, naive, self.share(surprise))
         return blend(self.family, state, rest, naive, gamma), Info(surprise, gamma)
@@ -119,12 +119,12 @@ def _walked(learner: PerContext, choices: Any, truth: Array) -> tuple[Array, Arr
     return trace.estimate, trace.learning_rate
 
 
-def _rows(link: str, value: float, measure: str, errors: Numbers) -> DataFrame:
+def _rows(link: str, value: float, measure: str, errors: FloatArray) -> DataFrame:
     table = DataFrame({"link": link, "value": value, "measure": measure, "error": errors})
     return table.rename_axis("episode").reset_index()
 
 
-def _gammas(link: str, value: float, task: str, gamma: Numbers) -> dict[str, Any]:
+def _gammas(link: str, value: float, task: str, gamma: FloatArray) -> dict[str, Any]:
     """partial: the share of steps in which gamma is neither 0 nor 1."""
     inside = (gamma > 1e-9) & (gamma < 1 - 1e-9)
     return {"link": link, "value": value, "task": task, "gamma": gamma.mean(), "partial": inside.mean()}

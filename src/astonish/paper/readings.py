@@ -16,7 +16,7 @@ from jax.tree_util import Partial
 from pandas import DataFrame, concat
 
 from astonish.beliefs import Dirichlet
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 from astonish.core.precision import double
 from astonish.core.xla_kernels import compiled
 from astonish.learners import Modulated, PerContext, Smile
@@ -93,7 +93,7 @@ def _shortened(walk: Walk, steps: int) -> Walk:
     return Walk(walk.rooms[:, : steps + 1], walk.environment[:, :steps], walk.switched[:, :steps])
 
 
-def norms(off: Numbers) -> dict[str, Numbers]:
+def norms(off: FloatArray) -> dict[str, FloatArray]:
     """The norms of matrices of differences, by name."""
     products = off @ np.swapaxes(off, -2, -1)
     squares, largest = np.trace(products, axis1=-2, axis2=-1), np.linalg.eigvalsh(products)[..., -1]
@@ -101,7 +101,7 @@ def norms(off: Numbers) -> dict[str, Numbers]:
     return {name: norm / ROOMS**2 for name, norm in zip(NORMS, found, strict=True)}
 
 
-def _first_steps(off: Numbers, in_a: Mask) -> DataFrame:
+def _first_steps(off: FloatArray, in_a: BoolArray) -> DataFrame:
     """The first step in A at which each norm of differences from the probabilities in A, `[walk, step]`, is small."""
     start = np.where(in_a[:, 0], "A", "B")
     small = {name: norm < ACCURATE for name, norm in norms(off[in_a]).items()}  # elsewhere it does not matter

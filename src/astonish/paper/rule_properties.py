@@ -14,7 +14,7 @@ from numpy.random import Generator
 from pandas import DataFrame
 
 from astonish.beliefs import Dirichlet, Gaussian, finite
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.learners import Smile
 from astonish.paper.claims import Claim, verdict
 from astonish.paper.figure import RunSettings
@@ -40,8 +40,8 @@ class Case(NamedTuple):
     belief: Belief
     x: Any
     widths: Any
-    log_belief: Callable[[Any], Numbers]
-    log_likelihood: Callable[[Any], Numbers]
+    log_belief: Callable[[Any], FloatArray]
+    log_likelihood: Callable[[Any], FloatArray]
 
 
 def gaussian(rng: Generator) -> Case:
@@ -112,12 +112,12 @@ def by_sums(case: Case, gamma: float) -> dict[str, float]:
     }
 
 
-def _normalised(case: Case, log_density: Numbers) -> Numbers:
+def _normalised(case: Case, log_density: FloatArray) -> FloatArray:
     top = log_density.max()
     return log_density - top - np.log(case.widths @ np.exp(log_density - top))
 
 
-def _average(case: Case, log_density: Numbers, values: Numbers) -> float:
+def _average(case: Case, log_density: FloatArray, values: FloatArray) -> float:
     return float(case.widths @ (np.exp(log_density) * values))
 
 
@@ -125,7 +125,7 @@ def _average(case: Case, log_density: Numbers, values: Numbers) -> float:
 @partial(jax.vmap, in_axes=(None, None, None, 0))
 def _moved(family: Family, belief: Belief, x: Any, gamma: Array) -> dict[str, Array]:
     """What a step of the SMiLe rule does; gamma may lie a little outside of 0 to 1."""
-    new = expfam.blend(family, belief, 1 - gamma, expfam.target(family, x), gamma)
+    new = expfam.blend(family, belief, 1 - gamma, expfam.scaled_likelihood(family, x), gamma)
     return {
         "after": confidence_corrected(family, new, x),
         "change": expfam.divergence(family, new, belief),
@@ -136,7 +136,7 @@ def _moved(family: Family, belief: Belief, x: Any, gamma: Array) -> dict[str, Ar
 _gammas = jax.jit(jax.vmap(rule.gamma_from_bound, in_axes=(None, None, None, 0)))
 
 
-def _by_library(case: Case) -> dict[str, Numbers]:
+def _by_library(case: Case) -> dict[str, FloatArray]:
     """The same for each gamma, and what the library makes of bounds.
 
     slope_change, slope_impact: finite differences of D[new || old] and of the impact. returned: the gamma that the

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame, Series, concat
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.paper.agents import (
     EM_RATE,
     M,
@@ -51,7 +51,7 @@ def _of_rate(run: RunSettings) -> DataFrame:
     return concat(tables)
 
 
-def summary(where: MazeWalks, errors: Numbers) -> DataFrame:
+def summary(where: MazeWalks, errors: FloatArray) -> DataFrame:
     """Per walk: how soon the error in the current environment was small, and how small it was on average.
 
     first: the first step at which it was (NaN if never); first_in_a: the first in A. learned: the mean after 2000
@@ -64,7 +64,7 @@ def summary(where: MazeWalks, errors: Numbers) -> DataFrame:
     return DataFrame({"episode": range(len(now)), **columns})
 
 
-def first_step(good: Any) -> Numbers:
+def first_step(good: Any) -> FloatArray:
     """The first step of each walk, counted from 1, at which it is good; NaN if it never is."""
     return np.where(good.any(1), good.argmax(1) + 1.0, np.nan)
 

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.precision import Number
 
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
@@ -93,7 +93,7 @@ class Response(Protocol):
     def distribution(self, given: ResponseInput) -> Distribution:
         """The distribution of the response, given what happened up to now."""
 
-    def check_responses(self, column: str, responses: Numbers) -> None:
+    def check_responses(self, column: str, responses: FloatArray) -> None:
         """Refuse numbers that cannot be such responses."""
         return
 
@@ -103,7 +103,7 @@ class Response(Protocol):
 
     @classmethod
     def for_responses(
-        cls, responses: Numbers, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
+        cls, responses: FloatArray, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
     ) -> Self:
         """A model of these responses with parameters from which a search may begin.
 

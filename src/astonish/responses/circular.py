@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import POSITIVE, PROBABILITY, Numbers, parameter
+from astonish.core.domain import POSITIVE, PROBABILITY, FloatArray, parameter
 from astonish.core.kinds import ResponseKind
 from astonish.core.precision import Number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import log, log_von_mises, wrapped
 from astonish.responses.base import Distribution, Response, ResponseInput, lapsing
 
@@ -20,7 +20,7 @@ _WHOLE = 2 * math.pi
 _FEWEST, _MOST = 1e-5, 1e6  # concentrations between which angles are drawn by rejection
 
 
-@config
+@pytree_dataclass
 class CircularEstimate(Response):
     """Reports the learner's estimate, an angle, with noise that has a von Mises distribution.
 
@@ -45,7 +45,7 @@ class CircularEstimate(Response):
 
     @classmethod
     def for_responses(
-        cls, responses: Numbers, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
+        cls, responses: FloatArray, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
     ) -> Self:
         return cls(lapse=0.05 if "lapse" in free else 0.0)
 

@@ -6,14 +6,14 @@ from typing import ClassVar, Self
 import jax.numpy as jnp
 import numpy as np
 
-from astonish.core.domain import POSITIVE, Domain, Numbers, parameter
+from astonish.core.domain import POSITIVE, Domain, FloatArray, parameter
 from astonish.core.kinds import ResponseKind
 from astonish.core.precision import Number, limits
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.responses.base import Normal, Response, ResponseInput
 
 
-@config
+@pytree_dataclass
 class Confidence(Response):
     """How sure someone says to be: linear in the logarithm of the present precision of the belief, with normal noise.
 
@@ -39,7 +39,7 @@ class Confidence(Response):
 
     @classmethod
     def for_responses(
-        cls, responses: Numbers, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
+        cls, responses: FloatArray, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
     ) -> Self:
         spread = float(np.nanstd(responses)) or 1.0
         return cls(float(np.nanmean(responses)), 0.1 * spread, spread)

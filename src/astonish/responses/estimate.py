@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, Numbers, parameter
+from astonish.core.domain import NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, FloatArray, parameter
 from astonish.core.kinds import ResponseKind
 from astonish.core.precision import Number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.responses.base import Distribution, Normal, Perseverating, Response, ResponseInput, lapsing
 
 
-@config
+@pytree_dataclass
 class Estimate(Response):
     """Reports the learner's estimate, a number, with normal noise.
 
@@ -43,14 +43,14 @@ class Estimate(Response):
 
     @classmethod
     def for_responses(
-        cls, responses: Numbers, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
+        cls, responses: FloatArray, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
     ) -> Self:
         noise = 0.3 * float(np.nanstd(responses)) or 1.0
         growth, lapse = 0.1 if "growth" in free else 0.0, 0.05 if "lapse" in free else 0.0
         return cls(noise, growth, lapse, float(np.nanmin(responses)), float(np.nanmax(responses)))
 
 
-@config
+@pytree_dataclass
 class StickyEstimate(Estimate):
     """As `Estimate`, but small steps are often left out: the response stays what it was.
 
@@ -74,7 +74,7 @@ class StickyEstimate(Estimate):
 
     @classmethod
     def for_responses(
-        cls, responses: Numbers, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
+        cls, responses: FloatArray, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
     ) -> Self:
         start = super().for_responses(responses, free, outcomes)
         return replace(start, growth=0.1, half=start.noise, slope=-1 / start.noise)

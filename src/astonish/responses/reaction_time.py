@@ -8,17 +8,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import POSITIVE, Domain, Numbers, parameter
+from astonish.core.domain import POSITIVE, Domain, FloatArray, parameter
 from astonish.core.kinds import ResponseKind
 from astonish.core.precision import Number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.responses.base import Normal, Response, ResponseInput
 
 _LONG = 60.0  # seconds
 _TRIED = 0.1  # a slope from which a search may begin
 
 
-@config
+@pytree_dataclass
 class LogReactionTime(Response):
     """A reaction time in seconds, the logarithm of which is normal and linear in up to four regressors.
 
@@ -54,7 +54,7 @@ class LogReactionTime(Response):
         parts = [slope * (part if part is variance else part / unit) for slope, part in each if part is not None]
         return jnp.asarray(sum(parts, start=0.0))
 
-    def check_responses(self, column: str, responses: Numbers) -> None:
+    def check_responses(self, column: str, responses: FloatArray) -> None:
         POSITIVE.check(column, responses)
         if np.median(responses) > _LONG:
             usual = f"half of all {column} are above {np.median(responses):g}, but reaction times are in seconds"
@@ -66,7 +66,7 @@ class LogReactionTime(Response):
 
     @classmethod
     def for_responses(
-        cls, responses: Numbers, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
+        cls, responses: FloatArray, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
     ) -> Self:
         logs = np.log(responses[responses > 0])
         start = cls(offset=float(np.mean(logs)), noise=float(np.std(logs)) or 1.0)

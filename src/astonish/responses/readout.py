@@ -6,14 +6,14 @@ from typing import ClassVar, Self
 import jax.numpy as jnp
 import numpy as np
 
-from astonish.core.domain import POSITIVE, Domain, Numbers, parameter
+from astonish.core.domain import POSITIVE, Domain, FloatArray, parameter
 from astonish.core.kinds import ResponseKind
 from astonish.core.precision import Number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.responses.base import Normal, Response, ResponseInput
 
 
-@config
+@pytree_dataclass
 class Readout(Response):
     """A number that is linear in surprise, with normal noise."""
 
@@ -32,6 +32,6 @@ class Readout(Response):
 
     @classmethod
     def for_responses(
-        cls, responses: Numbers, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
+        cls, responses: FloatArray, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
     ) -> Self:
         return cls(offset=float(np.nanmean(responses)), noise=0.3 * float(np.nanstd(responses)) or 1.0)

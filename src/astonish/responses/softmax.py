@@ -7,16 +7,16 @@ from typing import ClassVar, Self
 import jax
 import jax.numpy as jnp
 
-from astonish.core.domain import PROBABILITY, Domain, Numbers, parameter
+from astonish.core.domain import PROBABILITY, Domain, FloatArray, parameter
 from astonish.core.kinds import ResponseKind
 from astonish.core.precision import Number
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.responses.base import Categorical, Response, ResponseInput
 
 _USUAL = 3.0  # beta from which a search begins, for values from 0 to 1
 
 
-@config
+@pytree_dataclass
 class Softmax(Response):
     """Chooses one of the outcomes, more often the more probable the learner takes it to be."""
 
@@ -41,7 +41,7 @@ class Softmax(Response):
 
     @classmethod
     def for_responses(
-        cls, responses: Numbers, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
+        cls, responses: FloatArray, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
     ) -> Self:
         width = outcomes[1] - outcomes[0] or 1.0
         return cls(beta=_USUAL / width, lapse=0.05 if "lapse" in free else 0.0)

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 from astonish.core.domain import Domain, parameter
 from astonish.core.kinds import ResponseKind
 from astonish.core.precision import Number, limits
-from astonish.core.pytree import config
+from astonish.core.pytree import pytree_dataclass
 from astonish.responses.base import Categorical, Response, ResponseInput
 
 
-@config
+@pytree_dataclass
 class UnitSquare(Response):
     """Chooses 1 with probability p^zeta / (p^zeta + (1 - p)^zeta), where the learner predicts it with probability p.
 

@@ -21,7 +21,7 @@ from astonish.theory.expfam import Belief, Family
 _CHECKS: list[Check] = []
 _NODES, _FURTHEST = 6001, 36.0  # of quadrature, on the scale on which a fit searches
 _DRAWS = 1000
-bayes_of, target_of, raw_of = jax.jit(expfam.bayes), jax.jit(expfam.target), jax.jit(surprise.raw)
+bayes_of, target_of, raw_of = jax.jit(expfam.bayes), jax.jit(expfam.scaled_likelihood), jax.jit(surprise.raw)
 divergence_of, evidence_of = jax.jit(expfam.divergence), jax.jit(expfam.log_evidence)
 blend_of = jax.jit(lambda family, *powers: family.blend(*powers))
 predictive_divergence_of = jax.jit(lambda family, *at: family.predictive_divergence(*at))
@@ -171,7 +171,13 @@ def the_target_is_the_likelihood_or_needs_a_reference(case: CheckedFamily) -> No
     """The target is the likelihood if that is proper, else the posterior of a reference, which must be given."""
     family, x = case.family, case.samples[0]
     same = family.likelihood(x) if case.reference is None else expfam.bayes(family, case.reference, x)
-    agree(expfam.target(family, x, case.reference), same, f"the target of {case.name} is another", rtol=0, atol=0)
+    agree(
+        expfam.scaled_likelihood(family, x, case.reference),
+        same,
+        f"the target of {case.name} is another",
+        rtol=0,
+        atol=0,
+    )
     if not family.proper_likelihood:
         refused = answer(lambda: surprise.confidence_corrected(family, case.belief, x), case.name) is None
         holds(refused, f"{case.name} computes confidence-corrected surprise without the reference that it needs")

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.interpreter import interpreted
 from astonish.core.special import wrapped
 from astonish.theory.expfam import Belief, Family
@@ -26,9 +26,9 @@ class Drawing(NamedTuple):
     """
 
     kind: str
-    at: Numbers
-    heights: Numbers
-    expected: Numbers | None = None
+    at: FloatArray
+    heights: FloatArray
+    expected: FloatArray | None = None
     probabilities: bool = False
 
     @property

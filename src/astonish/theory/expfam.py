@@ -211,7 +211,7 @@ def bayes(family: Family, belief: Belief, x: Any) -> Belief:
     return blend(family, belief, 1, family.likelihood(x), 1)
 
 
-def target(family: Family, x: Any, reference: Belief | None = None) -> Belief:
+def scaled_likelihood(family: Family, x: Any, reference: Belief | None = None) -> Belief:
     """The scaled likelihood (eq. 11): what a naive observer believes after this sample alone.
 
     With a `reference` belief in place of flatness it is that belief's posterior. This is our extension, for families
@@ -233,7 +233,7 @@ def log_mass(family: Family, a: Belief, u: Number, b: Belief, v: Number) -> Arra
 
 
 @jax.jit
-def along(family: Family, a: Belief, b: Belief, g: Number, u: Number | None = None) -> Curve:
+def log_mass_curve(family: Family, a: Belief, b: Belief, g: Number, u: Number | None = None) -> Curve:
     """`log_mass` of `a^u b^g` as a curve in `g`, where `u = 1 - g`: convex, and all that the SMiLe rule needs to know.
 
     u: give it where `1 - g` would lose digits. A part linear in `g` may be missing, see `Family.log_mass_near`.
@@ -259,7 +259,7 @@ def nearby(a: Belief, b: Belief) -> Belief:
 
 def divergence(family: Family, a: Belief, b: Belief) -> Array:
     """Kullback-Leibler divergence D[a || b]."""
-    return bregman(along(family, a, b, 0.0), along(family, a, b, 1.0), 1.0)
+    return bregman(log_mass_curve(family, a, b, 0.0), log_mass_curve(family, a, b, 1.0), 1.0)
 
 
 def bregman(p: Curve, q: Curve, gap: Number) -> Array:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from astonish.core.domain import COUNT, PROBABILITY, Domain, Numbers
+from astonish.core.domain import COUNT, PROBABILITY, Domain, FloatArray
 from astonish.core.samples import read_series
 
 
-def novelty(states: Any, size: int, keep: float = 1.0) -> Numbers:
+def novelty(states: Any, size: int, keep: float = 1.0) -> FloatArray:
     """Minus the logarithm of how often each state of a series has been met until then, in nats.
 
     That is -ln((C + 1) / (T + size)), where C counts how often the state has been met before, T how often any has, and

@@ -3,7 +3,8 @@
 Faraji, Preuschoff & Gerstner (2018), sections 2.2, 2.3 and 4.6-4.9.
 
 The SMiLe rule moves a belief along the line from itself (`gamma` = 0) to the scaled likelihood of the sample
-(`gamma` = 1), as far as a bound on D[new || old] allows. All of it is read off one convex curve, `expfam.along`.
+(`gamma` = 1), as far as a bound on D[new || old] allows. All of it is read off one convex curve,
+`expfam.log_mass_curve`.
 """
 
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from jax import Array
 
 from astonish.core.domain import NOT_NEGATIVE, PROBABILITY
 from astonish.core.precision import Number, limits
-from astonish.theory.expfam import Belief, Family, along, blend, bregman, divergence, target
+from astonish.theory.expfam import Belief, Family, blend, bregman, divergence, log_mass_curve, scaled_likelihood
 from astonish.theory.solver import powers_at, spent_at
 from astonish.theory.surprise import confidence_corrected
 
@@ -35,8 +36,8 @@ def smile(family: Family, belief: Belief, x: Any, m: Number, reference: Belief |
     m: readiness to change one's mind, 0 or more. reference: see `surprise.confidence_corrected`.
     Close to m = 0 gamma grows as the square root of m: its derivative there is infinite, and at 0 itself given as 0.
     """
-    naive = target(family, x, reference)
-    old, new = along(family, belief, naive, 0.0), along(family, belief, naive, 1.0)
+    naive = scaled_likelihood(family, x, reference)
+    old, new = log_mass_curve(family, belief, naive, 0.0), log_mass_curve(family, belief, naive, 1.0)
     surprise, bound_max = bregman(old, new, 1.0), bregman(new, old, -1.0)
     share = granted(surprise, m)
     gamma, rest = powers_at(family, belief, naive, share)
@@ -46,7 +47,7 @@ def smile(family: Family, belief: Belief, x: Any, m: Number, reference: Belief |
 def step(family: Family, belief: Belief, x: Any, gamma: Number, reference: Belief | None = None) -> Belief:
     """The SMiLe rule (eq. 6): the belief proportional to `likelihood^gamma belief^(1 - gamma)`."""
     PROBABILITY.check("gamma", gamma)
-    return blend(family, belief, 1 - gamma, target(family, x, reference), gamma)
+    return blend(family, belief, 1 - gamma, scaled_likelihood(family, x, reference), gamma)
 
 
 @jax.custom_jvp
@@ -72,7 +73,7 @@ def _(primals: tuple[Number, Number], tangents: tuple[Array, Array]) -> tuple[Ar
 
 def bound_max(family: Family, belief: Belief, x: Any, reference: Belief | None = None) -> Array:
     """D[scaled likelihood || belief]: from this bound on, nothing of the old belief is left (Fig. 2B)."""
-    return divergence(family, target(family, x, reference), belief)
+    return divergence(family, scaled_likelihood(family, x, reference), belief)
 
 
 def bound(family: Family, belief: Belief, x: Any, m: Number, reference: Belief | None = None) -> Array:
@@ -84,12 +85,12 @@ def bound(family: Family, belief: Belief, x: Any, m: Number, reference: Belief |
 def bound_from_gamma(family: Family, belief: Belief, x: Any, gamma: Number, reference: Belief | None = None) -> Array:
     """D[q_gamma || belief], the bound under which the SMiLe rule chooses this `gamma`."""
     PROBABILITY.check("gamma", gamma)
-    return spent_at(family, belief, target(family, x, reference), gamma)
+    return spent_at(family, belief, scaled_likelihood(family, x, reference), gamma)
 
 
 def gamma_from_bound(family: Family, belief: Belief, x: Any, bound: Number, reference: Belief | None = None) -> Array:
     """The `gamma` at which D[q_gamma || belief] meets the bound: 0 for a bound of 0, 1 from `bound_max` on."""
-    naive = target(family, x, reference)
+    naive = scaled_likelihood(family, x, reference)
     most = divergence(family, naive, belief)
     share = jnp.asarray(bound) / jnp.where(most > 0, most, 1.0)
     return powers_at(family, belief, naive, jnp.clip(share, 0.0, 1.0)).gamma

@@ -20,7 +20,7 @@ from jax.custom_batching import custom_vmap
 
 from astonish.core.precision import Number, limits
 from astonish.core.xla_kernels import once
-from astonish.theory.expfam import Belief, Curve, Family, along, bregman
+from astonish.theory.expfam import Belief, Curve, Family, bregman, log_mass_curve
 
 _CLOSE = 3e-5  # a step that is smaller, relative to the odds, leaves an error of about its square
 _MOST_STEPS = 60
@@ -29,7 +29,7 @@ Choice = Callable[[Array, Callable[[], Any], Callable[[], Any]], Any]  # what on
 
 def spent_at(family: Family, a: Belief, b: Belief, gamma: Number, rest: Number | None = None) -> Array:
     """D[q || a] for `q` proportional to `a^rest b^gamma`, where `rest = 1 - gamma`."""
-    return bregman(along(family, a, b, gamma, rest), along(family, a, b, 0.0), -jnp.asarray(gamma))
+    return bregman(log_mass_curve(family, a, b, gamma, rest), log_mass_curve(family, a, b, 0.0), -jnp.asarray(gamma))
 
 
 class Powers(NamedTuple):
@@ -65,7 +65,7 @@ class Line(NamedTuple):
 @jax.custom_jvp
 def powers_at(family: Family, a: Belief, b: Belief, share: Number) -> Powers:
     """Where on the line from `a` to `b` the divergence from `a` is this share of the whole."""
-    old, new = along(family, a, b, 0.0), along(family, a, b, 1.0)
+    old, new = log_mass_curve(family, a, b, 0.0), log_mass_curve(family, a, b, 1.0)
     whole = bregman(new, old, -1.0)
     per_whole = 1 / jnp.maximum(whole, limits(whole).tiny)  # a quotient is computed once, a sum by all who need it
     inside = jnp.asarray((share > 0) & (share < 1))
@@ -94,7 +94,7 @@ def _(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Powers, Powe
 
     moved = jax.jvp(excess, primals[:3], tangents[:3])[1]
     rise = jnp.where(most > limits(most).eps ** 0.63, moved, 0.0) - tangents[3] * most
-    slope = gamma * along(family, a, b, gamma, rest).curvature
+    slope = gamma * log_mass_curve(family, a, b, gamma, rest).curvature
     inside = (gamma > 0) & (rest > 0) & jnp.isfinite(slope)
     change = once(jnp.where(inside, -rise / jnp.where(inside, slope, 1.0), 0.0))
     return found, Powers(change, -change)
@@ -125,7 +125,7 @@ def _improve(line: Line, search: Search, choose: Choice) -> Search:
     """A step of the search, which ends where what is spent is right."""
     odds = search.odds
     gamma, rest = _powers(odds)
-    here = along(line.family, line.a, line.b, gamma, rest)
+    here = log_mass_curve(line.family, line.a, line.b, gamma, rest)
     left = line.share / jnp.maximum(bregman(here, line.old, -gamma) * line.per_whole, limits(odds).tiny)
 
     def move() -> Search:

@@ -30,7 +30,7 @@ def confidence_corrected(family: Family, belief: Belief, x: Any, reference: Beli
     reference: a proper belief in place of the flat one behind the scaled likelihood (our extension; the CC2 measure of
     Modirshanechi, Brea & Gerstner 2022). Needed where the likelihood of one sample is improper.
     """
-    return expfam.divergence(family, belief, expfam.target(family, x, reference))
+    return expfam.divergence(family, belief, expfam.scaled_likelihood(family, x, reference))
 
 
 def confidence_corrected_terms(
@@ -47,7 +47,7 @@ def confidence_corrected_terms(
         evidence = expfam.log_evidence(family, reference, x)
         apart = expfam.divergence(family, belief, reference)
         return {**of_raw, "reference_evidence": evidence, "reference_divergence": apart}
-    log_norm = family.log_base(x) + family.log_partition(expfam.target(family, x))
+    log_norm = family.log_base(x) + family.log_partition(expfam.scaled_likelihood(family, x))
     return {**of_raw, "log_norm": log_norm, "commitment": commitment(family, belief)}
 
 

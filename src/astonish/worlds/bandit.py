@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from astonish.core.domain import COUNT, NOT_NEGATIVE, POSITIVE, PROBABILITY, Mask, Numbers
+from astonish.core.domain import COUNT, NOT_NEGATIVE, POSITIVE, PROBABILITY, BoolArray, FloatArray
 
 
 class Bandit(NamedTuple):
@@ -18,9 +18,9 @@ class Bandit(NamedTuple):
     Of many bandits, each is a row.
     """
 
-    payoffs: Numbers
-    truth: Numbers
-    changed: Mask
+    payoffs: FloatArray
+    truth: FloatArray
+    changed: BoolArray
 
 
 def reversal(

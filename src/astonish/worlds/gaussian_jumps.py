@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from astonish.core.domain import COUNT, OPEN_PROBABILITY, POSITIVE, Mask, Numbers
+from astonish.core.domain import COUNT, OPEN_PROBABILITY, POSITIVE, BoolArray, FloatArray
 
 
 class Episode(NamedTuple):
@@ -14,9 +14,9 @@ class Episode(NamedTuple):
     Of many episodes, each is a row.
     """
 
-    samples: Numbers
-    truth: Numbers
-    changed: Mask
+    samples: FloatArray
+    truth: FloatArray
+    changed: BoolArray
 
 
 def gaussian_jumps(

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.precision import as_double, double
 from astonish.core.samples import read_series
 from astonish.core.xla_kernels import compiled
@@ -27,9 +27,9 @@ class Course(NamedTuple):
     believed: the probabilities of going from each room to each other, `[step, room, other room]`.
     """
 
-    believed: Numbers
-    surprise: Numbers
-    learning_rate: Numbers
+    believed: FloatArray
+    surprise: FloatArray
+    learning_rate: FloatArray
 
 
 def follow(learner: PerContext, choices: Any) -> Course:
@@ -64,7 +64,7 @@ def distance(believed: Any, truth: Any) -> Array:
     return flat @ jnp.full(flat.shape[-1], 1 / rooms**2)  # a product, since the compiler adds up one by one
 
 
-def current_error(believed: Any, transitions: Any, environment: Any) -> Numbers:
+def current_error(believed: Any, transitions: Any, environment: Any) -> FloatArray:
     """The error after each step, in the environment of that step. transitions: those of the maze."""
     with double():
         return np.asarray(_distance(believed, others(transitions)[environment]))
@@ -76,7 +76,7 @@ def others(transitions: Any) -> Any:
     return transitions[..., ~np.eye(rooms, dtype=bool)].reshape(*transitions.shape[:-1], rooms - 1)
 
 
-def spread(believed: Any) -> Numbers:
+def spread(believed: Any) -> FloatArray:
     """The reverse of `others`."""
     rooms = believed.shape[-2]
     full = np.zeros((*believed.shape[:-1], rooms))

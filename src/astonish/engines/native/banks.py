@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from astonish.core.numbers import Mask
+from astonish.core.numbers import BoolArray
 from astonish.engines.native.parallel import in_parallel, threads_for
 from astonish.engines.native.program import Program
 from astonish.engines.native.search import prepare, put
@@ -21,7 +21,7 @@ class NativeRows:
         prepare()  # not while a batch is learned
         self._scratch: list[tuple[Any, list[Any]]] = []  # used again for the next batch
 
-    def learn(self, slots: Any, samples: Any, observed: Mask, done: Any) -> tuple[Any, ...]:
+    def learn(self, slots: Any, samples: Any, observed: BoolArray, done: Any) -> tuple[Any, ...]:
         """Learn from samples, those of each slot in their order, and answer for each.
 
         done: a number for each thread, which becomes 1 more than how many samples it has learned from. That is written

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from astonish.core.numbers import Mask
+from astonish.core.numbers import BoolArray
 from astonish.core.packing import Packing
 from astonish.core.samples import read_one
 from astonish.engines.native import entry
@@ -78,7 +78,7 @@ class NativeSteps:
         """Where the last of these numbers is: 1 surprise, 2 learning rate, 3 change probability."""
         return self._addresses[-ANSWERS + answer]
 
-    def update_many(self, samples: Any, observed: Mask) -> tuple[Any, ...]:
+    def update_many(self, samples: Any, observed: BoolArray) -> tuple[Any, ...]:
         """Learn from samples in their order, and answer for each; under Python's lock, so nothing comes between."""
         return _series(self._program, ctypes.PYFUNCTYPE, self._addresses[: 1 + len(self._parts)], samples, observed,
                        self._addresses[1 + len(self._parts) :])  # fmt: skip
@@ -131,7 +131,9 @@ class NativeWatch:
         return False
 
 
-def run_series(program: Program, learner: Learner, state: State, packing: Packing, samples: Any, observed: Mask) -> Any:
+def run_series(
+    program: Program, learner: Learner, state: State, packing: Packing, samples: Any, observed: BoolArray
+) -> Any:
     """Estimates, surprise and learning rate in a series, the state after it, and change probability."""
     small, *large = packed(packing, state)
     parameters = program.layout.packed_parameters(learner)
@@ -141,7 +143,7 @@ def run_series(program: Program, learner: Learner, state: State, packing: Packin
 
 
 def _series(
-    program: Program, kind: Any, own: Sequence[int], samples: Any, observed: Mask, latest: Sequence[Any]
+    program: Program, kind: Any, own: Sequence[int], samples: Any, observed: BoolArray, latest: Sequence[Any]
 ) -> tuple[Any, ...]:
     """Call the program's loop. kind: of function of ctypes, with or without Python's lock."""
     layout, count = program.layout, len(observed)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import jax
 import numpy as np
 
-from astonish.core.domain import Domain, Mask, Numbers
+from astonish.core.domain import BoolArray, Domain, FloatArray
 from astonish.core.samples import read_series
 from astonish.io.archive import Source, name_of, read, write
 from astonish.io.files import atomic_write
@@ -102,7 +102,7 @@ class Bank:
             self._journal = None  # from here on, all of it is learned
         return found
 
-    def estimate(self, keys: Any) -> Numbers:
+    def estimate(self, keys: Any) -> FloatArray:
         """The present estimate for each of these keys; for unknown keys, the learner's estimate at its start."""
         with self._lock:
             slots = self._find(keys)
@@ -226,7 +226,7 @@ class Bank:
         self._undo_interrupted()
         return self._placement.find(keys)
 
-    def _learned(self, journal: Journal, keys: Any, samples: Any, observed: Mask) -> Steps:
+    def _learned(self, journal: Journal, keys: Any, samples: Any, observed: BoolArray) -> Steps:
         """Learn from a batch, and answer for each sample. What is changed goes into the journal first."""
         if self._native:
             (slots,) = self._placement.place(keys, len(observed), self._states, journal, part=len(observed))
@@ -243,7 +243,7 @@ class Bank:
         return found
 
     def _steps(
-        self, journal: Journal, placed: Iterable[Slots], samples: Any, observed: Mask
+        self, journal: Journal, placed: Iterable[Slots], samples: Any, observed: BoolArray
     ) -> Iterator[tuple[Block, Steps]]:
         """Go through all samples, from the states of their keys and back into them.
 

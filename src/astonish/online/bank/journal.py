@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.online.bank.keys import Slots
 
 
@@ -26,7 +26,7 @@ class Journal:
     keys: Any
     used: int
     seen: int
-    rows: list[tuple[Slots, list[Numbers]]] = field(default_factory=list)
-    done: Numbers | None = None
+    rows: list[tuple[Slots, list[FloatArray]]] = field(default_factory=list)
+    done: FloatArray | None = None
     left: tuple[Slots, Any] | None = None
-    last: tuple[Slots, Numbers] = (np.zeros(0, np.int64), np.zeros(0))
+    last: tuple[Slots, FloatArray] = (np.zeros(0, np.int64), np.zeros(0))

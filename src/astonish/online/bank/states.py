@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 from astonish.core.packing import Packing
 from astonish.core.precision import as_double, double
 from astonish.engines.native import program_for
@@ -65,7 +65,7 @@ class States:
         """Put states there: one in each slot, or one and the same in all."""
         jax.tree.map(lambda leaf, new: leaf.__setitem__(slots, new), self.table, states)
 
-    def estimates(self, slots: Slots) -> Numbers:
+    def estimates(self, slots: Slots) -> FloatArray:
         """What the learner would answer from each of these states."""
         with double():
             return np.asarray(_estimates(self._learner, self.at(slots)))
@@ -83,7 +83,7 @@ class States:
         for items, part in zip(self._items, rows, strict=True):
             items[slots] = _items(np.asarray(part))[: len(slots)]
 
-    def begin(self, block: Block, samples: Any, seen: Mask | None, rows: list[Any]) -> Trace:
+    def begin(self, block: Block, samples: Any, seen: BoolArray | None, rows: list[Any]) -> Trace:
         """Set out to learn from a block. What it gives can be waited for; the states stay as they are until `end`.
 
         rows: the states before, as many as there are keys in the block's program.

@@ -8,7 +8,7 @@ import numpy as np
 from jax import Array
 
 from astonish.beliefs import Gaussian
-from astonish.core.domain import Domain, Numbers, declared
+from astonish.core.domain import Domain, FloatArray, declared
 from astonish.core.interpreter import interpreted
 from astonish.learners import Smile
 from astonish.page.controls import Json, Slider, Values, slider_for
@@ -16,7 +16,7 @@ from astonish.page.tour.screen import Screen, Shown, Words, mark
 from astonish.theory import rule
 from astonish.theory.expfam import Belief
 
-GAMMAS: Numbers = np.linspace(0.0, 1.0, 101)
+GAMMAS: FloatArray = np.linspace(0.0, 1.0, 101)
 
 
 class BoundScreen(Screen):

@@ -5,14 +5,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from astonish.core.domain import Domain, Numbers
+from astonish.core.domain import Domain, FloatArray
 from astonish.page.controls import Json, Slider, Values
 from astonish.page.tour.screen import Options, Screen, Shown, Words, mark
 from astonish.theory.expfam import Belief, Family
 
 NAMES = ("committed", "open")
-SAMPLES: Numbers = np.linspace(-1, 5.5, 131)
-THETAS: Numbers = np.linspace(-3, 3, 241)  # where normal beliefs are drawn
+SAMPLES: FloatArray = np.linspace(-1, 5.5, 131)
+THETAS: FloatArray = np.linspace(-3, 3, 241)  # where normal beliefs are drawn
 
 
 class Person(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import numpy as np
 
-from astonish.core.domain import Domain, Numbers
+from astonish.core.domain import Domain, FloatArray
 from astonish.page.controls import Json, Slider, Values
 from astonish.page.tour.screen import Options, Screen, Shown, Words, mark, with_band
 from astonish.worlds.gaussian_jumps import Episode
@@ -19,9 +19,9 @@ class Scores(NamedTuple):
     """Errors in each of 50 episodes: fixed, of each rate (rows), and of SMiLe. estimate: SMiLe's in the first one."""
 
     task: Episode
-    estimate: Numbers
-    fixed: dict[str, Numbers]
-    smile: dict[str, Numbers]
+    estimate: FloatArray
+    fixed: dict[str, FloatArray]
+    smile: dict[str, FloatArray]
 
 
 class JumpsScreen(Screen):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pandas import DataFrame
 
-from astonish.core.domain import Numbers
-from astonish.people.comparison.random_effects import Shares, select
+from astonish.core.domain import FloatArray
+from astonish.people.comparison.random_effects import ModelFrequencies, select
 from astonish.people.fit.goodness import mse, r_squared
 from astonish.people.fit.result import Fit
 
@@ -30,7 +30,7 @@ class Selection:
     table: DataFrame
     people: DataFrame
     baseline: str
-    shares: Shares
+    shares: ModelFrequencies
     excluded: dict[str, str]
 
     def __repr__(self) -> str:
@@ -97,7 +97,7 @@ def compare_fits(fits: Mapping[str, Fit], baseline: str | None = None, evidence:
     return Selection(DataFrame(columns, names), DataFrame(people), names[place], shares, excluded)
 
 
-def compared(scores: Numbers, place: int, total: Any) -> dict[str, Numbers]:
+def compared(scores: FloatArray, place: int, total: Any) -> dict[str, FloatArray]:
     """Columns about models, compared with the one at `place`; `compare_fits` says what they are.
 
     scores: a row for each participant, a column for each model; less is better. total: over participants, `np.mean` or
@@ -113,7 +113,7 @@ def compared(scores: Numbers, place: int, total: Any) -> dict[str, Numbers]:
     }
 
 
-def share_columns(shares: Shares) -> dict[str, Numbers]:
+def share_columns(shares: ModelFrequencies) -> dict[str, FloatArray]:
     """Columns about how many people use each model; `compare_fits` says what they are."""
     return {
         "share": shares.mean,
@@ -170,7 +170,7 @@ def _check_same_responses(fits: Mapping[str, Fit], subjects: list[str], rows: Ma
             raise ValueError(f"{what}; fit all models to the same trials, and let all of them be anchored, or none")
 
 
-def _known(evidence: Numbers, subjects: list[str], names: list[str]) -> Numbers:
+def _known(evidence: FloatArray, subjects: list[str], names: list[str]) -> FloatArray:
     """The log-evidence, or a refusal where it is not known."""
     unknown = np.argwhere(~np.isfinite(evidence))
     if len(unknown):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pandas import DataFrame
 
-from astonish.core.domain import Domain, Numbers
+from astonish.core.domain import Domain, FloatArray
 from astonish.core.kinds import ResponseKind
 from astonish.core.special import difference
 from astonish.people.comparison.criteria import baseline_place, compared, share_columns
@@ -33,13 +33,13 @@ class HeldOut:
     """
 
     subjects: tuple[str, ...]
-    log_likelihood: Numbers
+    log_likelihood: FloatArray
     excluded: Mapping[str, str]
-    pareto_k: Numbers | None = None
-    squared_error: Numbers | None = None
+    pareto_k: FloatArray | None = None
+    squared_error: FloatArray | None = None
 
     @property
-    def total(self) -> Numbers:
+    def total(self) -> FloatArray:
         """Of all of a participant's responses."""
         return np.asarray(np.nansum(self.log_likelihood, axis=1))
 
@@ -185,7 +185,7 @@ def compare_mse(errors: Mapping[str, HeldOut | Any], baseline: str | None = None
     return DataFrame({"mse": each.mean(0), **compared(each, place, np.mean)}, list(errors))
 
 
-def _of_participants(predictions: Mapping[str, Any], part_name: str, over_trials: Any) -> Numbers:
+def _of_participants(predictions: Mapping[str, Any], part_name: str, over_trials: Any) -> FloatArray:
     """What is asked over trials, such as their sum: a row for each participant, a column for each model."""
     _check_same_people({name: part.subjects for name, part in predictions.items() if isinstance(part, HeldOut)})
     read = {name: _numbers(name, part, part_name) for name, part in predictions.items()}
@@ -209,7 +209,7 @@ def _check_same_people(subjects: Mapping[str, tuple[str, ...]]) -> None:
             )
 
 
-def _numbers(name: str, part: Any, part_name: str) -> Numbers:
+def _numbers(name: str, part: Any, part_name: str) -> FloatArray:
     known = getattr(part, part_name) if isinstance(part, HeldOut) else part
     if known is None:
         raise ValueError(f"squared errors of {name} are not known; give what held_out finds for responses in numbers")

@@ -13,7 +13,7 @@ import numpy as np
 from jax import Array
 from scipy.special import logsumexp
 
-from astonish.core.domain import Domain, Numbers
+from astonish.core.domain import Domain, FloatArray
 from astonish.core.precision import as_double, double
 from astonish.core.refusal import check_installed
 from astonish.core.xla_kernels import compiled
@@ -50,7 +50,7 @@ def psis_loo(fit: Fit, *, draws: int = 1000, seed: int = 0, progress: Progress |
     return HeldOut(subjects, values, {**fit.excluded, **dict.fromkeys(flat, "the posterior has no peak")}, trust)
 
 
-def _predicted(fit: Fit, row: int, steps: Numbers) -> tuple[Numbers, Numbers]:
+def _predicted(fit: Fit, row: int, steps: FloatArray) -> tuple[FloatArray, FloatArray]:
     """For each response of one participant: its log-density given the others, and how far that is to be trusted."""
     from arviz_stats.base.array import array_stats
 

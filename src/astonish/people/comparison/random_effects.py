@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import digamma, gammainc, gammainccinv, gammaincinv, gammaln, logsumexp, softmax, xlogy
 
-from astonish.core.domain import POSITIVE, Domain, Numbers
+from astonish.core.domain import POSITIVE, Domain, FloatArray
 
 _ROUNDS, _SETTLED = 10_000, 1e-12
 _NODES = 4001  # of the integral, whose integrand is smooth: errors are below 1e-9
 _NEVER = 1e-18
 
 
-class Shares(NamedTuple):
+class ModelFrequencies(NamedTuple):
     """What is known of the share of people who use each model.
 
     alpha: of the Dirichlet distribution of these shares; less its prior, it is a number of people.
@@ -25,16 +25,16 @@ class Shares(NamedTuple):
     used by equally many, and what looks like a difference is chance. protected: `exceedance`, given that risk.
     """
 
-    alpha: Numbers
-    attribution: Numbers
-    mean: Numbers
-    std: Numbers
-    exceedance: Numbers
+    alpha: FloatArray
+    attribution: FloatArray
+    mean: FloatArray
+    std: FloatArray
+    exceedance: FloatArray
     risk: float
-    protected: Numbers
+    protected: FloatArray
 
 
-def select(log_evidence: Any, prior: float = 1.0) -> Shares:
+def select(log_evidence: Any, prior: float = 1.0) -> ModelFrequencies:
     """How many people use each model, from its log-evidence for each participant (a row) and model (a column).
 
     prior: of the Dirichlet distribution before anything is known, for each model; 1 is a flat one.
@@ -59,10 +59,12 @@ def select(log_evidence: Any, prior: float = 1.0) -> Shares:
     std = np.sqrt(mean * (1 - mean) / (alpha.sum() + 1))
     risk = float(1 / (1 + np.exp(np.clip(_gain(evidence, attribution, alpha, prior), -700, 700))))
     probabilities = exceedance(alpha)
-    return Shares(alpha, attribution, mean, std, probabilities, risk, (1 - risk) * probabilities + risk / len(alpha))
+    return ModelFrequencies(
+        alpha, attribution, mean, std, probabilities, risk, (1 - risk) * probabilities + risk / len(alpha)
+    )
 
 
-def exceedance(alpha: Any) -> Numbers:
+def exceedance(alpha: Any) -> FloatArray:
     """The probability that each share is the largest of all, if shares have this Dirichlet distribution.
 
     Shares are proportional to independent gamma variables, so it is one integral for each: over the values of one
@@ -79,7 +81,7 @@ def exceedance(alpha: Any) -> Numbers:
     return np.asarray(probabilities / probabilities.sum())
 
 
-def _gain(evidence: Numbers, attribution: Numbers, alpha: Numbers, prior: float) -> float:
+def _gain(evidence: FloatArray, attribution: FloatArray, alpha: FloatArray, prior: float) -> float:
     """By how much the log-evidence that shares differ exceeds that of all shares being equal (their appendix)."""
     models = len(alpha)
     expected = digamma(alpha) - digamma(alpha.sum())  # of the logarithms of the shares

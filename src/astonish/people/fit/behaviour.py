@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame, Series, concat
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.special import difference
 from astonish.people.fit.result import Fit
 
@@ -103,14 +103,14 @@ def repeats_by_outcome(fits: Mapping[str, Fit]) -> DataFrame:
     return concat(parts, ignore_index=True)
 
 
-def last_of_block(values: Numbers, starts: Any) -> Numbers:
+def last_of_block(values: FloatArray, starts: Any) -> FloatArray:
     """The value before each that is there, in the same block."""
     block = np.cumsum(starts)
     filled = Series(np.asarray(values, np.float64).ravel()).groupby(block).ffill()
     return np.asarray(filled.groupby(block).shift(), np.float64).reshape(starts.shape)
 
 
-def _between(fit: Fit, values: Numbers) -> Numbers:
+def _between(fit: Fit, values: FloatArray) -> FloatArray:
     """What is known of the outcome between a response and the one before: of its own trial, or of the trial before."""
     seen = np.where(fit.trials.observed, values, np.nan)
     if not fit.trials.responds_before:
@@ -118,7 +118,7 @@ def _between(fit: Fit, values: Numbers) -> Numbers:
     return np.where(fit.trials.starts, np.nan, np.concatenate([np.full((len(seen), 1), np.nan), seen[:, :-1]], axis=1))
 
 
-def _lags(fit: Fit) -> Numbers:
+def _lags(fit: Fit) -> FloatArray:
     """Trials since the world last changed in the block, or, just before a change, until then (negative)."""
     changed, starts = fit.trials.changed, fit.trials.starts
     if changed is None:
@@ -132,7 +132,7 @@ def _lags(fit: Fit) -> Numbers:
     return found
 
 
-def _binned(name: str, table: DataFrame, error: str, step: str, edges: Numbers) -> DataFrame:
+def _binned(name: str, table: DataFrame, error: str, step: str, edges: FloatArray) -> DataFrame:
     inner = edges[1:-1]
     table = table.assign(bin=np.searchsorted(inner, np.abs(table[error].to_numpy()), side="right"))
     sizes = table[error].abs().groupby(table["bin"]).mean().rename("error")

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 
-Objective = Callable[[Numbers, Any], tuple[Numbers, Numbers]]
+Objective = Callable[[FloatArray, Any], tuple[FloatArray, FloatArray]]
 
 ROUNDS = 300
 _ARMIJO = 1e-4  # of the decrease that the gradient predicts, a step must achieve this part
@@ -31,22 +31,22 @@ class Minimum(NamedTuple):
     be many such places, one lower than the other.
     """
 
-    x: Numbers
-    loss: Numbers
-    gradient: Numbers
-    converged: Mask
-    stuck: Mask
+    x: FloatArray
+    loss: FloatArray
+    gradient: FloatArray
+    converged: BoolArray
+    stuck: BoolArray
 
 
 def minimise(
     objective: Objective,
-    starts: Numbers,
+    starts: FloatArray,
     who: NDArray[np.intp],
     *,
-    limit: Numbers | float,
+    limit: FloatArray | float,
     tolerance: float,
-    fixed: Mask | None = None,
-    hessian: Numbers | None = None,
+    fixed: BoolArray | None = None,
+    hessian: FloatArray | None = None,
     rounds: int = ROUNDS,
     progress: Callable[[float], Any] | None = None,
 ) -> Minimum:
@@ -100,7 +100,7 @@ def minimise(
     return Minimum(x, np.where(np.isfinite(loss), loss, np.inf), gradient, converged, stuck)
 
 
-def second_derivatives(objective: Objective, xs: Numbers, who: NDArray[np.intp]) -> Numbers:
+def second_derivatives(objective: Objective, xs: FloatArray, who: NDArray[np.intp]) -> FloatArray:
     """The second derivatives of a function at each row, by central differences of its gradient."""
     rows, count = xs.shape
     steps = np.concatenate([_NEARBY * np.eye(count), -_NEARBY * np.eye(count)])
@@ -110,13 +110,13 @@ def second_derivatives(objective: Objective, xs: Numbers, who: NDArray[np.intp])
     return 0.5 * (matrix + matrix.transpose(0, 2, 1))
 
 
-def _first(gradient: Numbers) -> Numbers:
+def _first(gradient: FloatArray) -> FloatArray:
     """The matrix of a search that knows nothing but the slope: its step is downhill, and no longer than 1."""
     steepest = np.maximum(1, np.abs(gradient).max(1, initial=0.0))
     return np.eye(gradient.shape[1]) / steepest[:, None, None]
 
 
-def _known(hessian: Numbers, held: Mask, otherwise: Numbers) -> tuple[Numbers, Mask]:
+def _known(hessian: FloatArray, held: BoolArray, otherwise: FloatArray) -> tuple[FloatArray, BoolArray]:
     """The inverse of each Hessian, as far as it is not held; another matrix (and True) where it is not known.
 
     Where the function bends down, or not at all, its step is as if it bent up: downhill, and long.
@@ -130,7 +130,9 @@ def _known(hessian: Numbers, held: Mask, otherwise: Numbers) -> tuple[Numbers, M
     return inverse, ~known
 
 
-def _step(inverse: Numbers, gradient: Numbers, x: Numbers, limit: Numbers | float, held: Mask) -> Numbers:
+def _step(
+    inverse: FloatArray, gradient: FloatArray, x: FloatArray, limit: FloatArray | float, held: BoolArray
+) -> FloatArray:
     """The step of each search: downhill, not too long, and along the limit for those that are there."""
     outward = held | ((np.abs(x) >= limit) & (x * gradient < 0))
     free = np.where(outward, 0.0, gradient)
@@ -142,7 +144,9 @@ def _step(inverse: Numbers, gradient: Numbers, x: Numbers, limit: Numbers | floa
     return step * np.minimum(1.0, _LONGEST / np.maximum(longest, 1e-300))[:, None]
 
 
-def _updated(inverse: Numbers, moved: Numbers, turned: Numbers, fresh: Mask) -> tuple[Numbers, Mask]:
+def _updated(
+    inverse: FloatArray, moved: FloatArray, turned: FloatArray, fresh: BoolArray
+) -> tuple[FloatArray, BoolArray]:
     """The inverse Hessian after a step (`moved`) that changed the gradient (`turned`).
 
     It is enlarged where the curvature along the step is negative.

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 
 
-def effects(count: int) -> Numbers:
+def effects(count: int) -> FloatArray:
     """Columns of numbers that add up to zero, orthogonal and of length one: a row for each of so many groups.
 
     >>> effects(2).round(3).tolist()

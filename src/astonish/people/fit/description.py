@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame
 
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 from astonish.people.fit.result import Fit
 from astonish.people.tables.cells import in_order
 
@@ -38,11 +38,11 @@ def describe_groups(fit: Fit) -> DataFrame:
     return DataFrame(rows)
 
 
-def _edges(fit: Fit) -> tuple[Numbers, Mask]:
+def _edges(fit: Fit) -> tuple[FloatArray, BoolArray]:
     return fit.space.at_bound(fit.unconstrained), fit.space.endless(fit.unconstrained)
 
 
-def _summary(values: Numbers, edges: Numbers, endless: Mask, converged: Mask) -> dict[str, Any]:
+def _summary(values: FloatArray, edges: FloatArray, endless: BoolArray, converged: BoolArray) -> dict[str, Any]:
     q25, median, q75 = np.quantile(values, [0.25, 0.5, 0.75])
     finite = values[~endless]
     return {

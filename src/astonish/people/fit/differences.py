@@ -13,7 +13,7 @@ import numpy as np
 from pandas import DataFrame
 from scipy import stats
 
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 from astonish.people.fit.result import Fit
 from astonish.people.tables.cells import in_order
 
@@ -85,7 +85,7 @@ def _of_conditions(fit: Fit) -> Iterator[dict[str, Any]]:
             yield about | _paired(a[inside] - b[inside]) | {"p_ranks": _p(stats.wilcoxon, a - b)}
 
 
-def _each_parameter(fit: Fit) -> Iterator[tuple[str, Numbers, Mask]]:
+def _each_parameter(fit: Fit) -> Iterator[tuple[str, FloatArray, BoolArray]]:
     """Of each parameter of participants' own: its short name, unconstrained values, and which are not at a bound."""
     edges = fit.space.at_bound(fit.unconstrained)
     for k, name in enumerate(fit.names):
@@ -93,7 +93,7 @@ def _each_parameter(fit: Fit) -> Iterator[tuple[str, Numbers, Mask]]:
             yield name, fit.unconstrained[:, k], np.asarray(edges[:, k] == 0)
 
 
-def _welch(a: Numbers, b: Numbers) -> dict[str, Any]:
+def _welch(a: FloatArray, b: FloatArray) -> dict[str, Any]:
     """The difference of two means, and what Welch's test says of it."""
     if min(len(a), len(b)) < _FEWEST:
         return {"people": len(a) + len(b)}
@@ -105,7 +105,7 @@ def _welch(a: Numbers, b: Numbers) -> dict[str, Any]:
     return _tested(len(a) + len(b), a.mean() - b.mean(), low, high, found, unbiased * (a.mean() - b.mean()) / pooled)
 
 
-def _paired(apart: Numbers) -> dict[str, Any]:
+def _paired(apart: FloatArray) -> dict[str, Any]:
     """The mean of differences within people, and what the t-test says of it."""
     if len(apart) < _FEWEST:
         return {"people": len(apart)}
@@ -114,7 +114,7 @@ def _paired(apart: Numbers) -> dict[str, Any]:
     return _tested(len(apart), apart.mean(), low, high, found, apart.mean() / apart.std(ddof=1))
 
 
-def _pearson(a: Numbers, b: Numbers) -> dict[str, Any]:
+def _pearson(a: FloatArray, b: FloatArray) -> dict[str, Any]:
     """A correlation, with its interval."""
     if len(a) < _FEWEST + 1 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return {"people": len(a)}
@@ -129,7 +129,7 @@ def _tested(people: int, difference: float, low: float, high: float, found: Any,
     return about | {"df": found.df, "p": found.pvalue, "effect_size": size}
 
 
-def _p(test: Callable[..., Any], *samples: Numbers) -> float:
+def _p(test: Callable[..., Any], *samples: FloatArray) -> float:
     """The p-value of a test; NaN where there are too few people, or they are all alike."""
     alike = [np.ptp(sample) == 0 for sample in samples]
     if min(map(len, samples)) < _FEWEST or (any(alike) if test is stats.spearmanr else alike[0]):
@@ -137,7 +137,7 @@ def _p(test: Callable[..., Any], *samples: Numbers) -> float:
     return float(test(*samples).pvalue)
 
 
-def _holm(p: Numbers) -> Numbers:
+def _holm(p: FloatArray) -> FloatArray:
     """p-values adjusted for their number: each is the largest of those up to it, times how many are left."""
     known = np.flatnonzero(np.isfinite(p))
     order = known[np.argsort(p[known], kind="stable")]

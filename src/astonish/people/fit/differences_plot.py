@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.refusal import naming_extra
 from astonish.people.fit.result import Fit
 from astonish.people.tables.cells import in_order
@@ -81,12 +81,12 @@ def _over_covariate(axis: Any, fit: Fit, k: int, name: str) -> None:
     _values_as_labels(axis, fit, k)
 
 
-def _inside(fit: Fit, k: int) -> Numbers:
+def _inside(fit: Fit, k: int) -> FloatArray:
     """Unconstrained values of a parameter; NaN where they are at a bound."""
     return np.where(fit.space.at_bound(fit.unconstrained)[:, k] == 0, fit.unconstrained[:, k], np.nan)
 
 
-def _dots(axis: Any, place: int, values: Numbers, spread: float = 0.4) -> None:
+def _dots(axis: Any, place: int, values: FloatArray, spread: float = 0.4) -> None:
     known = values[np.isfinite(values)]
     across = place + spread * (np.arange(len(known)) * _GOLDEN % 1 - 0.5)
     axis.plot(across, known, "o", ms=3, mew=0, color=BLUE, alpha=0.5)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from astonish.core.checks import check_parameters
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 from astonish.io.archive import DamagedError, read, write
 from astonish.io.files import atomic_write
 from astonish.learners.base import check
@@ -42,11 +42,11 @@ Progress = Callable[[float], Any]
 class Found(NamedTuple):
     """What searches have found, a row for each participant; see `Fit`."""
 
-    unconstrained: Numbers
-    hessian: Numbers
-    converged: Mask
-    agreed: NDArray[np.intp]
-    rival: Numbers
+    unconstrained: FloatArray
+    hessian: FloatArray
+    converged: BoolArray
+    starts_at_optimum: NDArray[np.intp]
+    second_optimum: FloatArray
 
 
 class Task(NamedTuple):
@@ -57,7 +57,7 @@ class Task(NamedTuple):
 
     losses: Losses
     box: Box
-    first: Numbers | None
+    first: FloatArray | None
     starts: int
     seed: int
 
@@ -121,13 +121,18 @@ def fit(
     return whole
 
 
-def _with_shared(losses: Losses, box: Box, found: Found, is_shared: Mask, starts: int, seed: int) -> tuple[Found, int]:
+def _with_shared(
+    losses: Losses, box: Box, found: Found, is_shared: BoolArray, starts: int, seed: int
+) -> tuple[Found, int]:
     """The best parameters if some have one value for all participants, and how many searches there were for these."""
     together = fit_shared(losses, box, found.unconstrained, is_shared, starts, seed)
     people = np.arange(len(together.x))
     hessian = pooled_hessian(second_derivatives(losses, together.x, people), is_shared)
-    ended, agreed = np.full(len(people), together.converged), np.full(len(people), together.agreed)
-    return Found(together.x, hessian, ended, agreed, np.full(together.x.shape, np.nan)), together.starts
+    ended, starts_at_optimum = (
+        np.full(len(people), together.converged),
+        np.full(len(people), together.starts_at_optimum),
+    )
+    return Found(together.x, hessian, ended, starts_at_optimum, np.full(together.x.shape, np.nan)), together.starts
 
 
 def _search_groups(
@@ -149,7 +154,7 @@ def _search(task: Task, who: NDArray[np.intp], progress: Progress | None) -> Fou
         begin[:, 0] = task.first[who]
     found = search(task.losses, box, who, begin, progress)
     hessian = second_derivatives(task.losses, found.x, who)
-    return Found(found.x, hessian, found.converged, found.agreed, found.rival)
+    return Found(found.x, hessian, found.converged, found.starts_at_optimum, found.second_optimum)
 
 
 def _keep(path: Path, search: Callable[[], Found]) -> Found:
@@ -199,7 +204,7 @@ def usable(model: Model, trials: Trials, free: Iterable[str]) -> tuple[Trials, d
 
 def prepared(
     model: Model, trials: Trials, free: Iterable[str], priors: Priors, shared: tuple[str, ...] = ()
-) -> tuple[Space, ParticipantData, Numbers]:
+) -> tuple[Space, ParticipantData, FloatArray]:
     """The space to search, what there is to explain, and the priors (see `normal_priors`)."""
     space = Space.of(model, free, trials)
     if not len(space):

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.kinds import ResponseKind
 from astonish.core.special import difference
 from astonish.people.fit.result import Fit
 
 
-def squared_errors(fit: Fit) -> Numbers | None:
+def squared_errors(fit: Fit) -> FloatArray | None:
     """The squared difference between each response and the one expected, a row for each participant; None of choices.
 
     NaN where nothing was to be explained. Of angles, the difference is the shorter way round.
@@ -19,20 +19,20 @@ def squared_errors(fit: Fit) -> Numbers | None:
     return np.where(fit.data.scored, np.square(np.asarray(off)), np.nan)
 
 
-def mse(fit: Fit) -> Numbers:
+def mse(fit: Fit) -> FloatArray:
     """The mean squared error of each participant's responses; NaN of choices."""
     errors = squared_errors(fit)
     return np.full(len(fit.values), np.nan) if errors is None else np.nanmean(errors, axis=1)
 
 
-def probability_of_choices(fit: Fit) -> Numbers:
+def probability_of_choices(fit: Fit) -> FloatArray:
     """How probable the model takes each choice that was made; NaN where none was to be explained."""
     made = np.where(fit.data.scored, fit.data.responses, 0).astype(int)
     own = np.take_along_axis(np.asarray(fit.outputs.probabilities), made[..., None], -1)[..., 0]
     return np.where(fit.data.scored, np.maximum(own, np.finfo(float).tiny), np.nan)
 
 
-def r_squared(fit: Fit) -> Numbers:
+def r_squared(fit: Fit) -> FloatArray:
     """The share of the variance of each participant's responses that the model explains, about their own mean.
 
     Of choices, the share of the log-likelihood of choosing at random that is gained (McFadden 1974). Either may be

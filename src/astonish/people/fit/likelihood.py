@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import Mask, matches, resolve, with_parameters
-from astonish.core.pytree import config
+from astonish.core.domain import BoolArray, matches, resolve, with_parameters
+from astonish.core.pytree import pytree_dataclass
 from astonish.core.xla_kernels import loop
 from astonish.learners.base import Learner, State, advance, newly_failed
 from astonish.people.fit.requirements import explicable_responses, explicable_second
@@ -22,7 +22,7 @@ from astonish.responses.base import Distribution, Prediction, Response, Response
 Respond = Callable[..., Any]
 
 
-@config
+@pytree_dataclass
 class Model:
     """A model of a participant: a learner, and a way to respond.
 
@@ -91,7 +91,7 @@ class TrialOutputs(NamedTuple):
     probabilities: Any = None
 
 
-class Memory(NamedTuple):
+class TrialCarry(NamedTuple):
     """What is carried from trial to trial."""
 
     state: State
@@ -122,7 +122,7 @@ def evaluate(model: Model, data: ParticipantData, responds_before: bool) -> Tria
 def simulate(model: Model, data: ParticipantData, responds_before: bool, key: Array) -> TrialOutputs:
     """The same with simulated responses, wherever the participant gave one."""
 
-    def step(memory: Memory, at: tuple[ParticipantData, Array]) -> tuple[Memory, TrialOutputs]:
+    def step(memory: TrialCarry, at: tuple[ParticipantData, Array]) -> tuple[TrialCarry, TrialOutputs]:
         def respond(distribution: Distribution, given: Array, second: bool) -> Array:
             key = jax.random.fold_in(at[1], 1) if second else at[1]
             return jnp.where(jnp.isnan(given), jnp.nan, distribution.sample(key))
@@ -133,22 +133,22 @@ def simulate(model: Model, data: ParticipantData, responds_before: bool, key: Ar
     return loop(step, begin(model, data), (data, keys))[1]
 
 
-def begin(model: Model, data: ParticipantData) -> Memory:
+def begin(model: Model, data: ParticipantData) -> TrialCarry:
     """What is there before the first trial."""
     first = jax.tree.map(lambda part: part[0], data)
     return _fresh(model.in_trial(first), first)
 
 
 def given_trial(
-    model: Model, responds_before: bool, memory: Memory, at: ParticipantData
-) -> tuple[Memory, TrialOutputs]:
+    model: Model, responds_before: bool, memory: TrialCarry, at: ParticipantData
+) -> tuple[TrialCarry, TrialOutputs]:
     """Go through a trial with the response that was given."""
     return trial(model, responds_before, memory, at, lambda _, given, second: given)  # noqa: ARG005
 
 
 def trial(
-    model: Model, responds_before: bool, memory: Memory, at: ParticipantData, respond: Respond
-) -> tuple[Memory, TrialOutputs]:
+    model: Model, responds_before: bool, memory: TrialCarry, at: ParticipantData, respond: Respond
+) -> tuple[TrialCarry, TrialOutputs]:
     """Go through one trial, responding before its outcome or after it.
 
     respond: a response, from its distribution, the one given (NaN if none was), and whether it is the `second`.
@@ -177,14 +177,14 @@ def consequences(outcomes: Any, payoffs: Array, response: Array) -> Any:
     return (option, paid, *shown) if shown else (option, paid[option])
 
 
-def _fresh(model: Model, at: ParticipantData) -> Memory:
+def _fresh(model: Model, at: ParticipantData) -> TrialCarry:
     state = jax.tree.map(jnp.asarray, model.learner.init())
     estimate = _estimate(model.learner, state, at)
     zero = jnp.zeros((), estimate.dtype)
-    return Memory(state, ResponseInput(estimate, estimate, zero, zero, jnp.full((), jnp.nan, estimate.dtype)))
+    return TrialCarry(state, ResponseInput(estimate, estimate, zero, zero, jnp.full((), jnp.nan, estimate.dtype)))
 
 
-def _learn(model: Model, memory: Memory, at: ParticipantData) -> tuple[Memory, dict[str, Any]]:
+def _learn(model: Model, memory: TrialCarry, at: ParticipantData) -> tuple[TrialCarry, dict[str, Any]]:
     before = memory.last.estimate  # unless something other than the last outcome has changed it, or the context
     if model.response.anchored or at.given or len(jax.tree.leaves(at.outcomes)) > 1:
         before = _estimate(model.learner, memory.state, at)
@@ -193,7 +193,7 @@ def _learn(model: Model, memory: Memory, at: ParticipantData) -> tuple[Memory, d
     after = _estimate(model.learner, state, at)
     last = ResponseInput(after, before, surprise, info.learning_rate, memory.last.last_response)
     failed = newly_failed(model.learner, memory.state, state)
-    return Memory(state, last), {"learning_rate": info.learning_rate, "surprise": info.surprise, "failed": failed}
+    return TrialCarry(state, last), {"learning_rate": info.learning_rate, "surprise": info.surprise, "failed": failed}
 
 
 def _predict(learner: Learner, state: State, at: ParticipantData) -> Prediction:
@@ -206,8 +206,8 @@ def _predict(learner: Learner, state: State, at: ParticipantData) -> Prediction:
 
 
 def _respond(
-    model: Model, memory: Memory, at: ParticipantData, prediction: Prediction, respond: Respond
-) -> tuple[Memory, dict[str, Any]]:
+    model: Model, memory: TrialCarry, at: ParticipantData, prediction: Prediction, respond: Respond
+) -> tuple[TrialCarry, dict[str, Any]]:
     now = _predict(model.learner, memory.state, at)
     last = memory.last._replace(estimate=now.estimate)
     given = last._replace(
@@ -229,7 +229,7 @@ def _respond(
     state, there = memory.state, ~jnp.isnan(at.responses)
     if model.response.anchored:  # the learner goes on from the response, which then is its estimate
         state = model.learner.with_estimate(state, jnp.where(there, response, last.estimate))
-    return Memory(state, last._replace(last_response=jnp.where(there, response, last.last_response))), outputs
+    return TrialCarry(state, last._replace(last_response=jnp.where(there, response, last.last_response))), outputs
 
 
 def _explained(distribution: Distribution, given: Array, scored: Array, respond: Any) -> tuple[Array, Array]:
@@ -249,14 +249,14 @@ def _estimate(learner: Learner, state: State, at: ParticipantData) -> Array:
     return jnp.asarray(learner.estimate_at(state, at.outcomes))
 
 
-def explained(model: Model, trials: Trials) -> Mask:
+def explained(model: Model, trials: Trials) -> BoolArray:
     """Which responses the model is to explain; not the first of a block, if that is where the learner starts from."""
     if not trials.responds_before:
         return np.asarray(trials.scored & trials.observed)
     return np.asarray(trials.scored & responded_before(trials) if model.response.anchored else trials.scored)
 
 
-def responded_before(trials: Trials) -> Mask:
+def responded_before(trials: Trials) -> BoolArray:
     """Where there was a response earlier in the block."""
     starts, responded = trials.starts, ~np.isnan(np.asarray(trials.responses))
     at = np.arange(starts.shape[1])

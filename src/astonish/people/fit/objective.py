@@ -12,11 +12,11 @@ import numpy as np
 from jax import Array
 from jax.extend.core import Literal
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.precision import as_double, double
 from astonish.core.xla_kernels import compiled, loop
 from astonish.online.series import OPTIONS
-from astonish.people.fit.likelihood import Memory, Model, ParticipantData, begin, given_trial
+from astonish.people.fit.likelihood import Model, ParticipantData, TrialCarry, begin, given_trial
 from astonish.people.fit.space import Space
 
 BATCH = 64  # rows of parameters in one call
@@ -35,7 +35,7 @@ class Losses:
         data: ParticipantData,
         space: Space,
         responds_before: bool,
-        prior: Numbers,
+        prior: FloatArray,
         batch: int = BATCH,
     ) -> None:
         with double():
@@ -46,7 +46,7 @@ class Losses:
         self._batch = batch  # always the same, so that nothing is compiled twice
         self._pool = ThreadPoolExecutor(os.cpu_count())
 
-    def __call__(self, xs: Numbers, who: Any) -> tuple[Numbers, Numbers]:
+    def __call__(self, xs: FloatArray, who: Any) -> tuple[FloatArray, FloatArray]:
         """The loss of participant `who` at each row of unconstrained parameters, and its gradient."""
         count, size = len(xs), self._batch
         if not count:
@@ -58,7 +58,7 @@ class Losses:
         losses, gradients = (np.concatenate(parts)[:count] for parts in zip(*batches, strict=True))
         return losses, gradients
 
-    def _batch_of(self, xs: Numbers, who: Any) -> Any:
+    def _batch_of(self, xs: FloatArray, who: Any) -> Any:
         given = self._model, self._data, self._prior[:, who], xs, who, self._space, self._responds_before
         with double():
             return jax.device_get(_losses_and_gradients(*given))
@@ -90,10 +90,10 @@ def log_likelihoods_and_gradients(
         directions
     )  # once, not per trial
 
-    def first(value: Array, own: ParticipantData) -> Memory:
+    def first(value: Array, own: ParticipantData) -> TrialCarry:
         return begin(space.put(model, value), own)
 
-    def one(value: Array, memory: Memory, at: ParticipantData) -> Any:
+    def one(value: Array, memory: TrialCarry, at: ParticipantData) -> Any:
         return given_trial(space.put(model, value), responds_before, memory, at)
 
     moves = _moving(first, one, values[0], jax.tree.map(lambda part: part[0], data))
@@ -124,7 +124,9 @@ def _along(function: Callable[..., Any], *at: Any) -> Callable[..., Any]:
     return jax.vmap(lambda *along: jax.jvp(function, at, along, has_aux=True), out_axes=(None, 0, None))
 
 
-def _moving(first: Callable[..., Memory], trial: Callable[..., Any], values: Array, data: ParticipantData) -> Memory:
+def _moving(
+    first: Callable[..., TrialCarry], trial: Callable[..., Any], values: Array, data: ParticipantData
+) -> TrialCarry:
     """Which of the numbers that are carried from trial to trial change with the parameters."""
     at = jax.tree.map(lambda part: part[0], data)
     memory, structure = jax.tree.flatten(jax.eval_shape(first, values, data))
@@ -148,13 +150,15 @@ def _changing(function: Callable[..., Any], inputs: list[bool], *given: Any) -> 
     return [not isinstance(each, Literal) and each in changing for each in program.outvars]
 
 
-def _split(memory: Memory, moves: Memory) -> tuple[Any, Any]:
+def _split(memory: TrialCarry, moves: TrialCarry) -> tuple[Any, Any]:
     """The numbers that have derivatives, and those that have none, such as counts."""
     some = jax.tree.map(lambda leaf, does: leaf if does else None, memory, moves)
     return some, jax.tree.map(lambda leaf, does: None if does else leaf, memory, moves)
 
 
-def _merge(some: Any, others: Any) -> Memory:
+def _merge(some: Any, others: Any) -> TrialCarry:
     """The memory that was split so."""
-    memory: Memory = jax.tree.map(lambda a, b: b if a is None else a, some, others, is_leaf=lambda leaf: leaf is None)
+    memory: TrialCarry = jax.tree.map(
+        lambda a, b: b if a is None else a, some, others, is_leaf=lambda leaf: leaf is None
+    )
     return memory

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from pandas import Series
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.refusal import naming_extra
 from astonish.core.special import difference
 from astonish.people.fit.goodness import probability_of_choices
@@ -86,14 +86,14 @@ def _choices(figure: Any, fit: Fit) -> None:
     axis.legend()
 
 
-def _last(responses: Numbers, starts: Any) -> Numbers:
+def _last(responses: FloatArray, starts: Any) -> FloatArray:
     """The response before each, in the same block."""
     block = np.cumsum(starts)
     filled = Series(responses.ravel()).groupby(block).ffill()
     return np.asarray(filled.groupby(block).shift(), np.float64).reshape(responses.shape)
 
 
-def _binned(axis: Any, x: Numbers, y: Numbers, colour: str, marker: str, label: str | None) -> None:
+def _binned(axis: Any, x: FloatArray, y: FloatArray, colour: str, marker: str, label: str | None) -> None:
     """Means in bins with equally many, and quarter to three quarters of what is in them."""
     edges = np.unique(np.quantile(x, np.linspace(0, 1, _BINS + 1))) if len(x) else np.zeros(0)
     if len(edges) < 2:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.numbers import as_numbers
 from astonish.people.fit.space import Space, short_names
 from astonish.people.fit.usual import usual, usual_of_each
@@ -21,7 +21,7 @@ _FEW = 10  # of responses of other kinds, which tell more each
 Priors = Mapping[str, tuple[float, float]] | Literal["usual"] | None
 
 
-def normal_priors(model: Any, space: Space, trials: Trials, priors: Priors, shared: tuple[str, ...] = ()) -> Numbers:
+def normal_priors(model: Any, space: Space, trials: Trials, priors: Priors, shared: tuple[str, ...] = ()) -> FloatArray:
     """Means and precisions, by participant and parameter; a precision of 0 is no prior.
 
     shared: full names of parameters that have one value for all participants; as their prior counts once, each
@@ -45,19 +45,19 @@ def normal_priors(model: Any, space: Space, trials: Trials, priors: Priors, shar
     return prior
 
 
-def usual_priors(low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
+def usual_priors(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Means and standard deviations of what lies usually between these ends."""
     return 0.5 * (low + high), 0.5 * np.abs(high - low)
 
 
 def by_column(
     model: Any, trials: Trials, space: Space, given: Mapping[str, Any], count: int, what: str
-) -> dict[int, Numbers]:
+) -> dict[int, FloatArray]:
     """What is given about parameters, by their columns. count: how many numbers are given about each, 1 or 2.
 
     Of a parameter that differs between conditions, it is about each of them, or about their mean if that is searched.
     """
-    found: dict[int, Numbers] = {}
+    found: dict[int, FloatArray] = {}
     for name, value in given.items():
         names = Space.of(model, [name], trials).names
         if names[0] not in space.names:
@@ -70,7 +70,7 @@ def by_column(
     return found
 
 
-def in_words(space: Space, prior: Numbers, shared: tuple[str, ...] = ()) -> tuple[str, ...]:
+def in_words(space: Space, prior: FloatArray, shared: tuple[str, ...] = ()) -> tuple[str, ...]:
     """What the priors are, a sentence for each parameter; empty where there is none at all.
 
     prior: as `normal_priors` gives it. shared: full names of parameters that have one value for all participants.
@@ -84,7 +84,7 @@ def in_words(space: Space, prior: Numbers, shared: tuple[str, ...] = ()) -> tupl
 
 
 def method_in_words(
-    space: Space, prior: Numbers, shared: tuple[str, ...], responses: Numbers, kind: str
+    space: Space, prior: FloatArray, shared: tuple[str, ...], responses: FloatArray, kind: str
 ) -> tuple[str, ...]:
     """What kind of estimates these are, or should be, in sentences; none if there is nothing to say about that.
 
@@ -101,7 +101,7 @@ def method_in_words(
     return (f"{who}: their values of the greatest likelihood may be far off; --map (priors='usual') is recommended",)
 
 
-def _sentence(name: str, space: Space, k: int, low: Numbers, high: Numbers) -> str:
+def _sentence(name: str, space: Space, k: int, low: FloatArray, high: FloatArray) -> str:
     if np.isnan(low[0]):
         return f"{name} has no prior: where its values usually lie is not known"
     domain, known = space.domains[k], space.known[k]

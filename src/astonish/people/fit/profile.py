@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 from astonish.people.fit.bfgs import Minimum, Objective, minimise
 from astonish.people.fit.starts import Box
 
@@ -28,16 +28,16 @@ class Profiles(NamedTuple):
     here: where the value is that of the best, or the parameter is held.
     """
 
-    values: Numbers
-    x: Numbers
-    loss: Numbers
-    slope: Numbers
-    here: Mask
+    values: FloatArray
+    x: FloatArray
+    loss: FloatArray
+    slope: FloatArray
+    here: BoolArray
 
 
 def promising(
-    objective: Objective, box: Box, who: NDArray[np.intp], x: Numbers, lowest: Numbers, hessian: Numbers
-) -> tuple[NDArray[np.intp], Numbers]:
+    objective: Objective, box: Box, who: NDArray[np.intp], x: FloatArray, lowest: FloatArray, hessian: FloatArray
+) -> tuple[NDArray[np.intp], FloatArray]:
     """Where it is worth to search once more: whose row it is, and the parameters to start from.
 
     x: the best parameters of each participant. lowest, hessian: the loss and its second derivatives there.
@@ -51,7 +51,7 @@ def promising(
     return np.concatenate([rows, beyond[more_rows]]), np.concatenate([begin, more])
 
 
-def _chosen(found: Profiles, lowest: Numbers) -> tuple[NDArray[np.intp], Numbers]:
+def _chosen(found: Profiles, lowest: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
     """The deepest bottoms of all profiles of each participant, and whatever is lower than the lowest."""
     people, parameters, count = found.values.shape
     lower = (found.loss < lowest[:, None, None] - _BETTER) & ~found.here
@@ -62,7 +62,7 @@ def _chosen(found: Profiles, lowest: Numbers) -> tuple[NDArray[np.intp], Numbers
 
 
 def profiles(
-    objective: Objective, box: Box, who: NDArray[np.intp], x: Numbers, lowest: Numbers, hessian: Numbers
+    objective: Objective, box: Box, who: NDArray[np.intp], x: FloatArray, lowest: FloatArray, hessian: FloatArray
 ) -> Profiles:
     """From the best outwards: at each value the others are searched for from where they were at the value before."""
     near = x[..., None] + np.array([-_NEAR, 0.0, _NEAR])
@@ -87,7 +87,7 @@ def profiles(
     return Profiles(values, points, loss, slope, here)
 
 
-def profiles_from_within(objective: Objective, box: Box, who: NDArray[np.intp], x: Numbers) -> Profiles:
+def profiles_from_within(objective: Objective, box: Box, who: NDArray[np.intp], x: FloatArray) -> Profiles:
     """At each value the others are searched for from where they are best, or from the middle of the box.
 
     That is for parameters that are best beyond the box, where little may depend on them, and for a single one.
@@ -109,9 +109,9 @@ def _others(
     objective: Objective,
     box: Box,
     who: NDArray[np.intp],
-    begin: Numbers,
+    begin: FloatArray,
     columns: NDArray[np.intp],
-    hessian: Numbers | None,
+    hessian: FloatArray | None,
 ) -> Minimum:
     """Search roughly, from each row, for the parameters other than that in its column."""
     held = box.held | (np.arange(begin.shape[1]) == columns[:, None])
@@ -123,7 +123,7 @@ def _searched(box: Box) -> int:
     return int(np.sum(~box.held))
 
 
-def _values(box: Box) -> Numbers:
+def _values(box: Box) -> FloatArray:
     """Values of each parameter, through the box and on to the limits: by participant, parameter and value."""
     times = _FINER.get(_searched(box), 1)
     through, on = np.linspace(0, 1, times * _INSIDE + 1), np.linspace(0, 1, times * _OUTSIDE + 1)[1:] ** 1.5
@@ -134,7 +134,7 @@ def _values(box: Box) -> Numbers:
     return np.concatenate([below, inside, above], -1)
 
 
-def bottoms(found: Profiles) -> Mask:
+def bottoms(found: Profiles) -> BoolArray:
     """Which values are next to a bottom of their profile, other than the one that it is drawn from.
 
     A profile has a bottom where it goes down and then up, where neither of the neighbours is lower and one of them is

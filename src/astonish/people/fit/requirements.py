@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.kinds import MEASURED, OutcomeKind, ResponseKind
 from astonish.core.precision import double
 from astonish.learners.base import Learner
@@ -13,7 +13,7 @@ from astonish.people.tables.questions import choice_beside_numbers
 from astonish.responses.base import Response
 
 
-def explicable_responses(learner: Learner, response: Response, trials: Trials) -> Numbers:
+def explicable_responses(learner: Learner, response: Response, trials: Trials) -> FloatArray:
     """The responses, unless this learner and this way to respond cannot have given them."""
     if trials.responses is None:
         raise ValueError("there are no responses to explain; name their column, as in Columns(..., response='b')")
@@ -35,7 +35,7 @@ def explicable_responses(learner: Learner, response: Response, trials: Trials) -
     return trials.responses
 
 
-def explicable_second(learner: Learner, response: Response, trials: Trials) -> Numbers:
+def explicable_second(learner: Learner, response: Response, trials: Trials) -> FloatArray:
     """The second responses, unless this learner and this way to respond cannot have given them."""
     if trials.second is None:
         raise ValueError("there is no second response; name its column, as in Columns(..., second_response='rt')")
@@ -46,7 +46,7 @@ def explicable_second(learner: Learner, response: Response, trials: Trials) -> N
     return trials.second
 
 
-def _check_numbers(learner: Learner, response: Response, trials: Trials, responses: Numbers, column: str) -> None:
+def _check_numbers(learner: Learner, response: Response, trials: Trials, responses: FloatArray, column: str) -> None:
     """Refuse numbers that cannot be such responses, and a learner that does not know what they follow from."""
     name = type(response).__name__
     response.check_responses(column, responses[np.isfinite(responses)])
@@ -66,7 +66,7 @@ def _check_numbers(learner: Learner, response: Response, trials: Trials, respons
 
 
 def _check_choice(
-    learner: Learner, response: Response, shape: tuple[int, ...], trials: Trials, responses: Numbers
+    learner: Learner, response: Response, shape: tuple[int, ...], trials: Trials, responses: FloatArray
 ) -> None:
     """Refuse a learner that does not say how good, or how probable, each of the options is."""
     if trials.options is None and trials.kind in MEASURED:

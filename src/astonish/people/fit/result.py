@@ -11,7 +11,7 @@ from jax import Array
 from numpy.typing import NDArray
 from pandas import DataFrame
 
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 from astonish.core.precision import as_double, double
 from astonish.core.xla_kernels import compiled
 from astonish.learners.base import failed
@@ -33,10 +33,10 @@ class Fit:
     unconstrained: the parameters on the unconstrained scale. hessian: the second derivatives of the loss there.
     shared: full names of parameters that have one value for all participants; it is repeated in each row.
     converged: whether, at last, nothing better was seen: neither by the search nor along the profile of any parameter.
-    agreed: how many of the `starts` searches came to this end, or within 0.01 of its log-likelihood (if parameters are
-    shared, how many of the searches for these). rival: another optimum that is as good, NaN where none is known.
-    excluded: who could not be fitted, and why. prior: means and precisions of the priors on the unconstrained scale, by
-    participant and parameter; a precision of 0 is no prior.
+    starts_at_optimum: how many of the `starts` searches came to this end, or within 0.01 of its log-likelihood (if
+    parameters are shared, how many of the searches for these). second_optimum: another optimum that is as good, NaN
+    where none is known. excluded: who could not be fitted, and why. prior: means and precisions of the priors on the
+    unconstrained scale, by participant and parameter; a precision of 0 is no prior.
     """
 
     model: Model
@@ -44,44 +44,44 @@ class Fit:
     space: Space
     shared: tuple[str, ...]
     data: ParticipantData
-    unconstrained: Numbers
-    hessian: Numbers
-    converged: Mask
-    agreed: NDArray[np.intp]
-    rival: Numbers
+    unconstrained: FloatArray
+    hessian: FloatArray
+    converged: BoolArray
+    starts_at_optimum: NDArray[np.intp]
+    second_optimum: FloatArray
     starts: int
     excluded: Mapping[str, str]
-    prior: Numbers
+    prior: FloatArray
 
     @cached_property
-    def values(self) -> Numbers:
+    def values(self) -> FloatArray:
         """The values of the parameters, a column each."""
         return self.space.constrained(self.unconstrained)
 
     @cached_property
-    def unconstrained_error(self) -> Numbers:
+    def unconstrained_error(self) -> FloatArray:
         """Standard errors on the unconstrained scale; NaN where the responses do not tell."""
         return _standard_errors(self.hessian)
 
     @property
-    def error(self) -> Numbers:
+    def error(self) -> FloatArray:
         """Standard errors of the values."""
         with double():
             slopes = np.asarray(self.space.derivatives(jnp.asarray(self.unconstrained)))
         return np.abs(slopes) * self.unconstrained_error
 
     @property
-    def low(self) -> Numbers:
+    def low(self) -> FloatArray:
         """The lower end of a 95 % interval, which is symmetric on the unconstrained scale."""
         return self._interval[0]
 
     @property
-    def high(self) -> Numbers:
+    def high(self) -> FloatArray:
         """The upper end of it."""
         return self._interval[1]
 
     @property
-    def _interval(self) -> Numbers:
+    def _interval(self) -> FloatArray:
         half = SURE * self.unconstrained_error
         ends = self.unconstrained - half, self.unconstrained + half
         return np.sort([self.space.constrained(end) for end in ends], axis=0)  # below an upper bound they change places
@@ -96,7 +96,7 @@ class Fit:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know about each participant's fit; empty where all is well."""
-        others = self.space.constrained(self.rival)
+        others = self.space.constrained(self.second_optimum)
         rows = zip(self.unconstrained, self.unconstrained_error, self.converged, others, strict=True)
         notes = [_note(self.space, *row) for row in rows]
         if self.outputs.failed is not None:
@@ -111,12 +111,12 @@ class Fit:
         return short_names(self.space.names)
 
     @property
-    def log_likelihood(self) -> Numbers:
+    def log_likelihood(self) -> FloatArray:
         """Of all of a participant's responses."""
         return np.asarray(self.outputs.log_likelihood.sum(1))
 
     @property
-    def responses(self) -> Numbers:
+    def responses(self) -> FloatArray:
         """How many responses of each participant were explained; of two in a trial, both."""
         seconds = 0 if self.data.second is None else self.data.second_scored.sum(1)
         return np.asarray(self.data.scored.sum(1) + seconds, np.float64)
@@ -127,17 +127,17 @@ class Fit:
         return len(self.space) - len(self.shared) * (1 - 1 / len(self.unconstrained))
 
     @property
-    def aic(self) -> Numbers:
+    def aic(self) -> FloatArray:
         """Akaike's (1974) criterion; less is better."""
         return 2 * self.parameters - 2 * self.log_likelihood
 
     @property
-    def bic(self) -> Numbers:
+    def bic(self) -> FloatArray:
         """Schwarz's (1978) criterion; less is better."""
         return self.parameters * np.log(self.responses) - 2 * self.log_likelihood
 
     @property
-    def log_evidence(self) -> Numbers:
+    def log_evidence(self) -> FloatArray:
         """Of the responses, whatever the parameters, as far as the posterior is normal (Laplace's approximation).
 
         NaN without a prior for each free parameter, where parameters are shared, and where the posterior has no peak.
@@ -208,7 +208,7 @@ class Fit:
             "aic": self.aic,
             "bic": self.bic,
             **({"log_evidence": self.log_evidence} if self.priors else {}),
-            "agreed": [f"{agreed} of {self.starts}" for agreed in self.agreed],
+            "agreed": [f"{count} of {self.starts}" for count in self.starts_at_optimum],
             "note": list(self.notes),
         })  # fmt: skip
 
@@ -224,7 +224,7 @@ def _outputs(model: Model, data: ParticipantData, xs: Array, space: Space, respo
     return jax.vmap(lambda x, own: evaluate(space.bind(model, x), own, responds_before))(xs, data)
 
 
-def _standard_errors(hessian: Numbers) -> Numbers:
+def _standard_errors(hessian: FloatArray) -> FloatArray:
     """Standard errors on the unconstrained scale; NaN where the loss does not rise in all directions."""
     errors = np.full(hessian.shape[:2], np.nan)
     for row, matrix in enumerate(hessian):
@@ -233,7 +233,7 @@ def _standard_errors(hessian: Numbers) -> Numbers:
     return errors
 
 
-def _note(space: Space, x: Numbers, error: Numbers, converged: bool, rival: Numbers) -> str:
+def _note(space: Space, x: FloatArray, error: FloatArray, converged: bool, second_optimum: FloatArray) -> str:
     names = short_names(space.names)
     found = [
         f"{name} {'grows' if edge > 0 else 'falls'} without end"
@@ -248,7 +248,7 @@ def _note(space: Space, x: Numbers, error: Numbers, converged: bool, rival: Numb
         found.append("the responses do not tell all parameters")
     elif not found and (error > 5).any():
         found.append(f"the responses hardly tell {', '.join(np.array(names)[error > 5])}")
-    if np.isfinite(rival).all():
-        values = ", ".join(f"{name} = {value:.3g}" for name, value in zip(names, rival, strict=True))
+    if np.isfinite(second_optimum).all():
+        values = ", ".join(f"{name} = {value:.3g}" for name, value in zip(names, second_optimum, strict=True))
         found.append(f"another optimum is as good ({values}; difference < {SAME:g})")
     return "; ".join(found)

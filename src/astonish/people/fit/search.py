@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 from astonish.people.fit.bfgs import Minimum, Objective, minimise, second_derivatives
 from astonish.people.fit.profile import promising
 from astonish.people.fit.starts import Box
@@ -26,18 +26,19 @@ _APART = 0.5  # the least distance of two optima
 class Optimum(NamedTuple):
     """What searches have found, a row for each participant.
 
-    agreed: how many of the starts led there, to within `SAME`. rival: another optimum that is as good; NaN where there
+    starts_at_optimum: how many of the starts led there, to within `SAME`. second_optimum: another optimum that is as
+    good; NaN where there
     is none. converged: whether nothing better was seen at last.
     """
 
-    x: Numbers
-    loss: Numbers
-    converged: Mask
-    agreed: NDArray[np.intp]
-    rival: Numbers
+    x: FloatArray
+    loss: FloatArray
+    converged: BoolArray
+    starts_at_optimum: NDArray[np.intp]
+    second_optimum: FloatArray
 
 
-def search(objective: Objective, box: Box, who: NDArray[np.intp], starts: Numbers, progress: Any = None) -> Optimum:
+def search(objective: Objective, box: Box, who: NDArray[np.intp], starts: FloatArray, progress: Any = None) -> Optimum:
     """The optimum of each participant. who: their numbers. starts: by participant, start and parameter."""
     people, count, size = starts.shape
     flat, whose = starts.reshape(-1, size), np.repeat(who, count)
@@ -45,11 +46,13 @@ def search(objective: Objective, box: Box, who: NDArray[np.intp], starts: Number
     loss, x = ends.loss.reshape(people, count), ends.x.reshape(starts.shape)
     first = x[np.arange(people), np.argmin(loss, 1)]
     best, lowest, converged = look_around(objective, box, who, first)
-    agreed = (loss <= lowest[:, None] + SAME).sum(1)
-    return Optimum(best, lowest, converged, agreed, _rivals(objective, who, best, lowest, x, loss))
+    starts_at_optimum = (loss <= lowest[:, None] + SAME).sum(1)
+    return Optimum(best, lowest, converged, starts_at_optimum, _rivals(objective, who, best, lowest, x, loss))
 
 
-def look_around(objective: Objective, box: Box, who: NDArray[np.intp], first: Numbers) -> tuple[Numbers, Numbers, Mask]:
+def look_around(
+    objective: Objective, box: Box, who: NDArray[np.intp], first: FloatArray
+) -> tuple[FloatArray, FloatArray, BoolArray]:
     """The best parameters of each participant, the loss there, and whether nothing better was seen at last."""
     found, hessian = _polished(objective, box, who, first)
     x, loss, ended = found.x, found.loss, found.converged | found.stuck
@@ -72,17 +75,17 @@ def look_around(objective: Objective, box: Box, who: NDArray[np.intp], first: Nu
     return x, loss, ended
 
 
-def _how(box: Box, rows: Numbers, tolerance: float) -> dict[str, Any]:
+def _how(box: Box, rows: FloatArray, tolerance: float) -> dict[str, Any]:
     return {"limit": box.limit, "tolerance": tolerance, "fixed": np.broadcast_to(box.held, rows.shape)}
 
 
-def _best_of_each(rows: NDArray[np.intp], loss: Numbers) -> NDArray[np.intp]:
+def _best_of_each(rows: NDArray[np.intp], loss: FloatArray) -> NDArray[np.intp]:
     """Of several rows for each participant, the place of the one with the least loss."""
     order = np.lexsort((loss, rows))
     return order[np.unique(rows[order], return_index=True)[1]]
 
 
-def _polished(objective: Objective, box: Box, who: NDArray[np.intp], first: Numbers) -> tuple[Minimum, Numbers]:
+def _polished(objective: Objective, box: Box, who: NDArray[np.intp], first: FloatArray) -> tuple[Minimum, FloatArray]:
     """The bottom near each row, and second derivatives there.
 
     On the floor of a narrow valley the slope looks like none to a search that knows its walls alone: so it goes on with
@@ -101,8 +104,8 @@ def _polished(objective: Objective, box: Box, who: NDArray[np.intp], first: Numb
 
 
 def _low_corners(
-    objective: Objective, box: Box, who: NDArray[np.intp], x: Numbers, lowest: Numbers
-) -> tuple[NDArray[np.intp], Numbers]:
+    objective: Objective, box: Box, who: NDArray[np.intp], x: FloatArray, lowest: FloatArray
+) -> tuple[NDArray[np.intp], FloatArray]:
     """The corners beyond the box where the loss is not much higher than the lowest: whose they are, and where."""
     corners = np.where(box.held, x[:, None], box.corners())
     people, count, size = corners.shape
@@ -113,8 +116,8 @@ def _low_corners(
 
 
 def _rivals(
-    objective: Objective, who: NDArray[np.intp], best: Numbers, lowest: Numbers, x: Numbers, loss: Numbers
-) -> Numbers:
+    objective: Objective, who: NDArray[np.intp], best: FloatArray, lowest: FloatArray, x: FloatArray, loss: FloatArray
+) -> FloatArray:
     """Another end of searches that is as good as the best; NaN where there is none.
 
     It is another optimum if the loss is higher between both.

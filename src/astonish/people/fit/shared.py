@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 from astonish.people.fit.bfgs import Minimum, Objective, minimise, second_derivatives
 from astonish.people.fit.search import look_around, search
 from astonish.people.fit.starts import Box, best_starts
@@ -24,16 +24,17 @@ _EVERYBODY = np.zeros(1, np.intp)  # searched for as one participant
 class Shared(NamedTuple):
     """The best parameters of all participants, a row each, of which some columns are the same in all rows.
 
-    converged: whether nothing better was seen at last. agreed: how many of `starts` searches led to the shared values.
+    converged: whether nothing better was seen at last. starts_at_optimum: how many of `starts` searches led to the
+    shared values.
     """
 
-    x: Numbers
+    x: FloatArray
     converged: bool
-    agreed: int
+    starts_at_optimum: int
     starts: int
 
 
-def fit_shared(objective: Objective, box: Box, alone: Numbers, shared: Mask, starts: int, seed: int) -> Shared:
+def fit_shared(objective: Objective, box: Box, alone: FloatArray, shared: BoolArray, starts: int, seed: int) -> Shared:
     """The best parameters if those columns are the same in all rows. alone: the best where they need not be."""
     count, common, own = min(starts, STARTS), box.common(shared), alone
     for _ in range(_ROUNDS):
@@ -45,7 +46,7 @@ def fit_shared(objective: Objective, box: Box, alone: Numbers, shared: Mask, sta
         own, loss, ended = look_around(objective, box.holding(shared), np.arange(len(own)), solved.x)
         if loss.sum() > solved.loss.sum() - _BETTER:
             break
-    return Shared(own, bool(found.converged[0] and ended.all()), int(found.agreed[0]), count)
+    return Shared(own, bool(found.converged[0] and ended.all()), int(found.starts_at_optimum[0]), count)
 
 
 class Joint:
@@ -54,16 +55,16 @@ class Joint:
     own: the parameters of all participants, from which their own are searched for.
     """
 
-    def __init__(self, objective: Objective, limit: Numbers, own: Numbers, shared: Mask) -> None:
+    def __init__(self, objective: Objective, limit: FloatArray, own: FloatArray, shared: BoolArray) -> None:
         self._objective, self._limit, self._own, self._shared = objective, limit, own, shared
         self._hessian = second_derivatives(objective, own, np.arange(len(own)))
 
-    def __call__(self, values: Numbers, _: NDArray[np.intp]) -> tuple[Numbers, Numbers]:
+    def __call__(self, values: FloatArray, _: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
         found, shape = self.solved(values), (len(values), len(self._own))
         gradient = found.gradient[:, self._shared].reshape(*shape, self._shared.sum())  # by their own there is none
         return found.loss.reshape(shape).sum(1), gradient.sum(1)
 
-    def solved(self, values: Numbers) -> Minimum:
+    def solved(self, values: FloatArray) -> Minimum:
         """The best parameters of all participants at each row of shared values, one row after the other."""
         rows, people = len(values), len(self._own)
         begin = np.tile(self._own, (rows, 1))
@@ -73,7 +74,7 @@ class Joint:
         return minimise(self._objective, begin, who, limit=self._limit, tolerance=_EXACT, fixed=held, hessian=hessian)
 
 
-def pooled_hessian(hessian: Numbers, shared: Mask) -> Numbers:
+def pooled_hessian(hessian: FloatArray, shared: BoolArray) -> FloatArray:
     """Each participant's Hessian, plus what all the others tell about the shared parameters.
 
     The Hessian of all parameters together has a block for each participant, and rows for what is shared; with the other

@@ -9,7 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import Domain, Mask, NamedParameter, Numbers, Parameter, parameters, resolve, with_parameters
+from astonish.core.domain import (
+    BoolArray,
+    Domain,
+    FloatArray,
+    NamedParameter,
+    Parameter,
+    parameters,
+    resolve,
+    with_parameters,
+)
 from astonish.core.precision import double
 from astonish.core.refusal import unknown
 from astonish.people.fit.contrasts import effects
@@ -106,7 +115,7 @@ class Space:
         return [known.domain for known in self.known]
 
     @property
-    def limit(self) -> Numbers:
+    def limit(self) -> FloatArray:
         """How far from zero each unconstrained value may be."""
         bounded = [domain.has_low or domain.has_high for domain in self.domains]
         return np.where(bounded, np.inf if self.basis is not None else self._limits, np.inf)
@@ -117,13 +126,13 @@ class Space:
             unconstrained = unconstrained @ jnp.asarray(self.basis, unconstrained.dtype).T
         return jnp.stack([_constrain(*own[:2], unconstrained[..., k]) for k, own in enumerate(self._each)], -1)
 
-    def constrained(self, unconstrained: Numbers) -> Numbers:
+    def constrained(self, unconstrained: FloatArray) -> FloatArray:
         """The same in NumPy, cut where a value would be no number."""
         most = np.where(np.isfinite(self.limit), 500.0, np.inf)
         with double():
             return np.asarray(self.constrain(jnp.asarray(np.clip(unconstrained, -most, most))))
 
-    def unconstrained(self, values: Any) -> Numbers:
+    def unconstrained(self, values: Any) -> FloatArray:
         """The unconstrained values, in NumPy, within the limit; with a basis, what is searched for."""
         numbers = np.asarray(values, np.float64)
         found = np.stack([_unconstrain(*own, numbers[..., k]) for k, own in enumerate(self._each)], -1)
@@ -140,7 +149,7 @@ class Space:
             found[path] = jnp.stack([found.pop(name) for name in names])
         return with_parameters(model, found)
 
-    def start(self, model: Any) -> Numbers:
+    def start(self, model: Any) -> FloatArray:
         """The unconstrained values that the model has now."""
         now = {each.path: each.value for each in parameters(model)}
         return self.unconstrained([float(now[name.partition("[")[0]]) for name in self.names])
@@ -149,7 +158,7 @@ class Space:
         """The derivative of each value by its unconstrained one."""
         return jax.jvp(self.constrain, (unconstrained,), (jnp.ones_like(unconstrained),))[1]
 
-    def at_bound(self, unconstrained: Numbers) -> Numbers:
+    def at_bound(self, unconstrained: FloatArray) -> FloatArray:
         """-1 where data cannot distinguish a value from its lower bound, 1 from its upper bound, else 0.
 
         What has one bound and has gone as far away from it as a search may, is at the other one, which is infinite.
@@ -160,14 +169,14 @@ class Space:
         upwards = np.where(has_low, unconstrained, -unconstrained)  # with an upper bound alone, small means near to it
         return (upwards > far).astype(np.float64) - (upwards < -far)
 
-    def endless(self, unconstrained: Numbers) -> Mask:
+    def endless(self, unconstrained: FloatArray) -> BoolArray:
         """Where a value is at a bound that is infinite."""
         edges = self.at_bound(unconstrained)
         low, high = (np.array([getattr(domain, side) for domain in self.domains]) for side in ("low", "high"))
         return np.isinf(np.where(edges < 0, low, high)) & (edges != 0)
 
     @property
-    def _limits(self) -> Numbers:
+    def _limits(self) -> FloatArray:
         return np.array([LIMIT + self.further * known.has_units for known in self.known])
 
     @property
@@ -226,7 +235,7 @@ def _constrain(domain: Domain, unit: float, unconstrained: Array) -> Array:
     return unit * unconstrained
 
 
-def _unconstrain(domain: Domain, unit: float, limit: float, value: Numbers) -> Any:
+def _unconstrain(domain: Domain, unit: float, limit: float, value: FloatArray) -> Any:
     with np.errstate(divide="ignore"):
         if domain.has_low and domain.has_high:
             return np.clip(np.log(value - domain.low) - np.log(domain.high - value), -limit, limit)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import logit
 
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 from astonish.people.fit.bfgs import Objective
 from astonish.people.fit.space import Space
 from astonish.people.fit.usual import usual_of_each
@@ -33,15 +33,15 @@ class Box(NamedTuple):
     held: which parameters stay as they are.
     """
 
-    low: Numbers
-    high: Numbers
-    limit: Numbers
-    bounded: Mask
-    rates: Mask
-    held: Mask
+    low: FloatArray
+    high: FloatArray
+    limit: FloatArray
+    bounded: BoolArray
+    rates: BoolArray
+    held: BoolArray
 
     @classmethod
-    def of(cls, space: Space, trials: Trials, first: Numbers) -> "Box":
+    def of(cls, space: Space, trials: Trials, first: FloatArray) -> "Box":
         """The usual ranges of these participants, a little wider. first: the middle of those that are not known."""
         low, high = np.sort(usual_of_each(space, trials), axis=0)
         wider, known = _WIDER * (high - low), ~np.isnan(low)
@@ -56,16 +56,16 @@ class Box(NamedTuple):
         """The same of these participants alone."""
         return self._replace(low=self.low[who], high=self.high[who])
 
-    def common(self, shared: Mask) -> "Box":
+    def common(self, shared: BoolArray) -> "Box":
         """The box of all participants together, for some of the parameters."""
         low, high = (part[:, shared].mean(0, keepdims=True) for part in (self.low, self.high))
         return Box(low, high, self.limit[shared], self.bounded[shared], self.rates[shared], self.held[shared])
 
-    def holding(self, held: Mask) -> "Box":
+    def holding(self, held: BoolArray) -> "Box":
         """The same if some of the parameters stay as they are."""
         return self._replace(held=held)
 
-    def points(self, shares: Numbers) -> Numbers:
+    def points(self, shares: FloatArray) -> FloatArray:
         """The points at these shares of the way through the box, by participant, point and parameter.
 
         Of a parameter with two bounds, every other one is at that share of the way between these, on its own scale.
@@ -75,7 +75,7 @@ class Box(NamedTuple):
         every_other = np.arange(len(shares))[:, None] % 2 == 0
         return np.where(self.rates & every_other, own_scale, within)
 
-    def corners(self) -> Numbers:
+    def corners(self) -> FloatArray:
         """Points halfway from the box to the limits for two parameters, in the middle for others: four for each pair.
 
         There, one parameter may make up for the other, as a large weight does for a small rate.
@@ -89,7 +89,7 @@ class Box(NamedTuple):
         return found
 
 
-def best_starts(objective: Objective, box: Box, who: NDArray[np.intp], starts: int, seed: int) -> Numbers:
+def best_starts(objective: Objective, box: Box, who: NDArray[np.intp], starts: int, seed: int) -> FloatArray:
     """So many starts for each participant, of more points at which the loss is known: see `choose`."""
     tried = evenly(max(_FEWEST, _POINTS * starts), box.low.shape[1], seed)
     points = box.points(tried)
@@ -98,7 +98,7 @@ def best_starts(objective: Objective, box: Box, who: NDArray[np.intp], starts: i
     return np.take_along_axis(points, choose(tried, loss, starts)[..., None], 1)
 
 
-def evenly(count: int, dimensions: int, seed: int) -> Numbers:
+def evenly(count: int, dimensions: int, seed: int) -> FloatArray:
     """So many points that cover the unit cube evenly. seed: moves all of them."""
     ratio = brentq(lambda x: x ** (dimensions + 1) - x - 1, 1, 2)  # the golden ratio, for one dimension
     steps = ratio ** -np.arange(1.0, dimensions + 1)
@@ -106,7 +106,7 @@ def evenly(count: int, dimensions: int, seed: int) -> Numbers:
     return (shift + np.arange(count)[:, None] * steps) % 1
 
 
-def choose(shares: Numbers, loss: Numbers, starts: int) -> NDArray[np.intp]:
+def choose(shares: FloatArray, loss: FloatArray, starts: int) -> NDArray[np.intp]:
     """Which points to start from, a row for each participant: half of them the best, the others whatever the loss is.
 
     The best are those that are better than their neighbours, and then all others, by the loss. loss: at each point.

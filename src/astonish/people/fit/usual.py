@@ -8,24 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.kinds import OutcomeKind, ResponseKind
 from astonish.people.fit.space import Space
 from astonish.people.tables import Trials
 
 
-def usual(space: Space, trials: Trials) -> tuple[Numbers, Numbers]:
+def usual(space: Space, trials: Trials) -> tuple[FloatArray, FloatArray]:
     """Both ends of the usual range of each parameter, by the range of everybody's data; NaN where it is not known."""
     low, high = _usual(space, {part: _of_all(own) for part, own in _ranges(trials).items()})
     return low[0], high[0]
 
 
-def usual_of_each(space: Space, trials: Trials) -> tuple[Numbers, Numbers]:
+def usual_of_each(space: Space, trials: Trials) -> tuple[FloatArray, FloatArray]:
     """The same for each participant, a row each, by the range of what they alone saw and did."""
     return _usual(space, _ranges(trials))
 
 
-def _usual(space: Space, ranges: dict[str, Numbers]) -> tuple[Numbers, Numbers]:
+def _usual(space: Space, ranges: dict[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
     people = len(next(iter(ranges.values())))
     ends = np.full((2, people, len(space)), np.nan)
     for k, (name, known) in enumerate(zip(space.names, space.known, strict=True)):
@@ -40,7 +40,7 @@ def _usual(space: Space, ranges: dict[str, Numbers]) -> tuple[Numbers, Numbers]:
     return low, high
 
 
-def _ranges(trials: Trials) -> dict[str, Numbers]:
+def _ranges(trials: Trials) -> dict[str, FloatArray]:
     """The smallest and the largest number of each participant; of labels and angles 0 and 1, NaN where there is none.
 
     By the part of a model whose parameters they concern: outcomes that of the learner, and responses their own. A
@@ -55,11 +55,11 @@ def _ranges(trials: Trials) -> dict[str, Numbers]:
     return found
 
 
-def _ends(values: Any, kind: str | None) -> Numbers:
+def _ends(values: Any, kind: str | None) -> FloatArray:
     if kind != OutcomeKind.CONTINUOUS:
         return np.tile([0.0, 1.0], (len(values), 1))
     return np.stack([np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)], 1)
 
 
-def _of_all(ranges: Numbers) -> Numbers:
+def _of_all(ranges: FloatArray) -> FloatArray:
     return np.array([[np.fmin.reduce(ranges[:, 0]), np.fmax.reduce(ranges[:, 1])]])

@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 from pandas import DataFrame, concat
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.precision import Number, as_double, double
 from astonish.core.special import difference
 from astonish.core.xla_kernels import compiled
@@ -24,7 +24,9 @@ from astonish.people.tables.choices import with_payoffs
 MIDDLE = (0.025, 0.975)  # between these quantiles are 95 %
 
 
-def checked(model: Model, trials: Trials, space: Space, data: ParticipantData, draws: Numbers, seed: int) -> DataFrame:
+def checked(
+    model: Model, trials: Trials, space: Space, data: ParticipantData, draws: FloatArray, seed: int
+) -> DataFrame:
     """A row for each statistic and participant, and one for the mean of all participants, whose name is empty.
 
     draws: of the unconstrained parameters, by draw, participant and parameter. predicted, low, high: mean and 95 %
@@ -56,8 +58,8 @@ def _simulated(
 
 
 def statistics(
-    kind: str, trials: Trials, data: ParticipantData, responses: Numbers, period: Number | None = None
-) -> dict[str, Numbers]:
+    kind: str, trials: Trials, data: ParticipantData, responses: FloatArray, period: Number | None = None
+) -> dict[str, FloatArray]:
     """Statistics of responses, a number for each participant; all axes before participants and trials are kept.
 
     period: after how much they repeat, if they are angles.
@@ -94,7 +96,7 @@ def statistics(
     }
 
 
-def _of_rewards(trials: Trials, payoffs: Numbers, responses: Numbers, again: Numbers) -> dict[str, Numbers]:
+def _of_rewards(trials: Trials, payoffs: FloatArray, responses: FloatArray, again: FloatArray) -> dict[str, FloatArray]:
     """Statistics of choices that are rewarded. again: 1 where the next is the same, 0 where not, else NaN."""
     chosen = np.where(np.isfinite(responses), responses, 0).astype(int)
     every = np.broadcast_to(payoffs, (*responses.shape, payoffs.shape[-1]))
@@ -110,14 +112,14 @@ def _of_rewards(trials: Trials, payoffs: Numbers, responses: Numbers, again: Num
     }
 
 
-def _mean(values: Numbers) -> Numbers:
+def _mean(values: FloatArray) -> FloatArray:
     """The mean over trials of what is there; NaN where nothing is."""
     there = np.isfinite(values)
     count = there.sum(-1)
     return np.where(there, values, 0.0).sum(-1) / np.where(count, count, np.nan)
 
 
-def _compared(seen: Numbers, drawn: Numbers) -> dict[str, Numbers]:
+def _compared(seen: FloatArray, drawn: FloatArray) -> dict[str, FloatArray]:
     """Of the mean of all participants, and of each."""
     seen, drawn = (np.concatenate([_mean(values)[..., None], values], -1) for values in (seen, drawn))
     low, high = np.quantile(drawn, MIDDLE, axis=0)

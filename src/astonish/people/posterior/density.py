@@ -25,7 +25,7 @@ from astonish.people.fit.space import Space
 
 
 @dataclass(frozen=True)
-class Roles:
+class ParameterBlocks:
     """Which of the free parameters are each participant's own, and which are the same for all, by their columns.
 
     grouped: those of one's own whose mean and standard deviation in the group are to be found. coefficients: how many
@@ -104,7 +104,7 @@ class Target(NamedTuple):
     design: Any
 
 
-def potential(roles: Roles, space: Space, responds_before: bool, target: Target) -> Any:
+def potential(roles: ParameterBlocks, space: Space, responds_before: bool, target: Target) -> Any:
     """Minus the logarithm of the posterior density, but for a constant, as a function of what the sampler moves."""
 
     def energy(z: dict[str, Array]) -> Array:
@@ -117,7 +117,7 @@ def potential(roles: Roles, space: Space, responds_before: bool, target: Target)
     return energy
 
 
-def _log_prior(roles: Roles, prior: Prior, common: Common) -> Array:
+def _log_prior(roles: ParameterBlocks, prior: Prior, common: Common) -> Array:
     """Of what is in common, standard deviations being measured by their logarithms."""
     grouped, shared = np.array(roles.grouped, int), np.array(roles.shared, int)
     first, effects, std = common.coefficients[:, 0], common.coefficients[:, 1:], common.std[roles.among]
@@ -128,7 +128,7 @@ def _log_prior(roles: Roles, prior: Prior, common: Common) -> Array:
     return of_means.sum() + of_effects.sum() + of_stds.sum() + of_shared.sum()
 
 
-def to_parameters(roles: Roles, target: Target, z: dict[str, Array]) -> tuple[Common, Array, Array]:
+def to_parameters(roles: ParameterBlocks, target: Target, z: dict[str, Array]) -> tuple[Common, Array, Array]:
     """What is in common, everyone's unconstrained parameters, and the logarithm of the Jacobian determinant."""
     laplace = target.laplace
     common = _common(roles, target, z.get("common", jnp.zeros(0)))
@@ -147,7 +147,7 @@ def to_parameters(roles: Roles, target: Target, z: dict[str, Array]) -> tuple[Co
     return common, xs.at[:, own].set((mean + distance)[..., 0]), log_volume
 
 
-def _common(roles: Roles, target: Target, z: Array) -> Common:
+def _common(roles: ParameterBlocks, target: Target, z: Array) -> Common:
     coefficients, log_stds, shared = roles.split(target.laplace.centre + target.laplace.scale * z)
     own = np.array(roles.own, int)
     alone = jnp.broadcast_to(target.prior.mean[own], (len(target.design), len(own)))

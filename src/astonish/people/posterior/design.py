@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.people.fit.contrasts import effects
 from astonish.people.tables import Trials
 from astonish.people.tables.cells import in_order
@@ -24,7 +24,7 @@ class Design:
     groups: their labels, in order. covariates: their names, with mean and standard deviation of each.
     """
 
-    matrix: Numbers
+    matrix: FloatArray
     groups: tuple[Any, ...]
     covariates: dict[str, tuple[float, float]]
 
@@ -34,7 +34,7 @@ class Design:
         return int(self.matrix.shape[1])
 
     @property
-    def means(self) -> dict[str, Numbers]:
+    def means(self) -> dict[str, FloatArray]:
         """By group, the weights of the coefficients whose sum is the group's mean; of all, without groups."""
         if not self.groups:
             return {"": np.eye(self.columns)[0]}
@@ -42,7 +42,7 @@ class Design:
         return {str(label): np.append(1.0, own) for label, own in zip(self.groups, codes, strict=True)}
 
     @property
-    def contrasts(self) -> dict[str, Numbers]:
+    def contrasts(self) -> dict[str, FloatArray]:
         """By name, weights of coefficients: differences between groups, and what one unit of a covariate does."""
         pairs = combinations(self.means.items(), 2) if self.groups else ()
         found = {f"{one} - {other}": own - others for (one, own), (other, others) in pairs}

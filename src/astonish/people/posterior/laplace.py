@@ -5,12 +5,12 @@ Each log-likelihood is approximated by a parabola. No result rests on that: it g
 
 import numpy as np
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.people.fit.bfgs import minimise, second_derivatives
 from astonish.people.fit.likelihood import Model, ParticipantData
 from astonish.people.fit.objective import BATCH, Losses
 from astonish.people.fit.space import Space
-from astonish.people.posterior.density import Laplace, Prior, Roles
+from astonish.people.posterior.density import Laplace, ParameterBlocks, Prior
 
 _STARTS = 4
 _TOLERANCE = 1e-3  # a difference in log-likelihood that does not matter
@@ -26,9 +26,9 @@ def laplace_approximation(
     data: ParticipantData,
     space: Space,
     responds_before: bool,
-    roles: Roles,
+    roles: ParameterBlocks,
     prior: Prior,
-    design: Numbers,
+    design: FloatArray,
     seed: int,
 ) -> Laplace:
     """The approximation at each participant's mode: first under a wide prior, then under the group that this gives."""
@@ -55,7 +55,7 @@ def laplace_approximation(
 
 
 def _at_modes(
-    roles: Roles, prior: Prior, design: Numbers, modes: Numbers, hessian: Numbers, normal: Numbers
+    roles: ParameterBlocks, prior: Prior, design: FloatArray, modes: FloatArray, hessian: FloatArray, normal: FloatArray
 ) -> Laplace:
     """The parabola of each log-likelihood, from mode and Hessian of a loss that includes a normal prior."""
     bare = hessian - np.diag(normal[1])
@@ -67,8 +67,13 @@ def _at_modes(
 
 
 def _centre_and_scale(
-    roles: Roles, prior: Prior, design: Numbers, precision: Numbers, information: Numbers, modes: Numbers
-) -> tuple[Numbers, Numbers]:
+    roles: ParameterBlocks,
+    prior: Prior,
+    design: FloatArray,
+    precision: FloatArray,
+    information: FloatArray,
+    modes: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
     """About where what is in common is, and how sure that is, by expectation-maximisation."""
     own, shared = np.array(roles.own, int), np.array(roles.shared, int)
     grouped, among = np.array(roles.grouped, int), roles.among
@@ -98,7 +103,9 @@ def _centre_and_scale(
     return np.concatenate([centres.ravel(), logs, value]), np.concatenate([scales.ravel(), log_scales, shared_std])
 
 
-def _group(modes: Numbers, variances: Numbers, design: Numbers, prior: Prior, k: int) -> tuple[Numbers, Numbers]:
+def _group(
+    modes: FloatArray, variances: FloatArray, design: FloatArray, prior: Prior, k: int
+) -> tuple[FloatArray, FloatArray]:
     """Of the coefficients of a group's mean, and the logarithm of its standard deviation: posterior mean and std.
 
     By a grid of the latter, given which the former are those of a linear regression. For parameter `k`.

@@ -19,14 +19,14 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.precision import double
 from astonish.core.refusal import naming_extra
 from astonish.core.xla_kernels import compiled
 from astonish.online.series import OPTIONS
 from astonish.people.fit.estimate import Progress
 from astonish.people.fit.space import Space
-from astonish.people.posterior.density import Roles, Target, potential
+from astonish.people.posterior.density import ParameterBlocks, Target, potential
 
 with naming_extra("posteriors need"):
     from numpyro.infer.hmc import hmc
@@ -51,14 +51,14 @@ class Drawn(NamedTuple):
     z: dict[str, Any]
     diverging: NDArray[np.bool_]
     steps: NDArray[np.intp]
-    accepted: Numbers
-    energy: Numbers
-    step_size: Numbers
+    accepted: FloatArray
+    energy: FloatArray
+    step_size: FloatArray
     warmup_steps: NDArray[np.intp]
 
 
 def sample(
-    roles: Roles,
+    roles: ParameterBlocks,
     space: Space,
     responds_before: bool,
     target: Target,
@@ -144,7 +144,7 @@ def _all(chain: Callable[[int], Any], chains: int, stop: Event, report: Callable
 
 
 @lru_cache(maxsize=16)  # so that nothing is compiled twice
-def _kernel(roles: Roles, space: Space, responds_before: bool, warmup: int, accept: float) -> tuple[Any, Any]:
+def _kernel(roles: ParameterBlocks, space: Space, responds_before: bool, warmup: int, accept: float) -> tuple[Any, Any]:
     """Compiled functions: the first state of a chain, and its next draws."""
     init, go_on = hmc(potential_fn_gen=partial(potential, roles, space, responds_before), algo="NUTS")
 
@@ -173,7 +173,7 @@ def _kernel(roles: Roles, space: Space, responds_before: bool, warmup: int, acce
     return compiled(begin, compiler_options=OPTIONS), compiled(piece, compiler_options=OPTIONS)
 
 
-def _start(roles: Roles, target: Target, key: Any) -> dict[str, Any]:
+def _start(roles: ParameterBlocks, target: Target, key: Any) -> dict[str, Any]:
     """A point about as probable as one drawn from the posterior itself."""
     one, other = jax.random.split(key)
     common = {"common": jax.random.normal(one, (roles.common,))} if roles.common else {}

@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array
 from pandas import DataFrame
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.precision import as_double, double
 from astonish.core.refusal import check_installed, naming_extra
 from astonish.core.xla_kernels import compiled
@@ -21,7 +21,7 @@ from astonish.online.series import OPTIONS
 from astonish.people.fit.likelihood import Model, ParticipantData, evaluate
 from astonish.people.fit.space import Space, short_names
 from astonish.people.posterior.checks import MIDDLE, checked
-from astonish.people.posterior.density import Roles
+from astonish.people.posterior.density import ParameterBlocks
 from astonish.people.posterior.design import Design
 from astonish.people.posterior.nuts import Drawn
 from astonish.people.tables import Trials
@@ -48,17 +48,17 @@ class Posterior:
     trials: Trials
     space: Space
     data: ParticipantData
-    roles: Roles
-    coefficients: Numbers
-    std: Numbers
-    unconstrained: Numbers
+    roles: ParameterBlocks
+    coefficients: FloatArray
+    std: FloatArray
+    unconstrained: FloatArray
     drawn: Drawn
     excluded: Mapping[str, str]
     design: Design
     asked: tuple[int, int] = (0, 0)
 
     @property
-    def mean(self) -> Numbers:
+    def mean(self) -> FloatArray:
         """The group's mean (over groups, and at the mean of covariates), a column for each parameter of a group."""
         return self.coefficients[..., 0]
 
@@ -68,7 +68,7 @@ class Posterior:
         return short_names(self.space.names)
 
     @cached_property
-    def values(self) -> Numbers:
+    def values(self) -> FloatArray:
         """The values of the parameters of participants."""
         return self.space.constrained(self.unconstrained)
 
@@ -78,13 +78,13 @@ class Posterior:
         return int(self.drawn.diverging.sum())
 
     @cached_property
-    def draws(self) -> dict[tuple[str, str, str], Numbers]:
+    def draws(self) -> dict[tuple[str, str, str], FloatArray]:
         """Everything that was drawn, by what it is, whose, and of which parameter.
 
         The mean of a group is the value at its mean on the unconstrained scale, covariates being at theirs. The
         standard deviation within groups is on that scale: there is no other.
         """
-        found: dict[tuple[str, str, str], Numbers] = {}
+        found: dict[tuple[str, str, str], FloatArray] = {}
         grouped = np.array(self.roles.grouped, int)
         for label, weights in self.design.means.items() if len(grouped) else ():
             typical = self._typical(self.coefficients @ weights)
@@ -98,7 +98,7 @@ class Posterior:
                 found["participant", who, self.names[k]] = self.values[..., row, k]
         return found
 
-    def _typical(self, means: Numbers) -> Numbers:
+    def _typical(self, means: FloatArray) -> FloatArray:
         """The values of parameters at these means of those that have a group; of others, something."""
         every = np.zeros((*means.shape[:2], len(self.space)))
         every[..., np.array(self.roles.grouped, int)] = means
@@ -118,7 +118,7 @@ class Posterior:
         columns = ["parameter", "contrast", "mean", "sd", "low", "high", "probability_of_direction"]
         return DataFrame(rows, columns=columns)
 
-    def _of_conditions(self) -> Iterator[tuple[str, str, Numbers]]:
+    def _of_conditions(self) -> Iterator[tuple[str, str, FloatArray]]:
         """Draws of the differences between conditions, at the mean of the group."""
         means = np.zeros((*self.mean.shape[:2], len(self.space)))
         means[..., np.array(self.roles.grouped, int)] = self.mean
@@ -129,7 +129,7 @@ class Posterior:
                 for (one, a), (other, b) in combinations(enumerate(self.trials.conditions), 2):
                     yield path.rpartition(".")[2], f"{a} - {b}", (drawn[..., one] - drawn[..., other]).ravel()
 
-    def _of_design(self) -> Iterator[tuple[str, str, Numbers]]:
+    def _of_design(self) -> Iterator[tuple[str, str, FloatArray]]:
         """Draws of the differences between groups, and of the slopes of covariates."""
         for name, weights in self.design.contrasts.items():
             for at, k in enumerate(self.roles.grouped):
@@ -137,7 +137,7 @@ class Posterior:
 
     @cached_property
     @naming_extra("posteriors need")
-    def trust(self) -> dict[str, Numbers]:
+    def trust(self) -> dict[str, FloatArray]:
         """How well each of these is known (Vehtari et al. 2021), in the same order; NaN if there are too few draws.
 
         r_hat: how far chains disagree; 1 if not at all. ess_bulk, ess_tail: how many independent draws those made are
@@ -197,7 +197,7 @@ class Posterior:
         chosen = every[np.random.default_rng(seed).choice(len(every), draws)]
         return checked(self.model, self.trials, self.space, self.data, chosen, seed)
 
-    def log_likelihood(self, every: int = 1) -> Numbers:
+    def log_likelihood(self, every: int = 1) -> FloatArray:
         """Of each response that was explained, participants one after the other, at every `every`-th draw."""
         with double():
             model, data, xs = as_double((self.model, self.data, self.unconstrained[:, ::every]))
@@ -216,7 +216,7 @@ class Posterior:
         scored, drawn = self.data.scored, self.drawn
         if every is None:
             every = -(-drawn.diverging.size * int(scored.sum()) // LARGE)
-        variables: dict[str, Numbers] = {}
+        variables: dict[str, FloatArray] = {}
         for at, k in enumerate(self.roles.grouped):
             variables |= {f"{self.names[k]}_mean": self.mean[..., at], f"{self.names[k]}_sd": self.std[..., at]}
             if self.roles.coefficients > 1:

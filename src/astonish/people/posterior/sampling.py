@@ -20,14 +20,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from astonish.core.domain import COUNT, OPEN_PROBABILITY, Numbers
+from astonish.core.domain import COUNT, OPEN_PROBABILITY, FloatArray
 from astonish.core.precision import as_double, double
 from astonish.people.fit.estimate import Progress, prepared, usable
 from astonish.people.fit.likelihood import Model
 from astonish.people.fit.priors import by_column, usual_priors
 from astonish.people.fit.space import Space
 from astonish.people.fit.usual import usual
-from astonish.people.posterior.density import Prior, Roles, Target, to_parameters
+from astonish.people.posterior.density import ParameterBlocks, Prior, Target, to_parameters
 from astonish.people.posterior.design import design_of
 from astonish.people.posterior.laplace import laplace_approximation
 from astonish.people.posterior.nuts import sample
@@ -96,7 +96,9 @@ def hierarchical(
     return Posterior(model, trials, space, data, roles, *parts, (chains, draws))
 
 
-def _roles(space: Space, same: tuple[str, ...], alone: Mapping[int, Numbers], people: int, coefficients: int) -> Roles:
+def _roles(
+    space: Space, same: tuple[str, ...], alone: Mapping[int, FloatArray], people: int, coefficients: int
+) -> ParameterBlocks:
     """Which parameters are shared, which are each participant's own, and which of those have a group."""
     shared = tuple(k for k, name in enumerate(space.names) if name in same)
     both = [space.names[k] for k in shared if k in alone]
@@ -109,10 +111,10 @@ def _roles(space: Space, same: tuple[str, ...], alone: Mapping[int, Numbers], pe
             f"one participant is no group, so that {space.names[grouped[0]]} of a group cannot be found; "
             "give known={...}, or name it in shared"
         )
-    return Roles(own, grouped, shared, coefficients)
+    return ParameterBlocks(own, grouped, shared, coefficients)
 
 
 @partial(jax.jit, static_argnums=0)
-def _common_and_own(roles: Roles, target: Target, z: Any) -> Any:
+def _common_and_own(roles: ParameterBlocks, target: Target, z: Any) -> Any:
     """What participants have in common, and their parameters, at each draw of each chain."""
     return jax.vmap(jax.vmap(lambda each: to_parameters(roles, target, each)[:2]))(z)

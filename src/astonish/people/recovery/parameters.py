@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pandas import DataFrame, concat
 
-from astonish.core.domain import COUNT, Mask, Numbers
+from astonish.core.domain import COUNT, BoolArray, FloatArray
 from astonish.people.fit.estimate import Progress, fit, part_of
 from astonish.people.fit.likelihood import Model
 from astonish.people.fit.priors import Priors
@@ -28,7 +28,7 @@ class Recovery:
     """What simulated participants were like, a row each, and what a fit to their responses has found."""
 
     participants: tuple[str, ...]
-    truth: Numbers
+    truth: FloatArray
     fit: Fit
 
     @property
@@ -73,12 +73,12 @@ class Recovery:
     def __repr__(self) -> str:
         return str(self.summary().to_string(float_format="{:.3g}".format))
 
-    def inside(self) -> Mask:
+    def inside(self) -> BoolArray:
         """Where a value was found that is not at a bound, a row for each participant."""
         return np.asarray(self._edges == 0)
 
     @property
-    def _edges(self) -> Numbers:
+    def _edges(self) -> FloatArray:
         return self._of_all(self.fit.space.at_bound(self.fit.unconstrained))
 
     def _row(self, k: int) -> dict[str, float]:
@@ -103,7 +103,7 @@ class Recovery:
             "not_told": len(true) - int(sure.sum()) - bound,
         }
 
-    def _of_all(self, values: Numbers) -> Numbers:
+    def _of_all(self, values: FloatArray) -> FloatArray:
         """Rows of those who were fitted among those of all; NaN for the others."""
         full = np.full((len(self.participants), values.shape[1]), np.nan)
         full[[self.participants.index(name) for name in self.fit.trials.subjects]] = values
@@ -220,7 +220,7 @@ def _long_enough(trials: Trials, counts: Sequence[int]) -> Trials:
     return trials.only(long)
 
 
-def correlation(a: Numbers, b: Numbers) -> float:
+def correlation(a: FloatArray, b: FloatArray) -> float:
     """Pearson's; NaN where there are fewer than three, or one of them does not vary."""
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return np.nan

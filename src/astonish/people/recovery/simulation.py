@@ -12,7 +12,7 @@ from jax import Array
 from pandas import DataFrame
 
 from astonish.core.checks import check_parameters
-from astonish.core.domain import COUNT, Domain, Numbers
+from astonish.core.domain import COUNT, Domain, FloatArray
 from astonish.core.precision import as_double, double
 from astonish.core.xla_kernels import compiled
 from astonish.learners.base import check
@@ -60,7 +60,7 @@ def simulate_responses(
 
 def known_people(
     model: Model, trials: Trials, space: Space, participants: int, truth: Any, spread: Spread, seed: int, part: int = 0
-) -> tuple[Trials, Numbers]:
+) -> tuple[Trials, FloatArray]:
     """Simulated participants, and their parameters. part: the number of this group among several with one seed."""
     values = true_values(model, trials, space, participants, truth, spread, np.random.default_rng([seed, part]))
     with double():
@@ -71,7 +71,7 @@ def known_people(
 
 def true_values(
     model: Model, trials: Trials, space: Space, participants: int, truth: Any, spread: Spread, rng: np.random.Generator
-) -> Numbers:
+) -> FloatArray:
     """The values of the free parameters, a row for each participant; `recover_parameters` says where from."""
     COUNT.check("participants", participants)
     if truth is None:
@@ -97,7 +97,7 @@ def true_values(
     return np.stack(known, axis=-1)[np.arange(participants) % len(rows)]
 
 
-def _spread(model: Model, trials: Trials, space: Space, spread: Mapping[str, float]) -> Numbers:
+def _spread(model: Model, trials: Trials, space: Space, spread: Mapping[str, float]) -> FloatArray:
     """Standard deviations on the unconstrained scale: those given, or a sixth of the usual range."""
     stuck = np.flatnonzero(space.at_bound(space.start(model)))
     if len(stuck):
@@ -113,7 +113,7 @@ def _spread(model: Model, trials: Trials, space: Space, spread: Mapping[str, flo
     return stds
 
 
-def _as_found(found: Fit, space: Space, participants: int, rng: np.random.Generator) -> Numbers:
+def _as_found(found: Fit, space: Space, participants: int, rng: np.random.Generator) -> FloatArray:
     """Of participants drawn at random from those about whose fit there is nothing to note."""
     well = np.flatnonzero([not note for note in found.notes])
     if not len(well):
@@ -125,7 +125,7 @@ def _as_found(found: Fit, space: Space, participants: int, rng: np.random.Genera
     return found.values[rng.choice(well, participants)][:, columns]
 
 
-def _with_responses(model: Model, trials: Trials, space: Space, values: Numbers, key: Array) -> Trials:
+def _with_responses(model: Model, trials: Trials, space: Space, values: FloatArray, key: Array) -> Trials:
     """The trials with simulated responses. values: of the parameters, a row for each participant."""
     check_parameters(model)
     check(model.learner)
@@ -149,7 +149,7 @@ def _sampled(
     return jax.vmap(each)(data, values, jnp.arange(len(data.starts)))
 
 
-def with_responses(trials: Trials, responses: Numbers, second: Numbers | None = None) -> Trials:
+def with_responses(trials: Trials, responses: FloatArray, second: FloatArray | None = None) -> Trials:
     """The same trials with these responses, and what follows from them, also in their table, which has no others."""
     columns = {str(trials.columns.response): trials.as_written(responses)}
     made = replace(trials, responses=responses, another_scale="", unread=())

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?")
 _NO = ("", "0", "0.0", "false", "no")
@@ -45,7 +45,7 @@ def numbers(column: "pd.Series[Any]") -> Cells:
     return Cells(np.where(finite, values, math.nan), problems)
 
 
-def seen(column: "pd.Series[Any]") -> Numbers:
+def seen(column: "pd.Series[Any]") -> FloatArray:
     """The different finite numbers of a column, in order."""
     values = _coerced(column)
     return np.unique(values[np.isfinite(values)])
@@ -66,14 +66,14 @@ def found(column: "pd.Series[Any]") -> set[Any]:
     return {label for label in pd.unique(labels(column).values) if label is not None}
 
 
-def flags(column: "pd.Series[Any]") -> Mask:
+def flags(column: "pd.Series[Any]") -> BoolArray:
     """Where a cell says yes: neither empty, nor 0, nor False."""
     codes, different = _factorized(column)
     yes = [str(value).strip().lower() not in _NO for value in different]
     return np.array([*yes, False], bool)[codes]
 
 
-def present(column: "pd.Series[Any]") -> Mask:
+def present(column: "pd.Series[Any]") -> BoolArray:
     """Where a cell is not empty."""
     there = column.notna().to_numpy(bool)
     if pd.api.types.is_numeric_dtype(column):
@@ -125,8 +125,8 @@ def missing(cells: Cells, name: str) -> dict[int, str]:
     return {int(at): f"{name} is empty" for at in np.flatnonzero(pd.isna(cells.values)) if at not in cells.problems}
 
 
-def _coerced(column: "pd.Series[Any]") -> Numbers:
-    """Numbers, infinite ones among them; NaN for anything else."""
+def _coerced(column: "pd.Series[Any]") -> FloatArray:
+    """FloatArray, infinite ones among them; NaN for anything else."""
     cells = column if column.dtype.kind not in "cmM" else column.astype(str)
     return pd.to_numeric(cells, errors="coerce").to_numpy(np.float64, na_value=math.nan)
 

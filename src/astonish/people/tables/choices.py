@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 from astonish.people.tables import cells
 from astonish.people.tables.trials import Columns, Trials
 
@@ -37,7 +37,7 @@ def option_labels(frame: pd.DataFrame, columns: Columns, options: Sequence[Any] 
     return labels
 
 
-def with_choices(trials: Trials, options: tuple[Any, ...], columns: Mapping[str, Numbers]) -> Trials:
+def with_choices(trials: Trials, options: tuple[Any, ...], columns: Mapping[str, FloatArray]) -> Trials:
     """Trials whose outcomes are rewards, as trials of choices with consequences.
 
     columns: those that say what options paid, shown or not, in the form of `trials.outcomes`.
@@ -61,14 +61,14 @@ def with_choices(trials: Trials, options: tuple[Any, ...], columns: Mapping[str,
     return replace(trials, outcomes=outcomes, observed=observed, options=options, payoffs=payoffs)
 
 
-def _every_outcome(columns: list[Numbers], rewards: Numbers, choices: Any) -> Numbers:
+def _every_outcome(columns: list[FloatArray], rewards: FloatArray, choices: Any) -> FloatArray:
     """What each option paid, NaN where that was not shown; from one column, what the one not chosen of two paid."""
     own = np.arange(max(2, len(columns))) == choices[..., None]
     others = np.stack(columns * 2 if len(columns) == 1 else columns, -1)
     return np.where(own, rewards[..., None], others)
 
 
-def _check_payoffs(trials: Trials, payoffs: Numbers, choices: Any, observed: Mask) -> None:
+def _check_payoffs(trials: Trials, payoffs: FloatArray, choices: Any, observed: BoolArray) -> None:
     """Refuse payoffs that are missing, or differ from the rewards that were paid."""
     there = trials.rows >= 0
     if np.isnan(payoffs[there]).any():
@@ -109,7 +109,7 @@ def with_payoffs(trials: Trials, seed: int = 0) -> Trials:
     return replace(trials, payoffs=payoffs)
 
 
-def chosen_anew(trials: Trials, responses: Numbers) -> Trials:
+def chosen_anew(trials: Trials, responses: FloatArray) -> Trials:
     """The same trials with other choices, and the outcomes that follow from them; payoffs must be known."""
     assert trials.payoffs is not None
     chosen = np.isfinite(responses)
@@ -121,7 +121,7 @@ def chosen_anew(trials: Trials, responses: Numbers) -> Trials:
     return replace(trials, outcomes=(choices, np.take_along_axis(paid, choices[..., None], -1)[..., 0]))
 
 
-def paid_columns(trials: Trials) -> dict[str, Numbers]:
+def paid_columns(trials: Trials) -> dict[str, FloatArray]:
     """What columns of the table say about rewards, and about what was shown of options that were not chosen."""
     columns = {trials.columns.outcomes[0]: np.where(trials.observed, trials.scalar_outcomes, np.nan)}
     names = trials.columns.counterfactual

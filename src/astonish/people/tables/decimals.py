@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 
 DECIMALS = (",", ".")
 _EITHER = "either"
@@ -97,7 +97,7 @@ def _check_grouped(written: pd.DataFrame) -> None:
             raise ValueError(f"{ask} Then give {_COMMA}; else write it with a comma, too")
 
 
-def _may_be_thousands(values: Numbers) -> bool:
+def _may_be_thousands(values: FloatArray) -> bool:
     """Whether whole numbers from 100 on stand beside others from 1 to 1000 with up to three decimals."""
     sizes = np.abs(values[np.isfinite(values)])
     whole = sizes == np.floor(sizes)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.people.tables import cells
 from astonish.people.tables.preview import MOST_LABELS
 from astonish.people.tables.trials import Columns
@@ -66,7 +66,7 @@ def _numbers(column: "pd.Series[Any]", negative_is_strange: bool) -> list[float]
     return [float(mark) for mark in found]
 
 
-def _is_apart(mark: float, others: Numbers) -> bool:
+def _is_apart(mark: float, others: FloatArray) -> bool:
     """Whether a number is as far from all others as these are from each other, or alone is negative."""
     return bool(np.abs(others - mark).min() >= others[-1] - others[0] or mark < 0 <= others[others != -1].min())
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 from astonish.people.tables import cells
 
 _ENDS = r"([_. ]?(no|nr|num|number|index|idx|count|counter|n|#))?"
@@ -15,7 +15,9 @@ TRIAL = re.compile(rf"(.*[_. ])?trial({_ENDS}|s\.thisN)", re.IGNORECASE)  # the 
 _COUNTERS = re.compile(rf"(.*[_. ])?(trial|onset|timestamp)({_ENDS}|[_. ]?id)", re.IGNORECASE)
 
 
-def by_trial(who: NDArray[np.intp], trial: "pd.Series[Any] | None", blocks: Numbers | None = None) -> NDArray[np.intp]:
+def by_trial(
+    who: NDArray[np.intp], trial: "pd.Series[Any] | None", blocks: FloatArray | None = None
+) -> NDArray[np.intp]:
     """The rows by participant, block and trial; as they come in the file where these are the same, or not known.
 
     who, blocks: a number for each row.
@@ -29,7 +31,7 @@ def repeats(who: NDArray[np.intp], trial: "pd.Series[Any]") -> bool:
     return bool(pd.DataFrame({"who": who, "trial": _ranks(trial)}).dropna().duplicated().any())
 
 
-def _ranks(trial: "pd.Series[Any]") -> Numbers:
+def _ranks(trial: "pd.Series[Any]") -> FloatArray:
     """Numbers in the order of the trials: of their own, or of names, in which 9 comes before 10."""
     if not cells.is_text(trial):
         return cells.numbers(trial).values
@@ -43,7 +45,9 @@ def _parts(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if re.fullmatch("[0-9]+", part) else (-1, part) for part in re.split("([0-9]+)", name)]
 
 
-def check_different(who: Any, blocks: Numbers, trial: "pd.Series[Any]", good: Mask, lines: Any, unit: str) -> None:
+def check_different(
+    who: Any, blocks: FloatArray, trial: "pd.Series[Any]", good: BoolArray, lines: Any, unit: str
+) -> None:
     """Refuse if two trials of a block have the same number."""
     at = np.flatnonzero(good)
     keys = pd.DataFrame({"who": np.asarray(who)[at], "block": blocks[at], "trial": _ranks(trial)[at]})
@@ -57,7 +61,9 @@ def check_different(who: Any, blocks: Numbers, trial: "pd.Series[Any]", good: Ma
         raise ValueError(f"{name} = {value} is there twice in a block, in {where}; {advice}")
 
 
-def check_counters(frame: pd.DataFrame, who: Any, blocks: Numbers, good: Mask, lines: Any, unit: str) -> list[str]:
+def check_counters(
+    frame: pd.DataFrame, who: Any, blocks: FloatArray, good: BoolArray, lines: Any, unit: str
+) -> list[str]:
     """Ask if a column that is called trial is not in order; what to say if it starts again, or stays, in a block."""
     at = np.flatnonzero(good)
     order = at[np.lexsort((at, np.asarray(who)[at]))]
@@ -80,7 +86,7 @@ def check_counters(frame: pd.DataFrame, who: Any, blocks: Numbers, good: Mask, l
     return []
 
 
-def _astray(numbers: Numbers, falls: NDArray[np.intp], who: Any, blocks: Numbers) -> NDArray[np.intp]:
+def _astray(numbers: FloatArray, falls: NDArray[np.intp], who: Any, blocks: FloatArray) -> NDArray[np.intp]:
     """Where trials are out of order: they fall, but not to the least of a participant; or none is there twice."""
     least = pd.Series(numbers).groupby(who).transform("min").to_numpy()
     astray = falls[numbers[falls] != least[falls]]
@@ -88,7 +94,7 @@ def _astray(numbers: Numbers, falls: NDArray[np.intp], who: Any, blocks: Numbers
     return astray if len(astray) or again.any() else falls
 
 
-def _stays(numbers: Numbers, same: Mask) -> int:
+def _stays(numbers: FloatArray, same: BoolArray) -> int:
     """How often a number is that of the row before; 0 if it stays for so long that it counts something else."""
     stays = same & (np.diff(numbers) == 0)
     return 0 if (stays[2:] & stays[1:-1] & stays[:-2]).any() else int(stays.sum())
@@ -116,14 +122,14 @@ def doubles(frame: pd.DataFrame, who: NDArray[np.intp]) -> dict[int, str]:
     return {}
 
 
-def _counts(numbers: Numbers, same: Mask) -> bool:
+def _counts(numbers: FloatArray, same: BoolArray) -> bool:
     """Whether numbers differ from row to row of a participant, as a rule."""
     steps = np.diff(numbers)[same]
     steps = steps[np.isfinite(steps)]
     return len(steps) > 0 and float((steps != 0).mean()) > 0.5
 
 
-def returns(who: NDArray[np.intp], blocks: Numbers, order: NDArray[np.intp], name: str | None) -> list[str]:
+def returns(who: NDArray[np.intp], blocks: FloatArray, order: NDArray[np.intp], name: str | None) -> list[str]:
     """What to say if blocks come back after others, so that beliefs start anew. order: of the rows."""
     person, block = who[order], blocks[order]
     starts = (np.diff(person, prepend=-1) != 0) | (np.diff(block, prepend=np.nan) != 0)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 from astonish.core.kinds import MEASURED, OutcomeKind
 from astonish.people.tables.cells import few, label
 
@@ -101,7 +101,7 @@ def _few_values(trials: Any) -> list[str]:
     return [f"note: the outcomes are only {values}; if these are labels, give kind={kind!r} (--kind {kind}){gap}"]
 
 
-def _constant(trials: Any, what: str, values: Numbers, there: Mask) -> list[str]:
+def _constant(trials: Any, what: str, values: FloatArray, there: BoolArray) -> list[str]:
     """A note about participants whose values are all equal, and so say little."""
     low = np.where(there, values, np.inf).min(axis=1)
     high = np.where(there, values, -np.inf).max(axis=1)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.kinds import OutcomeKind
 from astonish.people.tables import cells
 from astonish.people.tables.cells import few
@@ -109,7 +109,7 @@ def another_scale(trials: Any) -> str:
     return f"{known}; if they are on another scale, {scale}: (0, 1) if they are as they should be; {readout}"
 
 
-def _probability(responses: Numbers, labels: Sequence[Any]) -> str:
+def _probability(responses: FloatArray, labels: Sequence[Any]) -> str:
     """What to ask of responses that are no probabilities."""
     bottom, top = _likely_scale(responses, labels)
     left_out = int(((responses < bottom) | (responses > top)).sum())
@@ -121,7 +121,7 @@ def _probability(responses: Numbers, labels: Sequence[Any]) -> str:
     return f"{ask}; if they estimate the mean of {labels[0]!r} and {labels[1]!r}, give kind='continuous' (--kind)"
 
 
-def _likely_scale(responses: Numbers, labels: Sequence[Any]) -> tuple[float, float]:
+def _likely_scale(responses: FloatArray, labels: Sequence[Any]) -> tuple[float, float]:
     """The ends of the scale on which responses may say how probable the second of two labels is."""
     low, high = float(responses.min()), float(responses.max())
     own = () if any(isinstance(label, str) for label in labels) else (tuple(labels),)
@@ -132,7 +132,7 @@ def _likely_scale(responses: Numbers, labels: Sequence[Any]) -> tuple[float, flo
     return low, high
 
 
-def _same_scale(outcomes: Numbers, responses: Numbers) -> bool:
+def _same_scale(outcomes: FloatArray, responses: FloatArray) -> bool:
     low, first, third, high = np.quantile(outcomes, (0.05, 0.25, 0.75, 0.95))
     least, middle, most = np.quantile(responses, (0.05, 0.5, 0.95))
     width, spread = (high - low) or np.ptp(outcomes), most - least

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from astonish.core.domain import Mask
+from astonish.core.domain import BoolArray
 from astonish.core.kinds import MEASURED
 from astonish.people.tables import cells, questions
 from astonish.people.tables.choices import with_choices
@@ -211,7 +211,7 @@ def _with_numbers(frame: pd.DataFrame, columns: Columns, schema: Schema) -> pd.D
     return frame.assign(**{name: read[name] for name in texts if not (read[name].isna() & texts[name].notna()).any()})
 
 
-def _places(codes: NDArray[np.intp], usable: Mask, order: NDArray[np.intp]) -> NDArray[np.intp]:
+def _places(codes: NDArray[np.intp], usable: BoolArray, order: NDArray[np.intp]) -> NDArray[np.intp]:
     """Where the trials of each usable participant are among the rows; -1 after the last. order: of the trials."""
     sorted_rows = order[np.argsort(codes[order], kind="stable")]
     everyone = np.split(sorted_rows, np.cumsum(np.bincount(codes))[:-1])

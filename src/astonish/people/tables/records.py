@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from astonish.core.domain import Mask
+from astonish.core.domain import BoolArray
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,14 @@ class Records:
         parts = (part[count:] for part in (self.starts, self.ends, self.lines, self.cells))
         return Records(self.text, self.mark, *parts)
 
-    def blank(self) -> Mask:
+    def blank(self) -> BoolArray:
         """Where a row has nothing but blanks."""
         blank = np.zeros(len(self), bool)
         for at in np.flatnonzero(self.cells <= 1):
             blank[at] = not self.text[self.starts[at] : self.ends[at]].strip()
         return blank
 
-    def like(self, others: "Records", at: int) -> Mask:
+    def like(self, others: "Records", at: int) -> BoolArray:
         """Where a row is the same as one of others."""
         text = others.text[others.starts[at] : others.ends[at]].strip()
         alike = np.abs(self.ends - self.starts - len(text)) <= 1  # with a line end, or without
@@ -57,12 +57,12 @@ class Records:
             alike[row] = self.text[self.starts[row] : self.ends[row]].strip() == text
         return alike
 
-    def comments(self) -> Mask:
+    def comments(self) -> BoolArray:
         """Where a row begins with #; nowhere if all do, since names of participants begin so then."""
         marked = np.frombuffer(self.text, np.uint8)[self.starts] == ord("#") if len(self) else np.zeros(0, bool)
         return marked & ~marked.all()
 
-    def ragged(self, names: int, most: int, counted: Mask) -> Mask:
+    def ragged(self, names: int, most: int, counted: BoolArray) -> BoolArray:
         """Where there are too many cells or too few. Empty ones beyond the last name do not count, up to `most` in all.
 
         counted: the rows that are neither blank nor comments.
@@ -76,7 +76,7 @@ class Records:
             raise ValueError(f"{many} name{'s' * (names != 1)}; give each column a name, and each row as many cells")
         return ragged
 
-    def joined(self, good: Mask) -> bytes:
+    def joined(self, good: BoolArray) -> bytes:
         """The text of some of the rows alone."""
         if good.all():
             return self.text[self.starts[0] :] if len(self) else b""

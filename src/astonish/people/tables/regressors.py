@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from pandas import DataFrame
 
-from astonish.core.domain import PROBABILITY, Numbers, resolve, with_parameters
+from astonish.core.domain import PROBABILITY, FloatArray, resolve, with_parameters
 from astonish.core.kinds import MEASURED, NUMBERS
 from astonish.core.precision import Number, as_double, double
 from astonish.core.refusal import unknown
@@ -149,7 +149,7 @@ def _samples(learner: Learner, trials: Trials) -> Any:
     return jax.tree.unflatten(structure, read)
 
 
-def _novelty(trials: Trials) -> Numbers:
+def _novelty(trials: Trials) -> FloatArray:
     """The novelty of each outcome in its block; of a transition, that of the state that it leads to."""
     if trials.kind in MEASURED:
         raise ValueError("novelty is of outcomes that can be met again, such as labels; these are numbers")
@@ -203,7 +203,7 @@ def _record(
     return jax.vmap(one)(samples, observed, starts, given)
 
 
-def _columns(trials: Trials, recorded: dict[str, Any], period: Number | None) -> Iterator[tuple[str, Numbers]]:
+def _columns(trials: Trials, recorded: dict[str, Any], period: Number | None) -> Iterator[tuple[str, FloatArray]]:
     """What was recorded, as columns of numbers; an estimate of several has one for each label."""
     if trials.kind in (*NUMBERS, *MEASURED):
         recorded["prediction_error"] = difference(trials.scalar_outcomes, recorded["prediction"], period)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.kinds import MEASURED, OutcomeKind
 from astonish.people.tables import cells, order, questions
 from astonish.people.tables.cells import Cells, few
@@ -28,16 +28,16 @@ class ParsedRows(NamedTuple):
     """
 
     subjects: Any
-    blocks: Numbers
-    outcomes: tuple[Numbers, ...]
-    responses: Numbers | None
-    given: dict[str, Numbers]
+    blocks: FloatArray
+    outcomes: tuple[FloatArray, ...]
+    responses: FloatArray | None
+    given: dict[str, FloatArray]
     order: NDArray[np.intp]
     problems: dict[int, str]
     unread: dict[int, str]
-    payoffs: dict[str, Numbers]
+    payoffs: dict[str, FloatArray]
     design: dict[str, Any]
-    second: Numbers | None
+    second: FloatArray | None
     notes: tuple[str, ...] = ()
 
 
@@ -122,7 +122,7 @@ def _read(column: "pd.Series[Any]", labels: tuple[Any, ...] | None) -> Cells:
 
 def _responses(
     frame: pd.DataFrame, columns: Columns, schema: Schema, scale: Range
-) -> tuple[Numbers | None, dict[int, str]]:
+) -> tuple[FloatArray | None, dict[int, str]]:
     """The responses, and why some could not be read. scale: those that mean 0 and 1."""
     if columns.response is None:
         return None, {}
@@ -157,7 +157,7 @@ def without_impossible(column: "pd.Series[Any]", allowed: Range) -> Cells:
     return Cells(column.mask(pd.Series(outside, column.index)) if outside.any() else column, problems)
 
 
-def _blocks_and_order(frame: pd.DataFrame, columns: Columns, who: Any) -> tuple[Numbers, NDArray[np.intp]]:
+def _blocks_and_order(frame: pd.DataFrame, columns: Columns, who: Any) -> tuple[FloatArray, NDArray[np.intp]]:
     """A number for each row, which differs between a participant's successive blocks; and the rows in order."""
     trial = None if columns.trial is None else frame[columns.trial]
     rows = order.by_trial(who, trial)
@@ -173,7 +173,7 @@ def _blocks_and_order(frame: pd.DataFrame, columns: Columns, who: Any) -> tuple[
     return blocks, rows if trial is None or not order.repeats(who, trial) else order.by_trial(who, trial, blocks)
 
 
-def _numbered(found: Any) -> Numbers:
+def _numbered(found: Any) -> FloatArray:
     """Blocks by the numbers that they have, or else in the order in which they come."""
     codes, different = pd.factorize(found)
     own = pd.to_numeric(pd.Series(different, dtype=object), errors="coerce").to_numpy(np.float64)

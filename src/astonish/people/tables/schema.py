@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from astonish.core.domain import Numbers
+from astonish.core.domain import FloatArray
 from astonish.core.kinds import MEASURED, OutcomeKind, ResponseKind
 from astonish.people.tables import cells, questions
 from astonish.people.tables.cells import few
@@ -130,7 +130,7 @@ def _response_kind(response: "pd.Series[Any]", kind: str, outcome: "pd.Series[An
     return "continuous"
 
 
-def _among(responses: Numbers, outcomes: Numbers) -> bool:
+def _among(responses: FloatArray, outcomes: FloatArray) -> bool:
     """Whether all responses are outcomes, of which 0 and 1 may both occur if either does."""
     possible = _BINARY if np.isin(outcomes, _BINARY).all() else outcomes
     return len(responses) > 0 and bool(np.isin(responses, possible).all())

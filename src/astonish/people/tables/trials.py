@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pandas import DataFrame
 
-from astonish.core.domain import Mask, Numbers
+from astonish.core.domain import BoolArray, FloatArray
 from astonish.core.kinds import MEASURED, OutcomeKind, ResponseKind
 from astonish.core.refusal import unknown
 from astonish.learners.base import Learner
@@ -136,12 +136,12 @@ class Trials:
     frame: DataFrame
     subjects: tuple[str, ...]
     outcomes: Any
-    observed: Mask
-    starts: Mask
+    observed: BoolArray
+    starts: BoolArray
     rows: NDArray[np.intp]
-    responses: Numbers | None
-    scored: Mask
-    given: dict[str, Numbers]
+    responses: FloatArray | None
+    scored: BoolArray
+    given: dict[str, FloatArray]
     responds_before: bool
     kind: str
     response_kind: str | None
@@ -156,13 +156,13 @@ class Trials:
     another_scale: str = ""
     notes: tuple[str, ...] = ()
     options: tuple[Any, ...] | None = None
-    payoffs: Numbers | None = None
-    second: Numbers | None = None
+    payoffs: FloatArray | None = None
+    second: FloatArray | None = None
     conditions: tuple[Any, ...] = ()
     condition: NDArray[np.int32] | None = None
     group: NDArray[Any] | None = None
-    covariates: Mapping[str, Numbers] = field(default_factory=dict)
-    changed: Mask | None = None
+    covariates: Mapping[str, FloatArray] = field(default_factory=dict)
+    changed: BoolArray | None = None
 
     def __len__(self) -> int:
         return len(self.subjects)
@@ -176,7 +176,7 @@ class Trials:
         return float(seen.min()), float(seen.max())
 
     @property
-    def scalar_outcomes(self) -> Numbers:
+    def scalar_outcomes(self) -> FloatArray:
         """What happened on each trial, as one number: the outcome, where a transition led, or the reward."""
         if self.options is None:
             return np.asarray(jax.tree.leaves(self.outcomes)[-1], np.float64)
@@ -220,7 +220,7 @@ class Trials:
         parts["covariates"] = {name: values[places] for name, values in self.covariates.items()}
         return replace(self, subjects=subjects, **parts)
 
-    def to_rows(self, values: Any, where: Mask) -> Numbers:
+    def to_rows(self, values: Any, where: BoolArray) -> FloatArray:
         """Values of trials as a column of `frame`; NaN in rows of trials that are not in `where`."""
         column = np.full(len(self.frame), np.nan)
         column[self.rows[where]] = values[where]
@@ -230,14 +230,14 @@ class Trials:
         """The table with new columns, which have a number behind their name where it is that of an old one."""
         return self.frame.assign(**{free_name(name, self.frame): values for name, values in columns.items()})
 
-    def as_written(self, responses: Numbers) -> Any:
+    def as_written(self, responses: FloatArray) -> Any:
         """Responses as the table has them: choices by their labels, numbers on the scale on which they were given."""
         if self.response_kind == ResponseKind.CHOICE:
             return _labelled(responses, self.choice_labels)
         low, high = self.response_scale or (0.0, 1.0)
         return low + (high - low) * responses
 
-    def outcomes_as_written(self, outcomes: Numbers) -> Any:
+    def outcomes_as_written(self, outcomes: FloatArray) -> Any:
         """Outcomes as the table has them, by their labels if they have any."""
         return outcomes if self.kind in MEASURED else _labelled(outcomes, self.labels or ())
 
@@ -246,7 +246,7 @@ class Trials:
         return preview(self)
 
 
-def _labelled(indices: Numbers, labels: tuple[Any, ...]) -> Any:
+def _labelled(indices: FloatArray, labels: tuple[Any, ...]) -> Any:
     """What indices stand for; None where they are NaN."""
     known = np.array([*labels, None], object)
     return known[np.where(np.isnan(indices), len(labels), indices).astype(np.intp)]

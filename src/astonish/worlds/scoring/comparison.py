@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from astonish.changes import alarms
-from astonish.core.domain import COUNT, POSITIVE, Mask, Numbers
+from astonish.core.domain import COUNT, POSITIVE, BoolArray, FloatArray
 from astonish.core.numbers import as_numbers
 from astonish.core.refusal import naming_extra
 from astonish.learners.base import Learner
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ROUNDS = 3  # of timing, the best of which counts
 _BINS = 10  # of the probability of a change, in the table of reliability
 _Row = dict[str, float]
-_Columns = dict[str, Numbers]
+_Columns = dict[str, FloatArray]
 
 
 @dataclass(frozen=True)
@@ -122,17 +122,17 @@ class LabelledSeries(NamedTuple):
     """
 
     series: list[Any]
-    truth: Numbers | None
-    changed: Mask
-    quiet: Mask
+    truth: FloatArray | None
+    changed: BoolArray
+    quiet: BoolArray
 
 
 class LearnerResult(NamedTuple):
     """Errors of a learner's estimates in all series, and probabilities of a change (NaN if it gives none)."""
 
-    errors: Numbers
-    change_probability: Numbers
-    signals: Numbers
+    errors: FloatArray
+    change_probability: FloatArray
+    signals: FloatArray
     seconds: float
 
 
@@ -166,7 +166,7 @@ def _result(name: str, learner: Learner, world: LabelledSeries) -> LearnerResult
     return LearnerResult(_errors(name, histories, world), change, signals, seconds)
 
 
-def _errors(name: str, histories: list[History], world: LabelledSeries) -> Numbers:
+def _errors(name: str, histories: list[History], world: LabelledSeries) -> FloatArray:
     estimate = np.stack([history.estimate for history in histories])
     if world.truth is None:
         return np.full_like(estimate, np.nan)
@@ -185,7 +185,7 @@ def _stacked(tables: dict[str, _Columns]) -> "DataFrame":
     return together.reset_index("learner").reset_index(drop=True)
 
 
-def _mean_errors(errors: Numbers) -> _Row:
+def _mean_errors(errors: FloatArray) -> _Row:
     """Squared and absolute error, with standard errors over series. errors: series by samples by numbers estimated."""
     row: _Row = {}
     for name, size in (("squared_error", errors**2), ("absolute_error", np.abs(errors))):
@@ -194,7 +194,7 @@ def _mean_errors(errors: Numbers) -> _Row:
     return row
 
 
-def _after_change(errors: Numbers, changed: Mask, quiet: Mask, window: int) -> _Columns:
+def _after_change(errors: FloatArray, changed: BoolArray, quiet: BoolArray, window: int) -> _Columns:
     """The mean absolute error with the 1st, 2nd, ... sample after a change, and when all is quiet."""
     sizes = np.abs(errors).reshape(*changed.shape, -1).mean(axis=2)
     ago = alarms.since_change(changed)
@@ -213,7 +213,9 @@ def _recovery(curve: _Columns, factor: float) -> _Row:
     return {"recovery": curve["sample"][back[0]] if len(back) else math.nan}
 
 
-def _detection(signals: Numbers, changed: Mask, quiet: Mask, window: int, rate: float, cooldown: int) -> _Row:
+def _detection(
+    signals: FloatArray, changed: BoolArray, quiet: BoolArray, window: int, rate: float, cooldown: int
+) -> _Row:
     """How soon, and how often, a detector with this rate of false alarms notices a change."""
     if (quiet & ~np.isnan(signals)).sum() * rate < alarms.FEWEST:
         return {"detection_delay": math.nan, "detected": math.nan}
@@ -222,7 +224,7 @@ def _detection(signals: Numbers, changed: Mask, quiet: Mask, window: int, rate: 
     return {"detection_delay": noticed.median(), "detected": noticed.share(window)}
 
 
-def _brier(change: Numbers, changed: Mask) -> _Row:
+def _brier(change: FloatArray, changed: BoolArray) -> _Row:
     """The mean squared error of the probability of a change, and what is gained over always saying how often one comes.
 
     Brier (1950). NaN in `change` is left out.
@@ -233,7 +235,7 @@ def _brier(change: Numbers, changed: Mask) -> _Row:
     return {"brier": score, "brier_skill": 1 - score / reference if reference > 0 else math.nan}
 
 
-def _reliability(change: Numbers, changed: Mask) -> _Columns:
+def _reliability(change: FloatArray, changed: BoolArray) -> _Columns:
     """Samples of similar probabilities of a change: their mean, and how often there was one.
 
     >>> table = _reliability(np.array([[0.1, 0.1, 0.9]]), np.array([[False, True, True]]))
@@ -251,9 +253,9 @@ def _reliability(change: Numbers, changed: Mask) -> _Columns:
     return {"predicted": predicted, "observed": observed, "observed_se": spread, "samples": count}
 
 
-def _mean(values: Numbers) -> float:
+def _mean(values: FloatArray) -> float:
     return float(values.mean()) if values.size else math.nan
 
 
-def _standard_error(values: Numbers) -> float:
+def _standard_error(values: FloatArray) -> float:
     return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
