@@ -55,7 +55,7 @@ validate: .venv/ready  ## compare with published numbers and data that are not s
 	$(BIN)/python -m validation.squires1976 --data $(DATA)/squires1976
 	$(BIN)/python -m validation.cbm_rl --data $(DATA)/cbm_rl
 	$(BIN)/python -m validation.searches --data $(DATA)
-	$(BIN)/python -m validation.nab_choice --data $(DATA)/nab
+	$(BIN)/python -m benchmarks.scores.nab_choice --data $(DATA)/nab
 	ASTONISH_DATA=$(DATA) $(BIN)/pytest -m published
 
 clean:  ## remove what these commands made

@@ -69,16 +69,15 @@ def test_everything_has_something_to_cite() -> None:
 def test_methods_exist(name: str) -> None:
     places = (
         "beliefs",
-        "benchmark.nab",
-        "detect",
-        "fit",
-        "fit.posterior",
-        "novelty",
-        "trials.bids",
+        "changes",
+        "people.fit",
+        "people.posterior",
+        "theory.novelty",
+        "people.tables.bids",
         "learners",
-        "tasks.bandit",
-        "tasks.gaussian_jumps",
-        "tasks.maze",
+        "worlds.bandit",
+        "worlds.gaussian_jumps",
+        "worlds.maze",
     )
     assert any(hasattr(import_module(f"astonish.{place}"), name) for place in places)
 

@@ -20,21 +20,16 @@ ROWS = re.findall(r"`([\w.]+)` \| `(test_\w+)` \|", (ROOT / "docs" / "paper.md")
 
 @pytest.mark.parametrize(("function", "test"), ROWS)
 def test_the_map_of_the_paper_names_what_exists(function: str, test: str) -> None:
-    module, *names = function.split(".")
-    thing = importlib.import_module(f"astonish.{module}")
-    for name in names:
+    thing: Any = astonish
+    for name in function.split("."):
         thing = getattr(thing, name)
     assert f"def {test}(" in (ROOT / "tests" / "test_paper.py").read_text()
 
 
 def test_the_tree_on_the_page_is_the_tree() -> None:
     tree = (ROOT / "docs" / "architecture.md").read_text().split("src/astonish/\n")[1].split("```")[0]
-    commands = {path.stem for path in (ROOT / "src" / "astonish" / "cli").glob("*.py")}
-    for path in (ROOT / "src" / "astonish").rglob("*.py"):
-        stem = path.stem.removesuffix("_study") if path.parent.name == "paper" else path.stem
-        if stem.startswith("__") or stem in commands or (path.parent.name == "paper" and stem.startswith("figure")):
-            continue
-        assert re.search(rf"\b{stem}\b", tree), f"{path.name} is missing in the tree of docs/architecture.md"
+    rooms = {path.name for path in (ROOT / "src" / "astonish").iterdir() if (path / "__init__.py").exists()}
+    assert set(re.findall(r"^  (\w+)/", tree, re.MULTILINE)) == rooms
 
 
 def test_the_picture_of_the_rooms_shows_every_room() -> None:
@@ -81,7 +76,7 @@ def test_everything_public_is_in_the_reference(module: str, name: str) -> None:
     if any(f".. exports:: {place}\n" in pages and name in importlib.import_module(place).__all__ for place in EXPORTS):
         return
     found = re.compile(rf"^\.\. auto(?:class|function):: {name}$", re.MULTILINE)
-    assert f".. automodule:: {module}.{name}\n" in pages or any(found.search(block.split("```")[0]) for block in blocks)
+    assert f".. automodule:: astonish.theory.{name}\n" in pages or any(found.search(block.split("```")[0]) for block in blocks)
 
 
 def _filled() -> Any:

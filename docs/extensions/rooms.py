@@ -17,17 +17,11 @@ def layers() -> list[list[str]]:
     """The layers, the highest first: rooms that stand side by side in each.
 
     >>> layers()[0]
-    ['cli', 'interop', 'testing']
+    ['cli']
     """
     content = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contract = content["tool"]["importlinter"]["contracts"][0]
-    rows = [row.replace(":", "|").replace("astonish.", "").split("|") for row in contract["layers"]]
-    return [list(dict.fromkeys(_room(name.strip()) for name in row)) for row in rows]
-
-
-def _room(name: str) -> str:
-    parts = name.split(".")
-    return "study/kinds" if parts[:2] == ["study", "kinds"] else parts[0]
+    return [[room.strip().removeprefix("astonish.") for room in row.split("|")] for row in contract["layers"]]
 
 
 def picture() -> str:

@@ -14,7 +14,7 @@ except NotInstalledError as problem:
 
 import typer
 
-from astonish.cli import benchmark, cite, compare, explore, fit, learners, recover, reproduce, surprise, sweep, watch
+from astonish.cli import cite, compare, explore, fit, learners, recover, reproduce, surprise, sweep, watch
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -39,7 +39,6 @@ for _command in (
     explore.explore, learners.learners, cite.cite,
 ):  # fmt: skip
     app.command()(_command)
-app.add_typer(benchmark.app, name="benchmark")
 
 
 def main() -> None:

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.scores import changepoints_report
+from benchmarks.scores.__main__ import app
+from benchmarks.scores.annotated import read_folder
+from benchmarks.scores.changepoints import covering, f1
+from benchmarks.scores.changepoints_report import learner, offline, online, standardised
 from typer.testing import CliRunner
 
-from astonish.benchmark import changepoints_report
-from astonish.benchmark.annotated import read_folder
-from astonish.benchmark.changepoints import covering, f1
-from astonish.benchmark.changepoints_report import learner, offline, online, standardised
 from astonish.changes import Detector
-from astonish.cli.app import app
 
 
 def test_f1_by_hand_with_several_annotators() -> None:
@@ -77,7 +77,7 @@ def test_the_command_prints_both_measures_and_names_what_is_left_out(
     monkeypatch.setattr(changepoints_report, "RATE", 0.01)  # for which fewer samples are simulated
     annotations = {"step": {"1": [49], "2": []}, "gone": {"1": [3]}, "wide": {"1": [3]}}
     folder = _folder(tmp_path, annotations, step=_numbers(STEP), wide=_numbers([1, 2, 3, 4], [1, 2, 3, 4]))
-    answer = CliRunner().invoke(app, ["benchmark", "changepoints", "--data", str(folder)])
+    answer = CliRunner().invoke(app, ["changepoints", "--data", str(folder)])
     assert answer.exit_code == 0, answer.output
     assert "gone is left out: it has annotations but no file" in answer.stderr
     assert "wide is left out: its samples have 2 numbers each, and one is needed" in answer.stderr
@@ -130,6 +130,6 @@ def test_malformed_folders_are_refused_in_a_sentence(
 
 
 def test_a_folder_without_annotations_is_refused_by_the_command(tmp_path: Path) -> None:
-    answer = CliRunner().invoke(app, ["benchmark", "changepoints", "--data", str(tmp_path)])
+    answer = CliRunner().invoke(app, ["changepoints", "--data", str(tmp_path)])
     assert answer.exit_code == 2
     assert "annotations.json is not there; give the folder that has it" in answer.stderr

@@ -1,4 +1,4 @@
-"""`python -m validation.nab_choice`: a setting of the monitor for the Numenta Anomaly Benchmark, chosen without labels.
+"""A setting of the monitor for the Numenta Anomaly Benchmark, chosen without labels.
 
 Series are simulated, with anomalies whose places are known, from general knowledge about measured series alone. A grid
 of settings is scored on them by the rule of the benchmark; the best one is then scored on the benchmark itself, once.
@@ -15,11 +15,12 @@ import numpy as np
 import typer
 from numpy.random import Generator, default_rng
 
-from astonish.benchmark.detectors import at_alarms, daily_surprise
-from astonish.benchmark.nab import PROFILES, NabSeries, best_scores, read_corpus
-from astonish.benchmark.report import laid_out
 from astonish.cli.console import guarded
 from astonish.core.domain import FloatArray
+
+from .detectors import at_alarms, daily_surprise
+from .nab import PROFILES, NabSeries, best_scores, read_corpus
+from .report import laid_out
 
 SEED, SERIES = 20261118, 200
 ROWS = (1000, 20_000)

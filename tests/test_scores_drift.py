@@ -4,16 +4,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.scores import drift
+from benchmarks.scores.__main__ import app
+from benchmarks.scores.drift import Result, Tally, score
+from benchmarks.scores.drift_report import drift_table, summary_table
+from benchmarks.scores.rivals import Rival, tuned
+from benchmarks.scores.streams import NOISES, RAMP, LabelledStream, settings, still, stream
 from typer.testing import CliRunner
 
 from astonish.beliefs import Beta
-from astonish.benchmark import drift
-from astonish.benchmark.drift import Result, Tally, score
-from astonish.benchmark.drift_report import drift_table, summary_table
-from astonish.benchmark.rivals import Rival, tuned
-from astonish.benchmark.streams import NOISES, RAMP, LabelledStream, settings, still, stream
 from astonish.changes import Detector, usual_detector
-from astonish.cli.app import app
 from astonish.learners import MessagePassing
 
 
@@ -130,7 +130,7 @@ def test_without_river_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drift, "has_river", lambda: False)
     monkeypatch.setattr(drift, "settings", lambda: [("rare", "poisson")])
     monkeypatch.setattr(drift, "QUICK", drift.Size(8, 2, 2))
-    answer = CliRunner().invoke(app, ["benchmark", "drift", "--quick", "--detail"])
+    answer = CliRunner().invoke(app, ["drift", "--quick", "--detail"])
     assert answer.exit_code == 0, answer.output
     assert "river is not installed, so its detectors are left out; pip install 'astonish[river]'" in answer.stderr
     assert answer.stdout.splitlines()[1].split()[:3] == ["rare", "poisson", "astonish"]

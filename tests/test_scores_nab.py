@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.scores import detectors
+from benchmarks.scores.__main__ import app
+from benchmarks.scores.nab import PROFILES, NabSeries, best_scores, read_corpus, row_values, scores_at
 from typer.testing import CliRunner
-
-from astonish.benchmark import detectors
-from astonish.benchmark.nab import PROFILES, NabSeries, best_scores, read_corpus, row_values, scores_at
-from astonish.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("ASTONISH_DATA", ROOT.parent / "shared" / "data")) / "nab"
@@ -162,7 +161,7 @@ def write_corpus(folder: Path, header: str = "file,timestamp,value") -> None:
 
 
 def answer(*words: Any) -> tuple[int, str]:
-    result = CliRunner().invoke(app, ["benchmark", "nab", *map(str, words)])
+    result = CliRunner().invoke(app, ["nab", *map(str, words)])
     return result.exit_code, result.output
 
 

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from astonish.benchmark.rivals import Rival, alarms, rivals, tuned
-from astonish.benchmark.streams import LabelledStream, settings, still, stream
 from astonish.changes import usual_detector
 from astonish.core.numbers import FloatArray
+
+from .rivals import Rival, alarms, rivals, tuned
+from .streams import LabelledStream, settings, still, stream
 
 RATE, BURN_IN = 0.001, 100
 OURS = "astonish"

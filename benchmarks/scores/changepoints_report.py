@@ -1,4 +1,4 @@
-"""What does `astonish benchmark changepoints` print?"""
+"""What does `python -m benchmarks.scores changepoints` print?"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 
 from astonish.beliefs import NormalGamma
-from astonish.benchmark.annotated import read_folder
-from astonish.benchmark.changepoints import covering, f1
-from astonish.benchmark.report import laid_out
 from astonish.changes import Detector, change_points, run_lengths
 from astonish.core.numbers import FloatArray
 from astonish.learners import MessagePassing
+
+from .annotated import read_folder
+from .changepoints import covering, f1
+from .report import laid_out
 
 HAZARD, RATE, WITHIN, HYPOTHESES = 0.01, 0.001, 20, 500
 

@@ -1,4 +1,4 @@
-"""`astonish benchmark`: learners and detectors on public benchmarks."""
+"""`python -m benchmarks.scores`: learners and detectors on public benchmarks."""
 
 from pathlib import Path
 from typing import Annotated
@@ -28,10 +28,10 @@ def nab(
 ) -> None:
     """Score detectors on the Numenta Anomaly Benchmark, under its three profiles.
 
-    astonish benchmark nab --data nab --detector monitor --detector river:HalfSpaceTrees
+    python -m benchmarks.scores nab --data nab --detector monitor --detector river:HalfSpaceTrees
     """
     with guarded(needs="this benchmark needs", stopped="nothing was written"):
-        from astonish.benchmark.report import nab_table
+        from .report import nab_table
 
         with progress("nab") as report:
             table = nab_table(data, detector or ["monitor", "windowed-gaussian"], report)
@@ -45,11 +45,11 @@ def drift(
 ) -> None:
     """Find known changes in streams, at equal rates of false alarms, against river's detectors.
 
-    astonish benchmark drift --detail
+    python -m benchmarks.scores drift --detail
     """
     with guarded(needs="this benchmark needs", stopped="nothing was written"):
-        from astonish.benchmark import drift as known
-        from astonish.benchmark.drift_report import drift_table, summary_table
+        from . import drift as known
+        from .drift_report import drift_table, summary_table
 
         if not known.has_river():
             say(known.WITHOUT_RIVER)
@@ -66,11 +66,15 @@ def changepoints(
 ) -> None:
     """Compare changes that are found with those that annotators saw, as the Turing Change Point Dataset does.
 
-    astonish benchmark changepoints --data TCPD
+    python -m benchmarks.scores changepoints --data TCPD
     """
     with guarded(needs="this benchmark needs", stopped="nothing was written"):
-        from astonish.benchmark.changepoints_report import changepoints_table
+        from .changepoints_report import changepoints_table
 
         with progress("changepoints") as report:
             table = changepoints_table(data, report, say)
         print(table)
+
+
+if __name__ == "__main__":
+    app()

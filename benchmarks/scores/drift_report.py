@@ -1,10 +1,10 @@
-"""What does `astonish benchmark drift` print?"""
+"""What does `python -m benchmarks.scores drift` print?"""
 
 from collections.abc import Sequence
 from itertools import groupby
 
-from astonish.benchmark.drift import OURS, RATE, Result
-from astonish.benchmark.report import laid_out
+from .drift import OURS, RATE, Result
+from .report import laid_out
 
 _NAMES = {"found": "found", "delay": "delay", "false": "false per 1000", "f1": "F1"}
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from astonish.benchmark.nab import NabSeries
 from astonish.changes.detector import signal_of
 from astonish.changes.monitoring import alarm_level, monitor_alarms
 from astonish.core.kinds import OutcomeKind
@@ -23,6 +22,8 @@ from astonish.learners import Monitor
 from astonish.learners.base import Learner
 from astonish.models.registry import LEARNERS, load_object
 from astonish.online.series import run
+
+from .nab import NabSeries
 
 Detect = Callable[[NabSeries], FloatArray]
 _DAY = 86_400.0  # seconds

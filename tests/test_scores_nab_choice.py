@@ -2,8 +2,19 @@
 
 import numpy as np
 import pytest
+from benchmarks.scores.nab_choice import (
+    ROWS,
+    STEPS,
+    Parts,
+    Setting,
+    best_setting,
+    grid,
+    scored,
+    simulated,
+    spoil,
+    windows_of,
+)
 from numpy.random import default_rng
-from validation.nab_choice import ROWS, STEPS, Parts, Setting, best_setting, grid, scored, simulated, spoil, windows_of
 
 
 def test_simulated_series_are_the_same_for_a_seed_and_others_for_another() -> None:

@@ -1,12 +1,12 @@
-"""What does `astonish benchmark nab` print?"""
+"""What does `python -m benchmarks.scores nab` print?"""
 
 import json
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from astonish.benchmark import detectors
-from astonish.benchmark.nab import PROFILES, best_scores, read_corpus, scores_at
+from . import detectors
+from .nab import PROFILES, best_scores, read_corpus, scores_at
 
 
 def nab_table(folder: Path, names: list[str], progress: Callable[[float], None]) -> str:

@@ -1,0 +1,1 @@
+"""Scores of learners and detectors on public benchmarks, by the rules of each benchmark."""
