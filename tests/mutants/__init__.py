@@ -1,0 +1,1 @@
+"""Small mistakes that tests must notice; see `__main__.py`."""
