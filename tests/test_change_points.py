@@ -412,7 +412,7 @@ def test_the_likelihood_of_merged_hypotheses_has_no_jumps() -> None:
 def test_change_points_are_dated_by_hypotheses_that_are_not_merged() -> None:
     learner, xs = MessagePassing(Gaussian(1.0), 0.05, hypotheses=5), _jumps(150, 4)
     apart = replace(learner, merge=False)
-    assert learner.dating() == apart
+    assert learner.with_change_times() == apart
     assert change_points(learner, xs).tolist() == change_points(apart, xs).tolist()
     np.testing.assert_array_equal(run_lengths(learner, xs, 150), run_lengths(apart, xs, 150))
 

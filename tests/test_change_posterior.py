@@ -137,7 +137,7 @@ def test_fewer_hypotheses_say_how_much_they_drop() -> None:
     assert dropped == sorted(dropped, reverse=True)
     assert errors[2] < 1e-4
     assert dropped[2] > exact.dropped == 0.0
-    assert change_points(learner.dating(len(xs) + 1), xs).tolist() == exact.places.tolist()
+    assert change_points(learner.with_change_times(len(xs) + 1), xs).tolist() == exact.places.tolist()
 
 
 LENGTH, SERIES_COUNT, HAZARD = 200, 300, 0.02

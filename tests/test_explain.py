@@ -96,7 +96,7 @@ def test_the_numbers_are_those_of_a_run(name: str) -> None:
     assert found.learning_rate == pytest.approx(history.learning_rate[6], rel=1e-9)
     if np.shape(found.estimate.after) == history.estimate[6].shape:
         assert found.estimate.after == pytest.approx(history.estimate[6], rel=1e-9, abs=1e-12)
-    inner, held, x = learner.local(run(learner, samples[:6]).state, jax.tree.map(np.asarray, samples[6]))
+    inner, held, x = learner.in_context(run(learner, samples[:6]).state, jax.tree.map(np.asarray, samples[6]))
     assert found.estimate.before == pytest.approx(np.asarray(inner.estimate(held)), rel=1e-9, abs=1e-12)
     if found.terms is not None:
         reference = inner.reference

@@ -858,7 +858,7 @@ from astonish.core.pytree import pytree_dataclass
 from astonish.core.domain import POSITIVE, PROBABILITY, Domain, parameter
 from astonish.theory.expfam import Belief, Family, bayes
 from astonish.core.kinds import NUMBERS
-from astonish.learners.base import FamilyLearner, Info, Learner
+from astonish.learners.base import FamilyLearner, StepInfo, Learner
 from astonish.theory.surprise import shannon
 
 @pytree_dataclass
@@ -874,7 +874,7 @@ class Rounded(Learner):
         return jnp.zeros(())
 
     def step(self, state, x):
-        return state + self.speed * (x - state), Info(jnp.abs(x - state), jnp.asarray(self.speed, state.dtype))
+        return state + self.speed * (x - state), StepInfo(jnp.abs(x - state), jnp.asarray(self.speed, state.dtype))
 
     def estimate(self, state):
         return state
@@ -888,7 +888,7 @@ class Doubtful(FamilyLearner):
     free: ClassVar[tuple[str, ...]] = ("doubt",)
 
     def step(self, state, x):
-        return bayes(self.family, state, x), Info(shannon(self.family, state, x), jnp.asarray(self.doubt))
+        return bayes(self.family, state, x), StepInfo(shannon(self.family, state, x), jnp.asarray(self.doubt))
 '''
 
 

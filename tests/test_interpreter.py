@@ -11,7 +11,7 @@ from astonish import Dirichlet, Gaussian, Smile, explain, run
 from astonish.core.interpreter import interpreted
 from astonish.core.precision import as_double, double
 from astonish.core.pytree import pytree_dataclass
-from astonish.learners.base import Info, NumberLearner, first_state
+from astonish.learners.base import NumberLearner, StepInfo, first_state
 from families import LEARNERS, LearnerCase
 from operations import OPERATIONS
 
@@ -95,7 +95,7 @@ class Careful(NumberLearner):
         return Gaussian(noise=1.0).prior(std=self.std)
 
     def step(self, state: Any, x: Any) -> Any:
-        return state, Info(x, x)
+        return state, StepInfo(x, x)
 
     def estimate(self, state: Any) -> Any:
         return state.mean

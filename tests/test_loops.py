@@ -13,7 +13,7 @@ from astonish import Delta, Gaussian, Modulated
 from astonish.core.precision import as_double
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.xla_kernels import ONE_KERNEL, compiled, loop, once
-from astonish.learners.base import Info, NumberLearner, scan, scan_many
+from astonish.learners.base import NumberLearner, StepInfo, scan, scan_many
 from families import LEARNERS, LearnerCase, columns
 
 every = pytest.mark.parametrize("case", LEARNERS, ids=lambda case: case.name)
@@ -140,8 +140,8 @@ class Foreign(NumberLearner):
     def init(self) -> Any:
         return MeanState(jnp.zeros(()))
 
-    def step(self, state: Any, x: Any) -> tuple[Any, Info]:
-        return MeanState(0.5 * (state.mean + x)), Info(jnp.abs(x), jnp.asarray(0.5))
+    def step(self, state: Any, x: Any) -> tuple[Any, StepInfo]:
+        return MeanState(0.5 * (state.mean + x)), StepInfo(jnp.abs(x), jnp.asarray(0.5))
 
 
 class MeanState(NamedTuple):

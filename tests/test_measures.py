@@ -646,18 +646,22 @@ def test_a_grid_of_whole_numbers_has_probabilities() -> None:
 def test_learners_name_the_measure_that_they_report(kind: Any) -> None:
     learner, xs = kind(Gaussian(2.0)), [0.5, 3.0, None, -4.0, 9.0]
     table = measure(learner, xs)
-    alone = measure(learner, xs, names=[learner.reports])
-    assert list(alone) == [learner.reports]
-    assert run(learner, xs).surprise == pytest.approx(table[learner.reports].to_numpy(), rel=1e-9, nan_ok=True)
-    assert alone[learner.reports].to_numpy() == pytest.approx(table[learner.reports].to_numpy(), rel=1e-9, nan_ok=True)
+    alone = measure(learner, xs, names=[learner.surprise_measure])
+    assert list(alone) == [learner.surprise_measure]
+    assert run(learner, xs).surprise == pytest.approx(table[learner.surprise_measure].to_numpy(), rel=1e-9, nan_ok=True)
+    assert alone[learner.surprise_measure].to_numpy() == pytest.approx(
+        table[learner.surprise_measure].to_numpy(), rel=1e-9, nan_ok=True
+    )
 
 
 def test_what_learners_report_is_what_is_named() -> None:
-    assert Smile(NormalGamma(), reference=NormalGamma().prior()).reports == "confidence_corrected_reference"
-    assert PerContext(Delta(), 3).reports == "absolute_error"
+    assert Smile(NormalGamma(), reference=NormalGamma().prior()).surprise_measure == "confidence_corrected_reference"
+    assert PerContext(Delta(), 3).surprise_measure == "absolute_error"
     history = run(astonish.Kalman(noise=2.0, drift=1.0, std=3.0), [1.0, 4.0])
-    assert history.learner.reports == "shannon"
+    assert history.learner.surprise_measure == "shannon"
     assert history.surprise[0] == pytest.approx(-stats.norm.logpdf(1.0, 0.0, np.sqrt(4.0 + 1.0 + 9.0)))
-    assert {kind.reports for kind in LEARNERS.classes().values() if isinstance(kind.reports, str)} <= {*COLUMNS}
+    assert {
+        kind.surprise_measure for kind in LEARNERS.classes().values() if isinstance(kind.surprise_measure, str)
+    } <= {*COLUMNS}
     with pytest.raises(ValueError, match="Leaky has no measure 'joy' here; those that apply: shannon, "):
         measure(Leaky(Gaussian()), [1.0], names=["joy"])

@@ -44,7 +44,7 @@ from astonish import (
 from astonish.core.domain import Domain
 from astonish.core.precision import double
 from astonish.core.pytree import pytree_dataclass
-from astonish.learners.base import Info, Learner, NumberLearner
+from astonish.learners.base import Learner, NumberLearner, StepInfo
 from families import LEARNERS, LearnerCase
 from operations import OPERATIONS, P
 
@@ -404,8 +404,8 @@ class Pair(Learner):
     def init(self) -> Any:
         return jnp.zeros(()), jnp.zeros((), jnp.int32)
 
-    def step(self, state: Any, x: Any) -> tuple[Any, Info]:
-        return (x, jnp.asarray(x, jnp.int32)), Info(jnp.zeros(()), jnp.zeros(()))
+    def step(self, state: Any, x: Any) -> tuple[Any, StepInfo]:
+        return (x, jnp.asarray(x, jnp.int32)), StepInfo(jnp.zeros(()), jnp.zeros(()))
 
     def estimate(self, state: Any) -> Any:
         return state[0]
@@ -418,8 +418,8 @@ class Sorting(NumberLearner):
     def init(self) -> Any:
         return jnp.zeros(3)
 
-    def step(self, state: Any, x: Any) -> tuple[Any, Info]:
-        return jnp.sort(state.at[0].set(x)), Info(jnp.abs(x), jnp.ones(()))
+    def step(self, state: Any, x: Any) -> tuple[Any, StepInfo]:
+        return jnp.sort(state.at[0].set(x)), StepInfo(jnp.abs(x), jnp.ones(()))
 
     def estimate(self, state: Any) -> Any:
         return state[1]

@@ -25,7 +25,7 @@ import jax.numpy as jnp
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.domain import Domain, parameter
 from astonish.core.kinds import NUMBERS
-from astonish.learners.base import Info, Learner
+from astonish.learners.base import StepInfo, Learner
 
 
 class Smoothed(NamedTuple):
@@ -52,7 +52,7 @@ class TwoSpeeds(Learner):
         speed = jnp.asarray(self.speed, state.fast.dtype)
         error = jnp.abs(x - self.estimate(state))
         fast, slow = (1 - speed) * state.fast + speed * x, (1 - 0.1 * speed) * state.slow + 0.1 * speed * x
-        return Smoothed(fast, slow), Info(error, 0.55 * speed)
+        return Smoothed(fast, slow), StepInfo(error, 0.55 * speed)
 
     def estimate(self, state):
         return 0.5 * (state.fast + state.slow)

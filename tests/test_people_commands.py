@@ -335,7 +335,7 @@ import jax.numpy as jnp
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.domain import PROBABILITY, Domain, parameter
 from astonish.core.kinds import NUMBERS
-from astonish.learners.base import Info, Learner
+from astonish.learners.base import StepInfo, Learner
 from astonish.responses.base import Normal, Response
 
 NOTHING = 3
@@ -355,7 +355,7 @@ class Follower(Learner):
         return jnp.asarray(self.begin, jnp.result_type(float, self.begin))
 
     def step(self, state, x):
-        return state + self.pace * (x - state), Info(jnp.abs(x - state), jnp.asarray(self.pace, state.dtype))
+        return state + self.pace * (x - state), StepInfo(jnp.abs(x - state), jnp.asarray(self.pace, state.dtype))
 
     def estimate(self, state):
         return state

@@ -128,7 +128,10 @@ def test_the_local_estimate_is_that_of_the_context_asked_for() -> None:
             for context in range(3):
                 found = [
                     inner.estimate(held)
-                    for inner, held, _ in (rows.local(together, (context, 0)), apart.local(each, (context, 0)))
+                    for inner, held, _ in (
+                        rows.in_context(together, (context, 0)),
+                        apart.in_context(each, (context, 0)),
+                    )
                 ]
                 np.testing.assert_allclose(*found, rtol=1e-6)
 

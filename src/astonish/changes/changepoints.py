@@ -35,7 +35,7 @@ def change_points(learner: Learner, xs: Any) -> NDArray[np.intp]:
     """
     samples, observed = read_dated(learner, xs)
     with double():
-        ages = np.asarray(most_probable(dated(learner.dating(), samples, observed)))
+        ages = np.asarray(most_probable(dated(learner.with_change_times(), samples, observed)))
     return np.flatnonzero(observed)[starts_of(ages, int(observed.sum()))]
 
 
@@ -66,7 +66,7 @@ def run_lengths(learner: Learner, xs: Any, longest: int) -> FloatArray:
     samples, observed = read_dated(learner, xs)
     with double():
         xs, seen = to_common_length((samples, observed))
-        given = as_double(learner.dating()), xs, seen, len(observed), int(longest)
+        given = as_double(learner.with_change_times()), xs, seen, len(observed), int(longest)
         return np.asarray(_run_lengths(*given))[: len(observed)]
 
 

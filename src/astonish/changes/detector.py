@@ -16,7 +16,7 @@ from astonish.core.pytree import pytree_dataclass
 from astonish.io.archive import DamagedError, name_of, read, write
 from astonish.io.files import atomic_write
 from astonish.io.state import check_saved_by, described, matching, named_leaves
-from astonish.learners.base import Info, Learner, State, first_state
+from astonish.learners.base import Learner, State, StepInfo, first_state
 from astonish.online.series import History, run, run_many
 from astonish.online.stream import Step, Stream
 
@@ -255,7 +255,7 @@ class RecentChange(Learner):
     def init(self) -> State:
         return self.learner.init()
 
-    def step(self, state: State, x: Any) -> tuple[State, Info]:
+    def step(self, state: State, x: Any) -> tuple[State, StepInfo]:
         new, info = self.learner.step(state, x)
         last = self.learner.last_change(new)
         assert last is not None  # as `_watched` has made sure
@@ -276,7 +276,7 @@ def _watched(learner: Learner, within: int) -> Learner:
     if last is None:
         asked = f"within = {within} asks {type(learner).__name__} when the world changed last, which it does not know"
         raise ValueError(f"{asked}; give within = 1, or MessagePassing or ParticleFilter")
-    return RecentChange(learner.dating(), within)
+    return RecentChange(learner.with_change_times(), within)
 
 
 def signal_of(learner: Learner, wanted: str | None) -> str:

@@ -95,7 +95,7 @@ def change_posterior(
     samples, observed = read_dated(learner, xs)
     count = int(observed.sum())
     with double():
-        last = dated(learner.dating(_how_many(count, hypotheses)), samples, observed)
+        last = dated(learner.with_change_times(_how_many(count, hypotheses)), samples, observed)
         ages = np.asarray(most_probable(last))
         table = _Table.of(np.asarray(last.ages)[:count], np.asarray(last.weights)[:count])
     found = np.array(starts_of(ages, count), np.intp)

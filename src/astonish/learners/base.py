@@ -21,12 +21,12 @@ from astonish.core.special import difference
 from astonish.core.xla_kernels import is_ours, loop
 from astonish.theory.expfam import Belief, Family
 
-__all__ = ["Info", "Trace", "scan"]
+__all__ = ["StepInfo", "Trace", "scan"]
 
 State = Any  # what a learner needs to know at the next step: arrays in some nesting
 
 
-class Info(NamedTuple):
+class StepInfo(NamedTuple):
     """What only the observer of a step needs.
 
     surprise: how surprising the sample was, in the learner's own measure.
@@ -70,7 +70,8 @@ class Learner(Protocol):
     reference: a proper belief in place of flatness (see `surprise.confidence_corrected`).
     meanings: what each of its `quantities` means, by name.
     period: after how much samples and estimates repeat, if they are angles; else None.
-    reports: the measure of surprise in its `Info`, by its name in `measures.COLUMNS`; empty if it is one of its own.
+    surprise_measure: the measure of surprise in its `StepInfo`, by its name in `measures.COLUMNS`; empty if it is one
+    of its own.
     A learner that holds a belief also has a `family`.
     """
 
@@ -93,13 +94,13 @@ class Learner(Protocol):
         return None
 
     @property
-    def reports(self) -> str:
+    def surprise_measure(self) -> str:
         return ""
 
     def init(self) -> State:
         """The state before the first sample."""
 
-    def step(self, state: State, x: Any) -> tuple[State, Info]:
+    def step(self, state: State, x: Any) -> tuple[State, StepInfo]:
         """The state after a sample."""
 
     def estimate(self, state: State) -> Any:
@@ -109,7 +110,7 @@ class Learner(Protocol):
         """What to beware of when it is used for outcomes as it is now, in a sentence; empty if there is nothing."""
         return ""
 
-    def masked_step(self, state: State, x: Any, seen: Array) -> tuple[State, Info]:
+    def masked_step(self, state: State, x: Any, seen: Array) -> tuple[State, StepInfo]:
         """The state after a sample, or the same state where the sample was not seen."""
         filled = jax.tree.map(lambda d, leaf: jnp.where(seen, leaf, d.stand_in).astype(leaf.dtype), self.samples, x)
         new, info = self.step(state, filled)
@@ -117,13 +118,13 @@ class Learner(Protocol):
         masked = jax.tree.map(lambda number: jnp.where(seen, number, jnp.nan), info)
         return chosen, masked._replace(learning_rate=jnp.where(seen, info.learning_rate, 0.0))
 
-    def local(self, state: State, x: Any) -> "tuple[Learner, State, Any]":
+    def in_context(self, state: State, x: Any) -> "tuple[Learner, State, Any]":
         """The learner, its state and the sample, as far as they concern each other: those of the sample's context."""
         return self, state, x
 
     def estimate_at(self, state: State, x: Any) -> Any:
         """The estimate on which a response in the trial of this sample rests: that of the sample's context."""
-        inner, held, _ = self.local(state, x)
+        inner, held, _ = self.in_context(state, x)
         return inner.estimate(held)
 
     def context_of(self, x: Any) -> str:
@@ -171,7 +172,7 @@ class Learner(Protocol):
         """When the world changed last; None for learners that keep no hypotheses about it."""
         return None
 
-    def dating(self, hypotheses: int | None = None) -> "Learner":
+    def with_change_times(self, hypotheses: int | None = None) -> "Learner":
         """The learner to ask when exactly changes were: itself, unless it merges hypotheses about different times.
 
         hypotheses: how many times of the last change it is to keep in mind; as many as before, if left out.
@@ -256,13 +257,13 @@ class FamilyLearner(Learner, Protocol):
     def estimate(self, state: State) -> Array:
         return state.mean
 
-    def local(self, state: State, x: Any) -> tuple[Learner, State, Any]:
+    def in_context(self, state: State, x: Any) -> tuple[Learner, State, Any]:
         kind = type(self.first_belief)
 
-        def in_context(part: Any) -> Any:
+        def at_x(part: Any) -> Any:
             return self.family.in_context(part, x) if type(part) is kind else part
 
-        return self, jax.tree.map(in_context, state, is_leaf=lambda part: type(part) is kind), x
+        return self, jax.tree.map(at_x, state, is_leaf=lambda part: type(part) is kind), x
 
     def context_of(self, x: Any) -> str:
         return self.family.context_of(x)
@@ -326,7 +327,7 @@ def failed(learner: Learner, count: float) -> str:
 
 
 class Trace(NamedTuple):
-    """What a learner did in a series: its estimate and `Info` after each sample, and the last state."""
+    """What a learner did in a series: its estimate and `StepInfo` after each sample, and the last state."""
 
     estimate: Any
     surprise: Array
@@ -361,22 +362,22 @@ def scan_many(learner: Learner, xs: Any, observed: Number | None, length: Number
     return _traced(loop(jax.vmap(_recorded(learner, learner.estimate)), start, (xs, observed), length))
 
 
-def _recorded(learner: Learner, read: Callable[[State], Any]) -> Callable[..., tuple[State, tuple[Any, Info]]]:
+def _recorded(learner: Learner, read: Callable[[State], Any]) -> Callable[..., tuple[State, tuple[Any, StepInfo]]]:
     """A step, and what is recorded of it."""
 
-    def step(state: State, at: tuple[Any, Any]) -> tuple[State, tuple[Any, Info]]:
+    def step(state: State, at: tuple[Any, Any]) -> tuple[State, tuple[Any, StepInfo]]:
         new, info = advance(learner, state, *at)
         return new, (read(new), info)
 
     return step
 
 
-def _traced(found: tuple[State, tuple[Any, Info]]) -> Trace:
+def _traced(found: tuple[State, tuple[Any, StepInfo]]) -> Trace:
     last, (estimate, info) = found
     return Trace(estimate, info.surprise, info.learning_rate, last, info.change_probability)
 
 
-def advance(learner: Learner, state: State, x: Any, seen: Array | None = None) -> tuple[State, Info]:
+def advance(learner: Learner, state: State, x: Any, seen: Array | None = None) -> tuple[State, StepInfo]:
     """One step of any learner; none where the sample was not seen."""
     return learner.step(state, x) if seen is None else learner.masked_step(state, x, seen)
 

@@ -13,7 +13,7 @@ from astonish.core.domain import NOT_NEGATIVE, PROBABILITY, parameter
 from astonish.core.kinds import Contexts
 from astonish.core.precision import Number
 from astonish.core.pytree import pytree_dataclass
-from astonish.learners.base import FamilyLearner, Info
+from astonish.learners.base import FamilyLearner, StepInfo
 from astonish.theory.expfam import Belief, Family, bayes, blend, dtype_of
 from astonish.theory.surprise import shannon
 
@@ -49,11 +49,11 @@ class Bayes(_WithEvidence):
     family: Family
     prior: Belief | None = None
     name: ClassVar[str] = "bayes"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
 
-    def step(self, state: Evidence, x: Any) -> tuple[Evidence, Info]:
+    def step(self, state: Evidence, x: Any) -> tuple[Evidence, StepInfo]:
         samples = state.samples + 1
-        info = Info(shannon(self.family, state.belief, x), 1 / samples)
+        info = StepInfo(shannon(self.family, state.belief, x), 1 / samples)
         return Evidence(bayes(self.family, state.belief, x), samples), info
 
 
@@ -68,12 +68,12 @@ class Leaky(_WithEvidence):
     keep: Number = parameter(0.9, PROBABILITY, (0.5, 0.99), "how much of the past still counts after each sample")
     prior: Belief | None = None
     name: ClassVar[str] = "leaky"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("keep",)
     usual_contexts: ClassVar[Contexts] = "together"
 
-    def step(self, state: Evidence, x: Any) -> tuple[Evidence, Info]:
+    def step(self, state: Evidence, x: Any) -> tuple[Evidence, StepInfo]:
         faded = blend(self.family, state.belief, self.keep, self.first_belief, 1 - jnp.asarray(self.keep))
         samples = self.keep * state.samples + 1
-        info = Info(shannon(self.family, state.belief, x), 1 / samples)
+        info = StepInfo(shannon(self.family, state.belief, x), 1 / samples)
         return Evidence(bayes(self.family, faded, x), samples), info

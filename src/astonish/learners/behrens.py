@@ -17,7 +17,7 @@ from astonish.core.kinds import OutcomeKind
 from astonish.core.precision import Number
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import log
-from astonish.learners.base import Info, Learner
+from astonish.learners.base import Learner, StepInfo
 
 _LOG_PRECISIONS = np.log(10_000.0), np.log(2.0)  # from the least volatile to the most volatile
 _CHANGES = np.log(5e-4), np.log(20.0)
@@ -48,7 +48,7 @@ class Behrens2007(Learner):
     volatilities: int = parameter(15, Domain(2, whole=True), (5, 45), "how many values of the volatility", static=True)
     changes: int = parameter(8, COUNT, (1, 50), "how many values of the volatility's own change", static=True)
     name: ClassVar[str] = "behrens2007"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
     takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
     samples: ClassVar[Domain] = Domain(0, 1, whole=True)
     meanings: ClassVar[dict[str, str]] = {"volatility": "expected volatility v, a logarithm, after the outcome"}
@@ -57,7 +57,7 @@ class Behrens2007(Learner):
         shape = self.probabilities, self.volatilities, self.changes
         return JointGrid(jnp.full(shape, 1 / np.prod(shape), jnp.result_type(float)))
 
-    def step(self, state: JointGrid, x: Number) -> tuple[JointGrid, Info]:
+    def step(self, state: JointGrid, x: Number) -> tuple[JointGrid, StepInfo]:
         values, steps_of_v, steps_of_r = (
             jnp.asarray(table, state.weights.dtype)
             for table in _tables(self.probabilities, self.volatilities, self.changes)
@@ -71,7 +71,7 @@ class Behrens2007(Learner):
         joint = likelihood[:, None, None] * expected
         predicted = likelihood @ probabilities
         rate = jnp.clip(variance / (mean * (1 - mean)), 0.0, 1.0)
-        return JointGrid(joint / joint.sum()), Info(-log(predicted), rate)
+        return JointGrid(joint / joint.sum()), StepInfo(-log(predicted), rate)
 
     def estimate(self, state: JointGrid) -> Array:
         return state.weights.sum((-1, -2)) @ _probabilities(self.probabilities)

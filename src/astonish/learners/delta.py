@@ -10,7 +10,7 @@ from astonish.core.kinds import NUMBERS
 from astonish.core.precision import Number
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.world_parameters import START
-from astonish.learners.base import Info, Learner
+from astonish.learners.base import Learner, StepInfo
 
 
 @pytree_dataclass
@@ -22,7 +22,7 @@ class Delta(Learner):
     )
     start: Number = START.field()
     name: ClassVar[str] = "delta"
-    reports: ClassVar[str] = "absolute_error"
+    surprise_measure: ClassVar[str] = "absolute_error"
     aliases: ClassVar[tuple[str, ...]] = ("rw", "rescorla-wagner")
     takes: ClassVar[tuple[str, ...]] = NUMBERS
     free: ClassVar[tuple[str, ...]] = ("learning_rate",)
@@ -31,9 +31,9 @@ class Delta(Learner):
     def init(self) -> Array:
         return jnp.asarray(self.start, jnp.result_type(float, self.start))
 
-    def step(self, state: Array, x: Number) -> tuple[Array, Info]:
+    def step(self, state: Array, x: Number) -> tuple[Array, StepInfo]:
         rate = jnp.asarray(self.learning_rate, jnp.result_type(float, self.learning_rate))
-        return (1 - rate) * state + rate * x, Info(jnp.abs(x - state), rate)
+        return (1 - rate) * state + rate * x, StepInfo(jnp.abs(x - state), rate)
 
     def estimate(self, state: Array) -> Array:
         return state

@@ -10,7 +10,7 @@ from astonish.core.precision import Number
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import wrapped
 from astonish.core.world_parameters import DIRECTION, PERIOD
-from astonish.learners.base import CircularLearner, Info
+from astonish.learners.base import CircularLearner, StepInfo
 
 
 @pytree_dataclass
@@ -21,16 +21,16 @@ class DeltaCircular(CircularLearner):
     start: Number = DIRECTION.field()
     period: Number = PERIOD.field()
     name: ClassVar[str] = "delta-circular"
-    reports: ClassVar[str] = "absolute_error"
+    surprise_measure: ClassVar[str] = "absolute_error"
     free: ClassVar[tuple[str, ...]] = ("learning_rate",)
 
     def init(self) -> Array:
         return jnp.asarray(wrapped(self.start, self.period))
 
-    def step(self, state: Array, x: Number) -> tuple[Array, Info]:
+    def step(self, state: Array, x: Number) -> tuple[Array, StepInfo]:
         rate = jnp.asarray(self.learning_rate, jnp.result_type(float, self.learning_rate))
         error = wrapped(x - state, self.period)
-        return wrapped(state + rate * error, self.period), Info(jnp.abs(error), rate)
+        return wrapped(state + rate * error, self.period), StepInfo(jnp.abs(error), rate)
 
     def estimate(self, state: Array) -> Array:
         return state

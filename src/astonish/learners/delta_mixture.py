@@ -16,7 +16,7 @@ from astonish.core.precision import Number, limits
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import log
 from astonish.core.world_parameters import HAZARD
-from astonish.learners.base import Info, repeated
+from astonish.learners.base import StepInfo, repeated
 from astonish.learners.message_passing import MixtureLearner
 from astonish.learners.particle_filter import log_weights
 from astonish.theory.expfam import Belief, Family, bayes, blend, log_evidence
@@ -50,7 +50,7 @@ class DeltaMixture(MixtureLearner):
     longest: Number = parameter(20.0, Domain(1.0), (5.0, 200.0), "run length of the longest node")
     nodes: int = parameter(3, COUNT, (2, 10), "how many delta rules there are", static=True)
     name: ClassVar[str] = "delta-mixture"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("hazard",)
 
     @property
@@ -66,7 +66,7 @@ class DeltaMixture(MixtureLearner):
         lengths = self.lengths
         return Nodes(repeated(belief, self.nodes), jnp.where(np.arange(self.nodes) == 0, jnp.ones_like(lengths), 0.0))
 
-    def step(self, state: Nodes, x: Any) -> tuple[Nodes, Info]:
+    def step(self, state: Nodes, x: Any) -> tuple[Nodes, StepInfo]:
         prior, lengths = self.first_belief, self.lengths
         kept = 1 - 1 / lengths
         faded = jax.vmap(lambda belief, keep: blend(self.family, belief, keep, prior, 1 - keep))(state.beliefs, kept)
@@ -82,7 +82,7 @@ class DeltaMixture(MixtureLearner):
         changed = jnp.exp(jnp.minimum(log_weights(jnp.asarray(self.hazard)) + under_each[0] - top, 0))
         beliefs = jax.vmap(lambda belief: bayes(self.family, belief, x))(faded)
         rate = jnp.minimum(weights @ (1 / lengths), 1.0)
-        return Nodes(beliefs, weights), Info(-top - log(total), rate, jnp.minimum(changed / total, 1.0))
+        return Nodes(beliefs, weights), StepInfo(-top - log(total), rate, jnp.minimum(changed / total, 1.0))
 
     def _grown(self, weights: Array) -> Array:
         """The probabilities of the nodes as the run grows by one sample."""

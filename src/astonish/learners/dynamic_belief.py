@@ -8,7 +8,7 @@ from astonish.core.domain import COUNT, OPEN_PROBABILITY, parameter
 from astonish.core.kinds import OutcomeKind
 from astonish.core.precision import Number
 from astonish.core.pytree import pytree_dataclass
-from astonish.learners.base import Info, LastChange
+from astonish.learners.base import LastChange, StepInfo
 from astonish.learners.message_passing import Hypotheses, MessagePassing, MixtureLearner
 from astonish.theory.expfam import Belief, Family
 
@@ -28,21 +28,21 @@ class DynamicBelief(MixtureLearner):
     prior: Belief | None = None
     hypotheses: int = parameter(50, COUNT, (20, 200), "how many times of the last change are kept in mind", static=True)
     name: ClassVar[str] = "dbm"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
     takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
     free: ClassVar[tuple[str, ...]] = ("alpha",)
 
     def init(self) -> Hypotheses:
         return self._message_passing.init()
 
-    def step(self, state: Hypotheses, x: Any) -> tuple[Hypotheses, Info]:
+    def step(self, state: Hypotheses, x: Any) -> tuple[Hypotheses, StepInfo]:
         return self._message_passing.step(state, x)
 
     def last_change(self, state: Hypotheses) -> LastChange:
         return self._message_passing.last_change(state)
 
-    def dating(self, hypotheses: int | None = None) -> MessagePassing:
-        return self._message_passing.dating(hypotheses)
+    def with_change_times(self, hypotheses: int | None = None) -> MessagePassing:
+        return self._message_passing.with_change_times(hypotheses)
 
     @property
     def _message_passing(self) -> MessagePassing:

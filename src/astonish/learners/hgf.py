@@ -19,7 +19,7 @@ from astonish.core.precision import Number
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import log
 from astonish.core.world_parameters import MEAN, NOISE, STD
-from astonish.learners.base import Info, Learner
+from astonish.learners.base import Learner, StepInfo
 
 _LARGEST_EXPONENT = 80.0  # variances beyond exp(80) or below exp(-80) make no difference, and their squares are numbers
 _LARGEST_ERROR = 1e75  # whose fourth power is a number
@@ -154,10 +154,10 @@ class BinaryFilter(Learner, Protocol):
         moved = jnp.where(x == 1, zero, -one) * new
         return LevelUpdate(step_variance, expected, mean + moved, new, moved, -log(jnp.where(x == 1, one, zero)))
 
-    def _info(self, mean: Array, below: LevelUpdate, x: Number) -> Info:
+    def _info(self, mean: Array, below: LevelUpdate, x: Number) -> StepInfo:
         """Surprise and learning rate: the share by which the probability of the other outcome has shrunk."""
         missed, still_missed = (jnp.where(x == 1, *self._probabilities(mu)[::-1]) for mu in (mean, below.mean))
-        return Info(below.surprise, jnp.clip(1 - still_missed / missed, 0.0, 1.0))
+        return StepInfo(below.surprise, jnp.clip(1 - still_missed / missed, 0.0, 1.0))
 
     def _of_level_2(self, mean: Array, below: LevelUpdate, x: Number) -> dict[str, Array]:
         """Quantities of level 2, as in `_OF_LEVEL_2`."""
@@ -183,13 +183,13 @@ class TwoLevelHGF(BinaryFilter):
     mu2: Number = _MU.field(about="mean of the first belief about the log odds")
     pi2: Number = _PI.field(about="precision of the first belief about the log odds")
     name: ClassVar[str] = "hgf2"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
     meanings: ClassVar[dict[str, str]] = _OF_LEVEL_2
 
     def init(self) -> TwoLevels:
         return TwoLevels(*_numbers(self.mu2, 1 / jnp.asarray(self.pi2)))
 
-    def step(self, state: TwoLevels, x: Number) -> tuple[TwoLevels, Info]:
+    def step(self, state: TwoLevels, x: Number) -> tuple[TwoLevels, StepInfo]:
         below = self._follow(*state, self._log_odds_step(state), x)
         return TwoLevels(below.mean, below.variance), self._info(state.mu2, below, x)
 
@@ -218,13 +218,13 @@ class HGF(BinaryFilter):
     mu3: Number = _MU.field(default=1.0, about="mean of the first belief about the log-volatility")
     pi3: Number = _PI.field(about="precision of the first belief about the log-volatility")
     name: ClassVar[str] = "hgf"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
     meanings: ClassVar[dict[str, str]] = _OF_LEVEL_2 | _OF_LEVEL_3
 
     def init(self) -> Any:
         return ThreeLevels(*_numbers(self.mu2, 1 / jnp.asarray(self.pi2), self.mu3, 1 / jnp.asarray(self.pi3)))
 
-    def step(self, state: Any, x: Number) -> tuple[Any, Info]:
+    def step(self, state: Any, x: Number) -> tuple[Any, StepInfo]:
         below = self._level_2(state, x)
         return ThreeLevels(below.mean, below.variance, *self._level_3(state, below)), self._info(state.mu2, below, x)
 
@@ -253,7 +253,7 @@ class ClassicHGF(HGF):
     """
 
     name: ClassVar[str] = "hgf-classic"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
     largest_log_odds: ClassVar[float] = _CLASSIC_LOG_ODDS
     meanings: ClassVar[dict[str, str]] = {
         **HGF.meanings,
@@ -264,7 +264,7 @@ class ClassicHGF(HGF):
         start = HGF.init(self)
         return ClassicLevels(**start._asdict(), violations=jnp.zeros_like(start.mu2))
 
-    def step(self, state: ClassicLevels, x: Number) -> tuple[ClassicLevels, Info]:
+    def step(self, state: ClassicLevels, x: Number) -> tuple[ClassicLevels, StepInfo]:
         below = self._level_2(state, x)
         mu3, sigma3, valid = _classic(below, state.mu3, state.sigma3, self.kappa, self.omega3)
         new = ClassicLevels(below.mean, below.variance, mu3, sigma3, state.violations + jnp.where(valid, 0.0, 1.0))
@@ -297,7 +297,7 @@ class ContinuousHGF(Learner):
     mu2: Number = _MU.field(about="mean of the first belief about the log-volatility")
     pi2: Number = _PI.field(about="precision of the first belief about the log-volatility")
     name: ClassVar[str] = "hgf-continuous"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
     takes: ClassVar[tuple[str, ...]] = (OutcomeKind.CONTINUOUS,)
     free: ClassVar[tuple[str, ...]] = ("omega1",)
     samples: ClassVar[Domain] = Domain()
@@ -321,10 +321,10 @@ class ContinuousHGF(Learner):
             *_numbers(self.mean, jnp.square(self.std), self.mu2, 1 / jnp.asarray(self.pi2)),
         )
 
-    def step(self, state: ContinuousLevels, x: Number) -> tuple[ContinuousLevels, Info]:
+    def step(self, state: ContinuousLevels, x: Number) -> tuple[ContinuousLevels, StepInfo]:
         below, gain = self._follow(state, x)
         above = _enhanced(below, state.sigma1, state.mu2, state.sigma2, self.kappa, self.omega1, self.omega2)
-        return ContinuousLevels(below.mean, below.variance, *above), Info(below.surprise, gain)
+        return ContinuousLevels(below.mean, below.variance, *above), StepInfo(below.surprise, gain)
 
     def estimate(self, state: ContinuousLevels) -> Array:
         return state.mu1

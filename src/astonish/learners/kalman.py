@@ -11,7 +11,7 @@ from astonish.core.domain import Domain, FloatArray, parameter
 from astonish.core.precision import Number
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.world_parameters import MEAN, NOISE, STD
-from astonish.learners.base import Info, NumberLearner
+from astonish.learners.base import NumberLearner, StepInfo
 from astonish.theory.expfam import bayes
 from astonish.theory.surprise import shannon
 
@@ -49,14 +49,14 @@ class Kalman(GaussianFilter):
     mean: Number = MEAN.field()
     std: Number = STD.field(default=1.0)
     name: ClassVar[str] = "kalman"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("drift",)
 
     def step_variance(self, state: GaussianBelief) -> Array:
         return jnp.square(jnp.asarray(self.drift, state.mean.dtype))
 
-    def step(self, state: GaussianBelief, x: Number) -> tuple[GaussianBelief, Info]:
+    def step(self, state: GaussianBelief, x: Number) -> tuple[GaussianBelief, StepInfo]:
         family = Gaussian(self.noise)
         expected = GaussianBelief(state.mean, state.precision / (1 + state.precision * jnp.square(self.drift)))
         gain = 1 / (1 + expected.precision * jnp.square(self.noise))
-        return bayes(family, expected, x), Info(shannon(family, expected, x), gain)
+        return bayes(family, expected, x), StepInfo(shannon(family, expected, x), gain)

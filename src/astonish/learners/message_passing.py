@@ -23,7 +23,7 @@ from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import difference, log
 from astonish.core.world_parameters import HAZARD
 from astonish.core.xla_kernels import once
-from astonish.learners.base import FamilyLearner, Info, LastChange, repeated
+from astonish.learners.base import FamilyLearner, LastChange, StepInfo, repeated
 from astonish.theory.expfam import Belief, Family, blend
 
 _EMPTY = -(2**30)  # the longest run of a slot that has not been used yet
@@ -87,7 +87,7 @@ class MessagePassing(MixtureLearner):
     hypotheses: int = parameter(20, COUNT, (5, 100), "how many times of the last change are kept in mind", static=True)
     merge: bool = field(default=True, kw_only=True, metadata={"static": True})
     name: ClassVar[str] = "message-passing"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("hazard",)
     usual_contexts: ClassVar[Contexts] = "together"
 
@@ -100,7 +100,7 @@ class MessagePassing(MixtureLearner):
             oldest=jnp.where(empty, _EMPTY, slots.oldest),
         )
 
-    def step(self, state: Hypotheses, x: Any) -> tuple[Hypotheses, Info]:
+    def step(self, state: Hypotheses, x: Any) -> tuple[Hypotheses, StepInfo]:
         hazard = jnp.asarray(self.hazard)
         olds = jax.vmap(lambda one: self._seen(one, x, jnp.log1p(-hazard)))(state)
         new = self._seen(self._fresh(), x, jnp.log(hazard))
@@ -111,12 +111,12 @@ class MessagePassing(MixtureLearner):
         left = total - lost
         kept = kept._replace(weights=kept.weights / left, log_weights=kept.log_weights - (top + log(left)))
         rate = kept.weights @ (1 / kept.ages)
-        return kept, Info(-top - log(total), jnp.minimum(rate, 1.0), new.weights / total)
+        return kept, StepInfo(-top - log(total), jnp.minimum(rate, 1.0), new.weights / total)
 
     def last_change(self, state: Hypotheses) -> LastChange:
         return LastChange(jnp.round(state.ages).astype(jnp.int32), state.weights, state.log_weights)
 
-    def dating(self, hypotheses: int | None = None) -> Self:
+    def with_change_times(self, hypotheses: int | None = None) -> Self:
         return replace(self, merge=False, hypotheses=self.hypotheses if hypotheses is None else hypotheses)
 
     def _fresh(self) -> Hypotheses:

@@ -21,7 +21,7 @@ from astonish.beliefs.robust_tail import Tail
 from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, WHOLE, Domain, parameter
 from astonish.core.precision import Number
 from astonish.core.pytree import pytree_dataclass
-from astonish.learners.base import Info, LastChange, Learner
+from astonish.learners.base import LastChange, Learner, StepInfo
 
 STRETCHES = (1, 10, 50)  # over about how many samples surprises are averaged; the longest are those by the long run
 _INDEPENDENT = 1.5  # as how many independent ones these three averages are: what simulated streams give
@@ -97,7 +97,7 @@ class Monitor(Learner):
         errors = jnp.zeros(max(self.lags, 1), kind)
         return MonitorState(weights, errors, zero, zero, *past, zero, zero, zero, zero, zero, jnp.zeros(kinds, kind))
 
-    def step(self, state: MonitorState, x: Any) -> tuple[MonitorState, Info]:
+    def step(self, state: MonitorState, x: Any) -> tuple[MonitorState, StepInfo]:
         time, value = (jnp.asarray(part, state.time.dtype) for part in (x if self.timed else (state.time + 1, x)))
         features = self._features(state, time)
         weights = _raised(state.weights, jnp.where(state.seen == 0, value, 0.0))
@@ -123,7 +123,7 @@ class Monitor(Learner):
         errors = jnp.concatenate([clipped, state.errors[:-1]]) if self.lags > 1 else clipped
         newest = (estimate, _uncertainty(expected, trust), expected.mean, expected.std, tails)
         new = MonitorState(weights, errors, time, state.seen + 1, averages, past, shifts, offset, *newest)
-        return new, Info(-_any_of(tails), rate, shifts.probability)
+        return new, StepInfo(-_any_of(tails), rate, shifts.probability)
 
     def estimate(self, state: MonitorState) -> Array:
         return state.estimate

@@ -17,7 +17,7 @@ from astonish.core.domain import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIV
 from astonish.core.precision import Number, limits
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.world_parameters import HAZARD, HIGH, LOW, NOISE, START
-from astonish.learners.base import Info, NumberLearner
+from astonish.learners.base import NumberLearner, StepInfo
 
 EVIDENCE_WEIGHT = Parameter(Domain(0.0), (0.1, 2.0), "weight of the evidence for a jump; 1 is normative", 1.0)
 FIRST_UNCERTAINTY = Parameter(
@@ -80,20 +80,20 @@ class Nassar2010(UniformJumps):
 
     likelihood_weight: Number = EVIDENCE_WEIGHT.field()
     name: ClassVar[str] = "nassar2010"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
 
     def init(self) -> RunLength:
         middle = self._middle()
         return RunLength(middle, jnp.ones_like(middle))
 
-    def step(self, state: RunLength, x: Number) -> tuple[RunLength, Info]:
+    def step(self, state: RunLength, x: Number) -> tuple[RunLength, StepInfo]:
         std = self.noise * jnp.sqrt(1 + 1 / state.length)
         stay, jump = _log_normal(_distance(x, state.mean, std), std), self._log_density_after_jump()
         jumped = jax.nn.sigmoid(self.likelihood_weight * (jump - stay) + log_odds(self.hazard))
         rate = (1 + jumped * state.length) / (state.length + 1)
         mean = (1 - rate) * state.mean + rate * x
         length = (1 - jumped) * (state.length + 1) + jumped
-        return RunLength(mean, length), Info(mixture_surprise(stay, jump, self.hazard), rate, jumped)
+        return RunLength(mean, length), StepInfo(mixture_surprise(stay, jump, self.hazard), rate, jumped)
 
     def uncertainty(self, state: RunLength) -> Array:
         return self.noise / jnp.sqrt(state.length)
@@ -112,7 +112,7 @@ class Nassar2012(UniformJumps):
     surprise_sensitivity: Number = EVIDENCE_WEIGHT.field()
     uncertainty_underestimation: Number = UNDERESTIMATION.field()
     name: ClassVar[str] = "nassar2012"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
     aliases: ClassVar[tuple[str, ...]] = ("reduced-bayes",)
 
     def init(self) -> RelativeVariance:
@@ -121,7 +121,7 @@ class Nassar2012(UniformJumps):
         share = jnp.asarray(self.first_uncertainty, mean.dtype)
         return RelativeVariance(mean, share / (1 - share))
 
-    def step(self, state: RelativeVariance, x: Number) -> tuple[RelativeVariance, Info]:
+    def step(self, state: RelativeVariance, x: Number) -> tuple[RelativeVariance, StepInfo]:
         std = jnp.sqrt(1 + state.variance)  # of the next sample, in units of the noise, as is the gap
         gap = _distance(x, state.mean, self.noise)
         stay, jump = _log_normal(gap / std, self.noise * std), self._log_density_after_jump()
@@ -150,7 +150,7 @@ class JumpEvidence(NamedTuple):
 
 def reduced_bayes(
     state: RelativeVariance, seen: JumpEvidence, hazard: Number, sensitivity: Number, underestimation: Number
-) -> tuple[Array, Info]:
+) -> tuple[Array, StepInfo]:
     """The relative variance after a sample, and the learning rate (the equations of Nassar et al. 2012)."""
     odds = sensitivity * (seen.jump - seen.stay) + log_odds(hazard)
     jumped, stayed = jax.nn.sigmoid(odds), jax.nn.sigmoid(-odds)
@@ -158,7 +158,7 @@ def reduced_bayes(
     variance = rate + jumped * stayed * (seen.gap / (1 + state.variance)) ** 2
     kind = limits(variance)  # within which it must stay to remain a number
     variance = jnp.clip(variance * jnp.exp(-underestimation), kind.tiny, 1e-4 * kind.max)
-    return variance, Info(mixture_surprise(seen.stay, seen.jump, hazard), rate, jumped)
+    return variance, StepInfo(mixture_surprise(seen.stay, seen.jump, hazard), rate, jumped)
 
 
 def log_odds(probability: Number) -> Array:

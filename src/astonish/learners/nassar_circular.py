@@ -17,7 +17,7 @@ from astonish.core.precision import Number
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import log, log_von_mises, wrapped
 from astonish.core.world_parameters import CONCENTRATION, DIRECTION, HAZARD, PERIOD
-from astonish.learners.base import CircularLearner, Info
+from astonish.learners.base import CircularLearner, StepInfo
 from astonish.learners.nassar import (
     EVIDENCE_WEIGHT,
     FIRST_UNCERTAINTY,
@@ -45,7 +45,7 @@ class NassarCircular(CircularLearner):
     surprise_sensitivity: Number = EVIDENCE_WEIGHT.field()
     uncertainty_underestimation: Number = UNDERESTIMATION.field()
     name: ClassVar[str] = "reduced-bayes-circular"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("hazard",)
 
     def init(self) -> RelativeVariance:
@@ -53,7 +53,7 @@ class NassarCircular(CircularLearner):
         share = jnp.asarray(self.first_uncertainty, mean.dtype)
         return RelativeVariance(mean, share / (1 - share))
 
-    def step(self, state: RelativeVariance, x: Number) -> tuple[RelativeVariance, Info]:
+    def step(self, state: RelativeVariance, x: Number) -> tuple[RelativeVariance, StepInfo]:
         error = wrapped(x - state.mean, self.period)
         angle = 2 * math.pi / self.period * error
         jump = -log(self.period)

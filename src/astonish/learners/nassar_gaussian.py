@@ -14,7 +14,7 @@ from astonish.beliefs import Gaussian, GaussianBelief
 from astonish.core.precision import Number, limits
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.world_parameters import HAZARD, MEAN, NOISE, STD
-from astonish.learners.base import Info
+from astonish.learners.base import StepInfo
 from astonish.learners.kalman import GaussianFilter
 from astonish.learners.nassar import log_odds, mixture_surprise
 from astonish.theory.expfam import bayes, log_evidence
@@ -43,7 +43,7 @@ class GaussianJumps(GaussianFilter):
     std: Number = STD.field(default=1.0, about="standard deviation of these values")
     free: ClassVar[tuple[str, ...]] = ("hazard",)
 
-    def _fork(self, state: GaussianBelief, x: Number) -> tuple[Fork, Info]:
+    def _fork(self, state: GaussianBelief, x: Number) -> tuple[Fork, StepInfo]:
         """The exact belief after a sample in its two parts, and what the observer wants to know."""
         family, prior = Gaussian(self.noise), self.init()
         stay, jump = log_evidence(family, state, x), log_evidence(family, prior, x)
@@ -51,7 +51,7 @@ class GaussianJumps(GaussianFilter):
         jumped = jax.nn.sigmoid(odds)
         rate = (1 - jumped) * self._gain(state) + jumped * self._gain(prior)
         fork = Fork(bayes(family, state, x), bayes(family, prior, x), jax.nn.sigmoid(-odds), jumped)
-        return fork, Info(mixture_surprise(stay, jump, self.hazard), rate, jumped)
+        return fork, StepInfo(mixture_surprise(stay, jump, self.hazard), rate, jumped)
 
     def _gain(self, belief: GaussianBelief) -> Array:
         """The weight that Bayes' rule gives to a sample."""
@@ -67,9 +67,9 @@ class NassarGaussian2010(GaussianJumps):
     """
 
     name: ClassVar[str] = "nassar-gaussian2010"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
 
-    def step(self, state: GaussianBelief, x: Number) -> tuple[GaussianBelief, Info]:
+    def step(self, state: GaussianBelief, x: Number) -> tuple[GaussianBelief, StepInfo]:
         fork, info = self._fork(state, x)
         precision = fork.stayed * fork.stay.precision + fork.jumped * fork.jump.precision
         return GaussianBelief(fork.mean, precision), info
@@ -84,9 +84,9 @@ class NassarGaussian2012(GaussianJumps):
     """
 
     name: ClassVar[str] = "nassar-gaussian2012"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
 
-    def step(self, state: GaussianBelief, x: Number) -> tuple[GaussianBelief, Info]:
+    def step(self, state: GaussianBelief, x: Number) -> tuple[GaussianBelief, StepInfo]:
         fork, info = self._fork(state, x)
         within = fork.stayed / fork.stay.precision + fork.jumped / fork.jump.precision
         most = 0.1 * limits(within).max ** 0.5  # whose square is still a number

@@ -10,7 +10,7 @@ from astonish.core.kinds import NUMBERS
 from astonish.core.precision import Number
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.world_parameters import START
-from astonish.learners.base import Info, Learner
+from astonish.learners.base import Learner, StepInfo
 
 
 @pytree_dataclass
@@ -22,7 +22,7 @@ class NoLearning(Learner):
 
     start: Number = START.field(about="estimate, which never changes")
     name: ClassVar[str] = "no-learning"
-    reports: ClassVar[str] = "absolute_error"
+    surprise_measure: ClassVar[str] = "absolute_error"
     takes: ClassVar[tuple[str, ...]] = NUMBERS
     free: ClassVar[tuple[str, ...]] = ("start",)
     learns: ClassVar[bool] = False
@@ -31,8 +31,8 @@ class NoLearning(Learner):
     def init(self) -> Array:
         return jnp.asarray(self.start, jnp.result_type(float, self.start))
 
-    def step(self, state: Array, x: Number) -> tuple[Array, Info]:
-        return state, Info(jnp.abs(x - state), jnp.zeros_like(state))
+    def step(self, state: Array, x: Number) -> tuple[Array, StepInfo]:
+        return state, StepInfo(jnp.abs(x - state), jnp.zeros_like(state))
 
     def estimate(self, state: Array) -> Array:
         return state

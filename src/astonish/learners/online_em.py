@@ -14,7 +14,7 @@ from jax import Array
 from astonish.core.domain import NOT_NEGATIVE, OPEN_PROBABILITY, PROBABILITY, REQUIRED, WHOLE, Domain, parameter
 from astonish.core.precision import RANDOM_BITS, Number, limits
 from astonish.core.pytree import pytree_dataclass
-from astonish.learners.base import Info, Learner
+from astonish.learners.base import Learner, StepInfo
 
 
 class Environments(NamedTuple):
@@ -47,7 +47,7 @@ class OnlineEM(Learner):
     frozen: Number = parameter(2000, WHOLE, (0, 5000), "samples that only fill the statistics")
     seed: Number = parameter(0, WHOLE, (0, 1000), "seed of the random first probabilities of moves")
     name: ClassVar[str] = "online-em"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
 
     @property
     def samples(self) -> tuple[Domain, Domain]:
@@ -62,7 +62,7 @@ class OnlineEM(Learner):
         switches, moves = jnp.zeros((some, some, some)), jnp.zeros((some, some, rooms, rooms))
         return Environments(where, room=zero, steps=zero, switches=switches, moves=moves, first=first)
 
-    def step(self, state: Environments, x: tuple[Number, Number]) -> tuple[Environments, Info]:
+    def step(self, state: Environments, x: tuple[Number, Number]) -> tuple[Environments, StepInfo]:
         here, there = (jnp.asarray(part).astype(jnp.int32) for part in x)
         likelihood = self.moves_from(state, here)[:, there]
         least = limits(likelihood).eps ** 2  # what was never seen is not impossible
@@ -76,13 +76,13 @@ class OnlineEM(Learner):
         switches = jnp.einsum("l...,lh->h...", state.switches, carried).at[each, :, each].add(news.T)  # equation 37
         moves = jnp.einsum("l...,lh->h...", state.moves, carried).at[each, each, here, there].add(news.sum(0))
         after = Environments(state.where @ pull, here, state.steps + 1, switches, moves, state.first)  # eq. 35
-        return after, Info(-jnp.log(evidence), rate)
+        return after, StepInfo(-jnp.log(evidence), rate)
 
     def estimate(self, state: Environments) -> Array:
         """The probabilities of each next room from the room left last, wherever the learner is."""
         return state.where @ self.moves_from(state, state.room)
 
-    def local(self, state: Environments, x: tuple[Number, Number]) -> tuple[Learner, Environments, Any]:
+    def in_context(self, state: Environments, x: tuple[Number, Number]) -> tuple[Learner, Environments, Any]:
         return self, state._replace(room=jnp.asarray(x[0]).astype(jnp.int32)), x
 
     def context_of(self, x: tuple[Number, Number]) -> str:

@@ -16,7 +16,7 @@ from astonish.core.precision import RANDOM_BITS, Number, limits
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import log
 from astonish.core.world_parameters import HAZARD
-from astonish.learners.base import Info, LastChange, repeated
+from astonish.learners.base import LastChange, StepInfo, repeated
 from astonish.learners.message_passing import MixtureLearner
 from astonish.theory.expfam import Belief, Family, bayes, log_evidence
 
@@ -45,7 +45,7 @@ class ParticleFilter(MixtureLearner):
     particles: int = parameter(20, COUNT, (5, 100), "how many particles there are", static=True)
     seed: Number = parameter(0, WHOLE, (0, 1000), "seed of the particles' random numbers")
     name: ClassVar[str] = "particle-filter"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("hazard",)
     usual_contexts: ClassVar[Contexts] = "together"
 
@@ -56,7 +56,7 @@ class ParticleFilter(MixtureLearner):
         ages = jnp.zeros(count, jnp.int32)
         return Particles(beliefs, jnp.full(count, 1 / count), ages, jax.random.key_data(key))
 
-    def step(self, state: Particles, x: Any) -> tuple[Particles, Info]:
+    def step(self, state: Particles, x: Any) -> tuple[Particles, StepInfo]:
         key, now = jax.random.split(jax.random.wrap_key_data(state.key, impl=RANDOM_BITS))
         for_changes, for_resampling = jax.random.uniform(now, (2, self.particles))
         hazard = jnp.asarray(self.hazard)
@@ -72,7 +72,7 @@ class ParticleFilter(MixtureLearner):
         beliefs, ages = self._renewed(state, chosen, (for_changes * joint < changed)[chosen])
         beliefs = jax.vmap(lambda belief: bayes(self.family, belief, x))(beliefs)
         rate = jnp.minimum(weights @ (1 / ages.astype(weights.dtype)), 1.0)
-        info = Info(-top - log(total), rate, total_changed / total)
+        info = StepInfo(-top - log(total), rate, total_changed / total)
         return Particles(beliefs, weights, ages, jax.random.key_data(key)), info
 
     def last_change(self, state: Particles) -> LastChange:

@@ -14,7 +14,7 @@ from astonish.core.kinds import NUMBERS
 from astonish.core.precision import Number
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.world_parameters import START
-from astonish.learners.base import Info, NumberLearner
+from astonish.learners.base import NumberLearner, StepInfo
 
 
 class Attention(NamedTuple):
@@ -41,7 +41,7 @@ class PearceHall(NumberLearner):
     associability: Number = parameter(1.0, PROBABILITY, (0.1, 1.0), "associability before the first sample")
     scale: Number = parameter(1.0, POSITIVE, (0.1, 1.0), "the error that counts as 1", fact="range")
     name: ClassVar[str] = "pearce-hall"
-    reports: ClassVar[str] = "absolute_error"
+    surprise_measure: ClassVar[str] = "absolute_error"
     takes: ClassVar[tuple[str, ...]] = NUMBERS
     free: ClassVar[tuple[str, ...]] = ("salience", "renewal")
 
@@ -49,9 +49,9 @@ class PearceHall(NumberLearner):
         start = jnp.asarray(self.start, jnp.result_type(float, self.start))
         return Attention(start, jnp.asarray(self.associability, start.dtype))
 
-    def step(self, state: Attention, x: Number) -> tuple[Attention, Info]:
+    def step(self, state: Attention, x: Number) -> tuple[Attention, StepInfo]:
         error = jnp.abs(x - state.mean)
         rate = self.salience * state.associability
         size = jnp.minimum(error / self.scale, 1.0)
         associability = self.renewal * size + (1 - self.renewal) * state.associability
-        return Attention((1 - rate) * state.mean + rate * x, associability), Info(error, rate)
+        return Attention((1 - rate) * state.mean + rate * x, associability), StepInfo(error, rate)

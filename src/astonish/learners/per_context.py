@@ -8,7 +8,7 @@ from jax import Array
 
 from astonish.core.domain import COUNT, REQUIRED, WHOLE, Domain, parameter
 from astonish.core.pytree import pytree_dataclass
-from astonish.learners.base import Info, Learner, State, advance, check, repeated
+from astonish.learners.base import Learner, State, StepInfo, advance, check, repeated
 
 _SMALL = 1024  # numbers in a table
 
@@ -35,8 +35,8 @@ class PerContext(Learner):
         check(self.learner)
 
     @property
-    def reports(self) -> str:
-        return self.learner.reports
+    def surprise_measure(self) -> str:
+        return self.learner.surprise_measure
 
     @property
     def samples(self) -> tuple[Domain, Any]:
@@ -45,10 +45,10 @@ class PerContext(Learner):
     def init(self) -> PerContextState:
         return PerContextState(repeated(self.learner.init(), self.contexts), jnp.zeros((), jnp.int32))
 
-    def step(self, state: PerContextState, x: Any) -> tuple[PerContextState, Info]:
+    def step(self, state: PerContextState, x: Any) -> tuple[PerContextState, StepInfo]:
         return self.masked_step(state, x, None)
 
-    def masked_step(self, state: PerContextState, x: Any, seen: Array | None) -> tuple[PerContextState, Info]:
+    def masked_step(self, state: PerContextState, x: Any, seen: Array | None) -> tuple[PerContextState, StepInfo]:
         context = jnp.asarray(x[0]).astype(jnp.int32)
         row, info = advance(self.learner, row_of(state.table, context), x[1], seen)
         table = jax.tree.map(lambda leaf, new: with_row(leaf, context, new), state.table, row)
@@ -64,8 +64,8 @@ class PerContext(Learner):
     def estimate_at(self, state: PerContextState, x: Any) -> Any:
         return self.learner.estimate_at(row_of(state.table, x[0]), x[1])
 
-    def local(self, state: PerContextState, x: Any) -> tuple[Learner, State, Any]:
-        return self.learner.local(row_of(state.table, x[0]), x[1])
+    def in_context(self, state: PerContextState, x: Any) -> tuple[Learner, State, Any]:
+        return self.learner.in_context(row_of(state.table, x[0]), x[1])
 
     def context_of(self, x: Any) -> str:
         return f"in context {x[0]}"

@@ -14,7 +14,7 @@ from jax import Array
 from astonish.core.domain import COUNT, PROBABILITY, REQUIRED, Domain, parameter
 from astonish.core.precision import Number, double
 from astonish.core.pytree import pytree_dataclass
-from astonish.learners.base import Info, Learner, State, check, repeated
+from astonish.learners.base import Learner, State, StepInfo, check, repeated
 from astonish.learners.per_context import row_of, with_row
 
 
@@ -54,8 +54,8 @@ class PerOption(Learner):
                 self.learner.with_estimate(self.learner.init(), jnp.zeros(()))  # refuses if it cannot
 
     @property
-    def reports(self) -> str:
-        return self.learner.reports
+    def surprise_measure(self) -> str:
+        return self.learner.surprise_measure
 
     @property
     def samples(self) -> tuple[Any, ...]:
@@ -68,7 +68,7 @@ class PerOption(Learner):
     def init(self) -> State:
         return repeated(self.learner.init(), self.options)
 
-    def step(self, state: State, x: Any) -> tuple[State, Info]:
+    def step(self, state: State, x: Any) -> tuple[State, StepInfo]:
         option = jnp.asarray(x[0]).astype(jnp.int32)
         seen = jnp.arange(self.options) == option
         if self.counterfactual:
@@ -97,9 +97,9 @@ class PerOption(Learner):
         """Those of all options: which of them is chosen depends on them all."""
         return self.estimate(state)
 
-    def local(self, state: State, x: Any) -> tuple[Learner, State, Any]:
+    def in_context(self, state: State, x: Any) -> tuple[Learner, State, Any]:
         outcome = x[1][x[0]] if self.counterfactual else x[1]
-        return self.learner.local(row_of(state, x[0]), outcome)
+        return self.learner.in_context(row_of(state, x[0]), outcome)
 
     def context_of(self, x: Any) -> str:
         return f"for option {x[0]}"

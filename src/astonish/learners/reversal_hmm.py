@@ -14,7 +14,7 @@ from astonish.core.precision import Number
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import fraction
 from astonish.core.world_parameters import HAZARD
-from astonish.learners.base import Info, Learner
+from astonish.learners.base import Learner, StepInfo
 
 _CERTAIN = 1e-12  # as close to 0 and 1 as a probability that is put into a state may be
 
@@ -39,7 +39,7 @@ class ReversalHMM(Learner):
     good: Number = parameter(0.8, OPEN_PROBABILITY, (0.55, 0.95), "probability of a 1 while the first option is good")
     bad: Number = parameter(0.2, OPEN_PROBABILITY, (0.05, 0.45), "probability of a 1 while the first option is bad")
     name: ClassVar[str] = "reversal-hmm"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
     takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
     free: ClassVar[tuple[str, ...]] = ("hazard", "good", "bad")
     samples: ClassVar[Domain] = Domain(0, 1, whole=True)
@@ -48,7 +48,7 @@ class ReversalHMM(Learner):
     def init(self) -> Reversal:
         return Reversal(jnp.zeros((), jnp.result_type(float, self.hazard, self.good, self.bad)))
 
-    def step(self, state: Reversal, x: Number) -> tuple[Reversal, Info]:
+    def step(self, state: Reversal, x: Number) -> tuple[Reversal, StepInfo]:
         is_good, is_bad = -jax.nn.softplus(-state.log_odds), -jax.nn.softplus(state.log_odds)
         if_good, if_bad = (_log_probability(probability, x) for probability in (self.good, self.bad))
         stays, swaps = _log_probability(self.hazard, 0), _log_probability(self.hazard, 1)
@@ -60,7 +60,7 @@ class ReversalHMM(Learner):
         rate = self._rate(
             jnp.logaddexp(is_good + stays, is_bad + swaps), jnp.logaddexp(is_bad + stays, is_good + swaps)
         )
-        return Reversal(now_good - now_bad), Info(surprise, rate, jnp.minimum(change, 1.0))
+        return Reversal(now_good - now_bad), StepInfo(surprise, rate, jnp.minimum(change, 1.0))
 
     def _rate(self, log_good: Array, log_bad: Array) -> Array:
         """The share of the outcome's variance that is due to not knowing the state; the rate is the same number."""

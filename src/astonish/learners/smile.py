@@ -10,7 +10,7 @@ from jax.tree_util import Partial
 from astonish.core.domain import FINITE, Domain, parameter
 from astonish.core.precision import Number, double
 from astonish.core.pytree import pytree_dataclass
-from astonish.learners.base import FamilyLearner, Info
+from astonish.learners.base import FamilyLearner, StepInfo
 from astonish.theory import rule
 from astonish.theory.expfam import Belief, Family, scaled_likelihood
 from astonish.theory.surprise import confidence_corrected
@@ -69,12 +69,12 @@ class Smile(FamilyLearner):
         return f"{words} (reference=family.prior({python})) lets them go from {low:.2g} to {high:.2g}, or "
 
     @property
-    def reports(self) -> str:
+    def surprise_measure(self) -> str:
         return _reported(self.reference)
 
-    def step(self, state: Belief, x: Any) -> tuple[Belief, Info]:
+    def step(self, state: Belief, x: Any) -> tuple[Belief, StepInfo]:
         update = rule.smile(self.family, state, x, self.m, self.reference)
-        return update.belief, Info(update.surprise, update.gamma)
+        return update.belief, StepInfo(update.surprise, update.gamma)
 
 
 @pytree_dataclass
@@ -106,14 +106,14 @@ class Modulated(FamilyLearner):
                     raise ValueError(f"gamma gives an array of shape {gamma.shape}; give a function to one number")
 
     @property
-    def reports(self) -> str:
+    def surprise_measure(self) -> str:
         return _reported(self.reference)
 
-    def step(self, state: Belief, x: Any) -> tuple[Belief, Info]:
+    def step(self, state: Belief, x: Any) -> tuple[Belief, StepInfo]:
         surprise = confidence_corrected(self.family, state, x, self.reference)
         gamma = jnp.asarray(self.gamma(surprise))
         gamma = jnp.where(gamma < 0, 0.0, jnp.where(gamma > 1, 1.0, gamma))
-        return rule.step(self.family, state, x, gamma, self.reference), Info(surprise, gamma)
+        return rule.step(self.family, state, x, gamma, self.reference), StepInfo(surprise, gamma)
 
 
 def _reported(reference: Belief | None) -> str:

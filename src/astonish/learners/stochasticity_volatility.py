@@ -15,7 +15,7 @@ from astonish.core.precision import RANDOM_BITS, Number, limits
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import fraction, log, parallel
 from astonish.core.world_parameters import MEAN, NOISE, STD
-from astonish.learners.base import Info, NumberLearner
+from astonish.learners.base import NumberLearner, StepInfo
 from astonish.learners.particle_filter import log_weights, resampled
 
 
@@ -61,7 +61,7 @@ class StochasticityVolatility(NumberLearner):
     particles: int = parameter(100, COUNT, (20, 200), "how many particles there are", static=True)
     seed: Number = parameter(0, WHOLE, (0, 1000), "seed of the particles' random numbers")
     name: ClassVar[str] = "stochasticity-volatility"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("lambda_s", "lambda_v")
     meanings: ClassVar[dict[str, str]] = {
         "stochasticity": "variance that samples are believed to have, after the outcome",
@@ -79,7 +79,7 @@ class StochasticityVolatility(NumberLearner):
             mean, variance, _bounded(stochasticity), _bounded(volatility), weights, jax.random.key_data(key)
         )
 
-    def step(self, state: KalmanParticles, x: Number) -> tuple[KalmanParticles, Info]:
+    def step(self, state: KalmanParticles, x: Number) -> tuple[KalmanParticles, StepInfo]:
         count = self.particles
         key, now = jax.random.split(jax.random.wrap_key_data(state.key, impl=RANDOM_BITS))
         uniforms = jax.random.uniform(now, (4 * count + 1,))
@@ -103,7 +103,7 @@ class StochasticityVolatility(NumberLearner):
             part[chosen] for part in (mean, variance, stochasticity, volatility)
         )
         new = KalmanParticles(mean, variance, stochasticity, volatility, weights, jax.random.key_data(key))
-        return new, Info(-top - log(total), rate)
+        return new, StepInfo(-top - log(total), rate)
 
     def estimate(self, state: KalmanParticles) -> Array:
         return state.weights @ state.mean

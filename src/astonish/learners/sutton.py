@@ -11,7 +11,7 @@ from astonish.core.kinds import NUMBERS
 from astonish.core.precision import Number, limits
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.world_parameters import START
-from astonish.learners.base import Info, NumberLearner
+from astonish.learners.base import NumberLearner, StepInfo
 
 _MOST = 30.0  # of the log-odds of a learning rate: beyond, one minus the rate would soon be no number of its own
 
@@ -39,7 +39,7 @@ class SuttonK1(NumberLearner):
     first_trace: Number = parameter(0.005, Domain(), (0.0, 0.1), "trace of changes before the first sample (h)")
     scale: Number = parameter(1.0, POSITIVE, (0.1, 1.0), "the error that counts as 1", fact="range")
     name: ClassVar[str] = "sutton-k1"
-    reports: ClassVar[str] = "absolute_error"
+    surprise_measure: ClassVar[str] = "absolute_error"
     takes: ClassVar[tuple[str, ...]] = NUMBERS
     free: ClassVar[tuple[str, ...]] = ("meta_rate", "first_rate")
 
@@ -49,11 +49,11 @@ class SuttonK1(NumberLearner):
         start, rate, trace, *_ = (jnp.asarray(number, kind) for number in numbers)
         return Gain(start, jnp.clip(jnp.log(rate) - jnp.log1p(-rate), -_MOST, _MOST), trace)
 
-    def step(self, state: Gain, x: Number) -> tuple[Gain, Info]:
+    def step(self, state: Gain, x: Number) -> tuple[Gain, StepInfo]:
         error = (x - state.mean) / self.scale
         most = 0.1 * limits(state.mean).max
         slope = jnp.clip(self.meta_rate * error, -most, most)  # infinity times a trace of 0 would be no number
         log_odds = jnp.clip(state.log_odds + slope * state.trace, -_MOST, _MOST)
         rate, rest = jax.nn.sigmoid(log_odds), jax.nn.sigmoid(-log_odds)
         trace = (state.trace + rate * error) * rest
-        return Gain(rest * state.mean + rate * x, log_odds, trace), Info(jnp.abs(x - state.mean), rate)
+        return Gain(rest * state.mean + rate * x, log_odds, trace), StepInfo(jnp.abs(x - state.mean), rate)

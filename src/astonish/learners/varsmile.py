@@ -10,7 +10,7 @@ from astonish.core.domain import Domain, parameter
 from astonish.core.kinds import Contexts
 from astonish.core.precision import Number, limits
 from astonish.core.pytree import pytree_dataclass
-from astonish.learners.base import FamilyLearner, Info
+from astonish.learners.base import FamilyLearner, StepInfo
 from astonish.theory.expfam import Belief, Family, bayes, blend, log_evidence
 
 
@@ -27,16 +27,16 @@ class VarSmile(FamilyLearner):
     m: Number = parameter(0.1, Domain(0.0), (0.01, 1.0), "readiness to forget; the odds of a change, if normative")
     prior: Belief | None = None
     name: ClassVar[str] = "varsmile"
-    reports: ClassVar[str] = "bayes_factor"
+    surprise_measure: ClassVar[str] = "bayes_factor"
     free: ClassVar[tuple[str, ...]] = ("m",)
     usual_contexts: ClassVar[Contexts] = "together"
 
-    def step(self, state: Belief, x: Any) -> tuple[Belief, Info]:
+    def step(self, state: Belief, x: Any) -> tuple[Belief, StepInfo]:
         prior = self.first_belief
         surprise = log_evidence(self.family, prior, x) - log_evidence(self.family, state, x)
         gamma = _gamma(jnp.asarray(self.m), surprise)
         faded = blend(self.family, state, 1 - gamma, prior, gamma)
-        return bayes(self.family, faded, x), Info(surprise, gamma, gamma)
+        return bayes(self.family, faded, x), StepInfo(surprise, gamma, gamma)
 
 
 def _gamma(m: Array, surprise: Array) -> Array:

@@ -16,7 +16,7 @@ from astonish.core.precision import Number, limits
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.special import fraction, log, parallel
 from astonish.core.world_parameters import NOISE, START
-from astonish.learners.base import Info, Learner, NumberLearner
+from astonish.learners.base import Learner, NumberLearner, StepInfo
 
 VOLATILITY_RATE = Parameter(PROBABILITY, (0.01, 0.5), "how fast volatility is updated", 0.1, symbol="lambda")
 _CERTAIN = 1e-12  # as close to 0 and 1 as a probability that is put into a state may be
@@ -79,7 +79,7 @@ class VolatileKalman(VolatileFilter, NumberLearner):
     )
     start: Number = START.field()
     name: ClassVar[str] = "vkf"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
     takes: ClassVar[tuple[str, ...]] = NUMBERS
     free: ClassVar[tuple[str, ...]] = ("volatility_rate", "drift")
 
@@ -88,11 +88,11 @@ class VolatileKalman(VolatileFilter, NumberLearner):
         drift = jnp.asarray(self.drift, kind)
         return VolatileState(jnp.asarray(self.start, kind), self._noise_variance.astype(kind), jnp.square(drift))
 
-    def step(self, state: VolatileState, x: Number) -> tuple[VolatileState, Info]:
+    def step(self, state: VolatileState, x: Number) -> tuple[VolatileState, StepInfo]:
         expected, error = state.variance + state.volatility, x - state.mean
         gain, spread = fraction(self._noise_variance, expected), self._noise_variance + expected
         surprise = 0.5 * (log(2 * math.pi * spread) + error * (error / spread))
-        return self.updated(state, self._noise_variance, gain * error, gain), Info(surprise, gain)
+        return self.updated(state, self._noise_variance, gain * error, gain), StepInfo(surprise, gain)
 
     def simulate(self, rng: Generator, steps: int) -> FloatArray:
         family = Gaussian(self.noise)
@@ -119,7 +119,7 @@ class BinaryVolatileKalman(VolatileFilter):
         0.1, POSITIVE, (0.01, 1.0), "variance of the noise, of the log-odds, and of the first belief"
     )
     name: ClassVar[str] = "vkf-binary"
-    reports: ClassVar[str] = "shannon"
+    surprise_measure: ClassVar[str] = "shannon"
     takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
     free: ClassVar[tuple[str, ...]] = ("volatility_rate", "v0", "omega")
     samples: ClassVar[Domain] = Domain(0, 1, whole=True)
@@ -128,14 +128,14 @@ class BinaryVolatileKalman(VolatileFilter):
         kind = jnp.result_type(float, self.volatility_rate, self.v0, self.omega)
         return VolatileState(jnp.zeros((), kind), jnp.asarray(self.omega, kind), jnp.asarray(self.v0, kind))
 
-    def step(self, state: VolatileState, x: Number) -> tuple[VolatileState, Info]:
+    def step(self, state: VolatileState, x: Number) -> tuple[VolatileState, StepInfo]:
         expected, omega = state.variance + state.volatility, jnp.asarray(self.omega)
         sign = jnp.where(jnp.asarray(x) == 1, 1.0, -1.0).astype(state.mean.dtype)
         moved = jnp.sqrt(expected) * sign * jax.nn.sigmoid(-sign * state.mean)  # outcome less estimate, to all digits
         new = self.updated(state, omega, moved, fraction(omega, expected))
         surprise, after = jax.nn.softplus(-sign * state.mean), jax.nn.softplus(sign * new.mean)
         rate = -jnp.expm1(jax.nn.softplus(sign * state.mean) - after)  # one minus the ratio of the errors
-        return new, Info(surprise, jnp.clip(rate, 0.0, 1.0))
+        return new, StepInfo(surprise, jnp.clip(rate, 0.0, 1.0))
 
     def estimate(self, state: VolatileState) -> Array:
         return jax.nn.sigmoid(state.mean)

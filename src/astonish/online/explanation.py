@@ -61,7 +61,7 @@ class Explanation:
     outcome: what was seen, None if the sample is missing; seen, context: the same, and where, in words.
     probability: of the outcome, where outcomes are labels; None after it, if the learner holds no belief.
     predicted_std: the standard deviation of the predicted sample; uncertainty: that of the estimate alone.
-    surprise: in the learner's own measure, whose name is `learner.reports`.
+    surprise: in the learner's own measure, whose name is `learner.surprise_measure`.
     confidence_corrected: the paper's S_cc of the belief, whether or not the learner uses it; terms: what it is the sum
     of (see `surprise.confidence_corrected_terms`). improper: the family in which the scaled likelihood is improper, so
     that S_cc is undefined, or taken against the learner's reference; else empty.
@@ -177,11 +177,11 @@ def explain(learner: Learner, xs: Any, at: int, seen: str = "", context: str = "
     with double():
         state = state_before(learner, samples, observed, at)
         if not observed[at]:
-            inner, held, _ = learner.local(state, x)
+            inner, held, _ = learner.in_context(state, x)
             estimate = np.asarray(inner.estimate(held))
             return Explanation(at, inner, None, "", "", Change(estimate, estimate))
         found = _explained(as_double(learner), state, x)
-        local: tuple[Any, State, Any] = learner.local(state, x)
+        local: tuple[Any, State, Any] = learner.in_context(state, x)
     inner, _, sample = local
     outcome = np.asarray(jax.tree.leaves(sample)[-1])
     holds = found.get("beliefs") is not None
@@ -201,7 +201,7 @@ def _index(at: int, length: int) -> int:
 def _explained(learner: Learner, state: State, x: Any) -> dict[str, Any]:
     """What a step does: the fields of an explanation, in arrays."""
     new, info = learner.step(state, x)
-    (inner, held, sample), (_, left, _) = learner.local(state, x), learner.local(new, x)
+    (inner, held, sample), (_, left, _) = learner.in_context(state, x), learner.in_context(new, x)
     errors = inner.error(held, sample), inner.error(left, sample)
     widths = inner.uncertainty(held), inner.uncertainty(left)
     found = {
@@ -218,7 +218,7 @@ def _explained(learner: Learner, state: State, x: Any) -> dict[str, Any]:
 
 def _without_belief(learner: Learner, surprise: Any) -> Change | None:
     """The probability of an outcome that is a label, from a surprise that is minus its logarithm."""
-    if not _labels(learner) or learner.reports != "shannon":
+    if not _labels(learner) or learner.surprise_measure != "shannon":
         return None
     return Change(jnp.exp(-surprise), None)
 
@@ -228,7 +228,7 @@ def _of_beliefs(learner: Any, before: Belief, after: Belief, x: Any, error: Chan
     family, reference = learner.family, learner.reference
     knows_target = family.proper_likelihood or reference is not None
     target = expfam.scaled_likelihood(family, x, reference) if knows_target else None
-    heads_for_it = knows_target and learner.reports in MODULATING
+    heads_for_it = knows_target and learner.surprise_measure in MODULATING
 
     def probability(belief: Belief) -> Any:
         return jnp.exp(expfam.log_evidence(family, belief, x))

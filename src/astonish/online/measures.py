@@ -106,7 +106,7 @@ def measures_and_quantities(
     learner: Learner, state: State, new: State, x: Any, hazard: Number | None
 ) -> dict[str, Array]:
     """All measures that apply, if there is a belief to take them of, and the learner's own quantities, by name."""
-    (inner, before, sample), (_, after, _) = learner.local(state, x), learner.local(new, x)
+    (inner, before, sample), (_, after, _) = learner.in_context(state, x), learner.in_context(new, x)
     quantities = inner.quantities(before, after, sample)
     if inner.belief(before) is None:
         return quantities
@@ -133,7 +133,7 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
 
 def moment(learner: Any, state: State, new: State, x: Any) -> Moment:
     """What is needed to measure surprise, of a learner that holds a belief before and after a sample."""
-    (inner, before, sample), (_, after, _) = learner.local(state, x), learner.local(new, x)
+    (inner, before, sample), (_, after, _) = learner.in_context(state, x), learner.in_context(new, x)
     prior = inner.belief(inner.init())
     beliefs = inner.belief(before), inner.belief(after)
     return Moment(inner.family, prior, prior if inner.reference is None else inner.reference, *beliefs, sample)

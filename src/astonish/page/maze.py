@@ -116,7 +116,7 @@ def shown(assembly: Assembly, way: Walk) -> Json:
         "learning_rate": course.learning_rate,
         "error": current_error(course.believed, DRAWN.transitions, way.environment),
     }
-    own = MEASURES.get(learner.reports, "measure that it defines")
+    own = MEASURES.get(learner.surprise_measure, "measure that it defines")
     about = {"settings": settings_of(assembly), "estimator": estimator(learner), "measure": own}
     return about | {name: packed(values) for name, values in series.items()}
 

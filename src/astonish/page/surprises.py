@@ -30,7 +30,7 @@ class Surprises:
     def of(self, name: str, history: History, measured: str) -> FloatArray | None:
         """The surprise at each sample; None if the learner of this name does not have this measure."""
         learner = history.learner
-        if measured in (OWN, learner.reports):
+        if measured in (OWN, learner.surprise_measure):
             return history.surprise
         if measured == ERROR:
             return np.abs(history.samples - _predictions(history))
@@ -44,7 +44,10 @@ class Surprises:
 def about(measured: str, learners: dict[str, Learner], without: Collection[str]) -> str:
     """What is shown as surprise, in sentences. without: the learners that do not have the measure."""
     if measured == OWN:
-        each = [f"{name}: {MEASURES.get(learner.reports, 'one that it defines')}" for name, learner in learners.items()]
+        each = [
+            f"{name}: {MEASURES.get(learner.surprise_measure, 'one that it defines')}"
+            for name, learner in learners.items()
+        ]
         return f"Surprise is measured differently by each learner, so that heights do not compare. {'; '.join(each)}."
     missing = f" Not shown, for they do not have it: {', '.join(without)}." if without else ""
     return f"Surprise is the {MEASURES[measured]} for all learners.{missing}"

@@ -19,7 +19,7 @@ from pandas import DataFrame, concat
 from astonish.core.precision import Number
 from astonish.core.pytree import pytree_dataclass
 from astonish.learners import Nassar2010
-from astonish.learners.base import Info
+from astonish.learners.base import StepInfo
 from astonish.learners.nassar import RunLength
 from astonish.paper import figure3, figure5, figure6, figure7, figure8
 from astonish.paper.agents import FIRST_PROBABILITIES, OURS, MazeWalks, walks_of
@@ -43,7 +43,7 @@ Simulation = Callable[[RunSettings], Tables]
 class _NoJumpOutside(Nassar2010):
     """Gives a jump no probability where a sample lies outside the range of the mean."""
 
-    def step(self, state: RunLength, x: Number) -> tuple[RunLength, Info]:
+    def step(self, state: RunLength, x: Number) -> tuple[RunLength, StepInfo]:
         inside = (self.low <= jnp.asarray(x)) & (jnp.asarray(x) <= self.high)
         hazard = jnp.where(inside, self.hazard, 1e-12)
         return Nassar2010.step(replace(self, hazard=hazard), state, x)

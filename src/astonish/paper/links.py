@@ -18,7 +18,7 @@ from astonish.core.precision import as_double
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.xla_kernels import compiled
 from astonish.learners import PerContext
-from astonish.learners.base import FamilyLearner, Info, scan
+from astonish.learners.base import FamilyLearner, StepInfo, scan
 from astonish.online.series import OPTIONS
 from astonish.paper import figure3
 from astonish.paper.agents import ROOMS, current
@@ -57,11 +57,11 @@ class Linked(FamilyLearner):
     share: Callable[[Array], Array]
     prior: Belief | None = None
 
-    def step(self, state: Belief, x: Any) -> tuple[Belief, Info]:
+    def step(self, state: Belief, x: Any) -> tuple[Belief, StepInfo]:
         naive = scaled_likelihood(self.family, x)
         surprise = divergence(self.family, state, naive)  # S_cc (eq. 2)
         gamma, rest = powers_at(self.family, state, naive, self.share(surprise))
-        return blend(self.family, state, rest, naive, gamma), Info(surprise, gamma)
+        return blend(self.family, state, rest, naive, gamma), StepInfo(surprise, gamma)
 
 
 def share(link: Any, value: Any, surprise: Array) -> Array:

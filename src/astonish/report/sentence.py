@@ -95,7 +95,7 @@ def _known(of: "Explanation") -> list[Any]:
 
 def _consequences(of: "Explanation") -> list[str]:
     """Surprise, learning rate and movement."""
-    measure = of.learner.reports
+    measure = of.learner.surprise_measure
     assert of.surprise is not None
     assert of.learning_rate is not None
     units = "" if measure == "absolute_error" else " nats" if measure else ""
@@ -139,7 +139,7 @@ def _notes(of: "Explanation") -> list[str]:
     if of.improper:
         why = f"one sample alone leaves the scaled likelihood of {of.improper} improper"
         return [f"Without a reference S_cc, the paper's surprise, is undefined: {why}."]
-    if of.confidence_corrected is None or of.learner.reports.startswith("confidence_corrected"):
+    if of.confidence_corrected is None or of.learner.surprise_measure.startswith("confidence_corrected"):
         return []
     return [f"S_cc, the paper's surprise, is {number(of.confidence_corrected)} nats; {name} does not use it."]
 

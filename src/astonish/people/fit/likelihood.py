@@ -201,7 +201,7 @@ def _predict(learner: Learner, state: State, at: ParticipantData) -> Prediction:
     estimate = _estimate(learner, state, at)
     if estimate.ndim:
         return Prediction(estimate, None, None)
-    inner, held, _ = learner.local(state, at.outcomes)
+    inner, held, _ = learner.in_context(state, at.outcomes)
     return Prediction(estimate, inner.uncertainty(held), inner.step_variance(held))
 
 

@@ -182,7 +182,7 @@ def _record(
         now = with_parameters(learner, values)
         before = jax.tree.map(lambda fresh, old: jnp.where(start, fresh, old), now.init(), state)
         after, info = advance(now, before, x, seen)
-        (inner, held, _), (_, left, _) = now.local(before, x), now.local(after, x)
+        (inner, held, _), (_, left, _) = now.in_context(before, x), now.in_context(after, x)
         prediction, read = inner.estimate(held), now.estimate_at(before, x)  # the latter is of all options
         found = measures_and_quantities(now, before, after, x, hazard) if wanted != (OWN,) else {}
         return after, {
