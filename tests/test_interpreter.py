@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from astonish import Dirichlet, Gaussian, Smile, explain, run
+from astonish import Dirichlet, Gaussian, OnlineEM, Smile, explain, run
 from astonish.core.interpreter import interpreted
 from astonish.core.precision import as_double, double
 from astonish.core.pytree import pytree_dataclass
@@ -56,6 +56,16 @@ def test_nothing_is_compiled_to_explain_a_trial() -> None:
         assert explain(Smile(Gaussian(noise=1.75), m), xs, 0).surprise is not None
         assert explain(Smile(Dirichlet(7), m), [2], 0).surprise is not None
     assert len(programs()) <= before
+
+
+def test_what_only_jax_can_compute_is_compiled_once(caplog: pytest.LogCaptureFixture) -> None:
+    def first_moves(seed: int) -> Any:
+        return run(OnlineEM(3, seed=seed), [(0, 1), (1, 2)]).state.first
+
+    one = first_moves(1)
+    with jax.log_compiles():
+        assert not np.array_equal(first_moves(2), one)
+    assert not [record for record in caplog.records if record.message.startswith("Compiling")]
 
 
 @pytest.mark.single

@@ -8,7 +8,7 @@ milliseconds. An operation for which there is no rule here is computed by JAX, b
 
 import operator
 from collections.abc import Callable
-from functools import wraps
+from functools import lru_cache, partial, wraps
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -120,9 +120,16 @@ def _operation(equation: Any) -> tuple[Operation, bool]:
         rule = _ELEMENTWISE.get(name) or (of_floats and _OF_FLOATS.get(name)) or _RULES.get(name, _none)(**params)
     if rule:
         return rule, False
+    compiled = _by_jax(primitive, tuple(params.items()))
     if primitive.multiple_results:
-        return lambda *values: list(map(_plain, primitive.bind(*values, **params))), True
-    return lambda *values: _plain(primitive.bind(*values, **params)), False
+        return lambda *values: list(map(_plain, compiled(*values))), True
+    return lambda *values: _plain(compiled(*values)), False
+
+
+@lru_cache(maxsize=512)
+def _by_jax(primitive: Any, params: tuple[tuple[str, Any], ...]) -> Operation:
+    """An operation as JAX computes it, compiled once and kept: some, such as `random_gamma`, take .3 s to compile."""
+    return jax.jit(partial(primitive.bind, **dict(params)))
 
 
 def _plain(value: Any, like: Any = None) -> Any:
@@ -181,7 +188,7 @@ def _broadcast(shape: Any, broadcast_dimensions: Any, **_: Any) -> Operation:
 def _convert(new_dtype: Any, **_: Any) -> Operation:
     def convert(x: Any) -> Any:
         if x.dtype.kind == "f" and new_dtype.kind in "iu":  # NumPy has other whole numbers for NaN and large ones
-            return _plain(jax.lax.convert_element_type(x, new_dtype))
+            return _plain(jax.lax.convert_element_type(jnp.asarray(x), new_dtype))
         return x.astype(new_dtype)
 
     return convert
