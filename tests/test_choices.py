@@ -40,7 +40,7 @@ def test_errors_before_a_sample_are_those_of_the_estimate_before_it() -> None:
 
 def _rows(*verdicts: tuple[str, str, str]) -> DataFrame:
     """Rows of one choice: the other choice, and the verdict before and after."""
-    rows = [("eta", "1", other, "7", "Fig. 7", "It is so.", before, after) for other, before, after in verdicts]
+    rows = [("rate", "eta", "1", other, "7", "Fig. 7", "It is so.", before, after) for other, before, after in verdicts]
     return DataFrame(rows, columns=choices.COLUMNS)
 
 

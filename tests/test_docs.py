@@ -13,6 +13,8 @@ import astonish.people.fit
 import astonish.people.posterior
 import astonish.people.tables
 import astonish.sweep
+from astonish.paper.claims import FAILS, HOLDS, Claim
+from astonish.paper.reproduce import claims_from_json
 
 ROOT = Path(__file__).parent.parent
 ROWS = re.findall(r"`([\w.]+)` \| `(test_\w+)` \|", (ROOT / "docs" / "paper.md").read_text())
@@ -80,40 +82,29 @@ def test_everything_public_is_in_the_reference(module: str, name: str) -> None:
     assert whole or any(found.search(block.split("```")[0]) for block in blocks)
 
 
-def _filled() -> Any:
-    return runpy.run_path(str(ROOT / "docs" / "verdicts.py"))["filled"]
-
-
-REPORT = """# Title
-
-**Of 2 claims of the paper, 1 holds, 0 hold in part, 1 does not hold as stated.**
-
-## Claims of the paper
-
-| claim | paper | measured | verdict | why |
-| --- | --- | --- | --- | --- |
-| It is so. (Fig. 1) | 1 | 1 | ✓ holds | Yes. |
-| It is not. (Fig. 2) | 2 | 3 \\| 4 | ✗ does not hold as stated | No. |
-
-## Findings of our own
-
-| finding | expected | measured | verdict | why |
-| --- | --- | --- | --- | --- |
-| Ours. (Fig. 3) | - | 5 | ✓ holds | Well. |
-
-## Figures
-"""
-
-
-def test_the_page_of_verdicts_is_filled_from_a_report() -> None:
-    blocks = ["counts", "verdicts: ✓", "verdicts: ◐ ✗", "rows: Ours | It is so", "table: Findings of our own"]
+def test_the_page_of_verdicts_is_filled_from_claims() -> None:
+    filled = runpy.run_path(str(ROOT / "docs" / "verdicts.py"))["filled"]
+    claims = [
+        Claim("a.so", "Fig. 1", "It is so.", "1", "1", HOLDS, "Yes."),
+        Claim("a.not", "Fig. 2", "It is not.", "2", "3 | 4", FAILS, "No."),
+        Claim("own", "Fig. 3", "Ours.", "-", "5", HOLDS, "Well.", ours=True),
+    ]
+    blocks = ["counts", "verdicts: ✓", "verdicts: ◐ ✗", "claims: own a.so", "findings"]
     page = "\n".join(f"<!-- {block} -->\nbefore\n<!-- end -->" for block in blocks)
-    counts, holds, not_, rows, table = _filled()(page, REPORT).split("<!-- end -->")[:5]
-    assert "before" not in counts + holds + not_ + rows + table
+    counts, holds, not_, named, findings = filled(page, claims).split("<!-- end -->")[:5]
+    assert "before" not in counts + holds + not_ + named + findings
     assert "**Of 2 claims" in counts
     assert "It is so." in holds
     assert "It is not." not in holds
     assert "It is not." in not_
-    assert rows.index("Ours.") < rows.index("It is so.")
-    assert table.count("| Ours.") == 1
-    assert _filled()(page, REPORT) == _filled()(_filled()(page, REPORT), REPORT)
+    assert named.index("Ours.") < named.index("It is so.")
+    assert findings.count("| Ours.") == 1
+    assert filled(page, claims) == filled(filled(page, claims), claims)
+
+
+def test_the_page_of_verdicts_and_the_tour_show_the_same_claims() -> None:
+    module = runpy.run_path(str(ROOT / "docs" / "verdicts.py"))
+    kept = claims_from_json(module["KEPT"].read_text(encoding="utf-8"))
+    page = module["PAGE"].read_text(encoding="utf-8")
+    assert module["filled"](page, kept) == page
+    assert len({claim.id for claim in kept}) == len(kept)

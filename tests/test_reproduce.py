@@ -61,10 +61,10 @@ def _figure(name: str, note: Note, says: str) -> Figure:
 
     def claims(tables: Tables) -> list[Claim]:
         mean = tables["left"]["y"].mean()
-        verdict = HOLDS if mean < 100 else FAILS
+        small, large = (HOLDS if holds else FAILS for holds in (mean < 100, mean > 9))
         return [
-            Claim(f"{stem}, left", f"{says} is small", "0 & little", f"{mean:.6f}", verdict, "because a < b"),
-            Claim(f"{stem}, right", f"{says} is [large]", "> 9", f"{mean:.6f}", HOLDS if mean > 9 else FAILS, says),
+            Claim("a.left", f"{stem}, left", f"{says} is small", "0 & little", f"{mean:.6f}", small, "because a < b"),
+            Claim("a.right", f"{stem}, right", f"{says} is [large]", "> 9", f"{mean:.6f}", large, says),
         ]
 
     simulations = {side: partial(noise, side) for side in sides}
@@ -83,7 +83,7 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 ALL = ["figure3_left", "figure3_right", "ceiling_left", "ceiling_right"]
 EXPECTED = {
-    "figure3.png", "figure3.pdf", "ceiling.png", "ceiling.pdf", "report.html", "report.md",
+    "figure3.png", "figure3.pdf", "ceiling.png", "ceiling.pdf", "report.html", "report.md", "claims.json",
     *(f"numbers/seed-1/{table}.csv" for table in ALL),
     *(f"numbers/seed-1/{stem}/results/{side}.npz" for stem in ("figure3", "ceiling") for side in ("left", "right")),
     *(f"numbers/seed-1/{stem}/manifest.json" for stem in ("figure3", "ceiling")),
@@ -128,7 +128,7 @@ def test_a_thorough_run_takes_five_seeds_and_says_where_they_agree(computed: lis
 
 
 def test_seeds_that_disagree_are_counted() -> None:
-    claims = [[Claim("", "a", "", "", HOLDS, ""), Claim("", "b", "", "", verdict, "")] for verdict in (HOLDS, FAILS)]
+    claims = [[Claim(n, "", n, "", "", v, "") for n, v in (("a", HOLDS), ("b", verdict))] for verdict in (HOLDS, FAILS)]
     found = reproduce._over_seeds(claims)
     assert [claim.seeds for claim in found] == ["2 of 2", "1 of 2"]
     assert count(found).endswith("1 verdicts are the same for each of 2 seeds.")
@@ -405,7 +405,7 @@ def test_the_report_says_what_was_run(kind: Callable[..., str]) -> None:
     ],
 )
 def test_verdicts_are_counted(verdicts: list[str], sentence: str) -> None:
-    assert count(Claim("", "", "", "", verdict, "") for verdict in verdicts) == sentence
+    assert count(Claim("", "", "", "", "", verdict, "") for verdict in verdicts) == sentence
 
 
 # What is wrong, in one sentence

@@ -53,6 +53,7 @@ def _same(rows: DataFrame) -> Claim:
     held = near(rows.z_same) / len(rows)
     relative = (rows.same / rows.theirs - 1).abs().max()
     return Claim(
+        f"liakoni2021.{rows.learner.iloc[0]}",
         PLACE,
         f"{rows.learner.iloc[0]} has the published errors on the authors' series, in all {len(rows)} worlds.",
         f"mean squared errors from {rows.theirs.min():.3g} to {rows.theirs.max():.3g}",
@@ -66,6 +67,7 @@ def _same(rows: DataFrame) -> Claim:
 def _others(table: DataFrame) -> Claim:
     held = near(table.z) / len(table)
     return Claim(
+        "liakoni2021.other-series",
         PLACE,
         "On other series, too, the errors are those published.",
         f"{len(table)} mean squared errors",

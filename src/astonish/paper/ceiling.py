@@ -105,6 +105,7 @@ def claims(tables: Tables) -> list[Claim]:
     of_smile = interval((ours.error / predicted(ours.gamma)).groupby(ours.episode).mean())
     return [
         Claim(
+            "ceiling.samples",
             "follows from eq. 6",
             "The effective number of samples behind a SMiLe belief never exceeds one, or its start if that was more.",
             "-",
@@ -114,6 +115,7 @@ def claims(tables: Tables) -> list[Claim]:
             ours=True,
         ),
         Claim(
+            "ceiling.error",
             "follows from eq. 6",
             "So in a stable world the error does not vanish: it settles at gamma / (2 - gamma) of that of one sample.",
             "-",

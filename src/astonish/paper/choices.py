@@ -61,10 +61,11 @@ class _FirstSampleCounts(Nassar2010):
 class Choice(NamedTuple):
     """One thing that the paper does not state.
 
-    about: what. ours: what we chose. figure: whose verdicts may depend on it. usual: the tables of our choice. others:
-    those of each other choice, by its name.
+    id: of the claim about it, after "unstated.". about: what. ours: what we chose. figure: whose verdicts may depend
+    on it. usual: the tables of our choice. others: those of each other choice, by its name.
     """
 
+    id: str
     about: str
     ours: str
     figure: Figure
@@ -114,57 +115,70 @@ FIRST = {name: {"first": name} for name in FIRST_PROBABILITIES if name != OURS.f
 RATES = {f"{rate:g}": {"rate": rate} for rate in (0.0005, 0.002)}
 CHOICES: Sequence[Choice] = (
     Choice(
+        "hazards",
         "The two hazards in Figs. 3C and 3D besides 0.01 and 0.066", "0.033 and 0.1", figure3.FIGURE_3, _gaussian(),
         {"0.03 and 0.2": _gaussian(hazards=(0.01, 0.03, 0.066, 0.2))},
     ),
     Choice(
+        "nassar-outside",
         "What Nassar 2010 makes of samples outside the range of the mean", "a jump as probable as inside it",
         figure3.FIGURE_3, _gaussian(), {"no jump": _gaussian(nassar=_NoJumpOutside)},
     ),
     Choice(
+        "nassar-start",
         "The run length that Nassar 2010 starts from", "1, with the middle of the range as its estimate",
         figure3.FIGURE_3, _gaussian(),
         {"0, so that the first sample is its estimate": _gaussian(nassar=_FirstSampleCounts)},
     ),
     Choice(
+        "error-before",
         "When the error of the Gaussian task is measured", "after the sample has been seen", figure3.FIGURE_3,
         _gaussian(), {"before it is seen": _gaussian(before=True)},
     ),
     Choice(
+        "rooms-figure5",
         "The arrangement of environment B, but for the neighbours of room 6 (Fig. 5)", "an arbitrary one",
         figure5.FIGURE_5, lambda run: figure5.simulate(run, _small(run)),
         {"a random one": lambda run: figure5.simulate(run, _other_b(run))},
     ),
     Choice(
+        "rooms-figure7",
         "The arrangement of environment B, but for the neighbours of room 6 (Fig. 7)", "an arbitrary one",
         figure7.FIGURE_7, _speed(), {"a random one": lambda run: figure7.simulate(run, OURS, _other_b(run))},
     ),
     Choice(
+        "first-step-figure6",
         "Which step is the first after a switch (Fig. 6)", "the one in which the environment is new; read 100 later",
         figure6.FIGURE_6, lambda run: figure6.simulate(run, 100, _small(run)),
         {"the one before; read one step earlier": lambda run: figure6.simulate(run, 99, _small(run))},
     ),
     Choice(
+        "first-step-figure8",
         "Which step is the first after a switch (Fig. 8)", "the one in which the environment is new; read 64 later",
         figure8.FIGURE_8, _after(), {"the one before; read one step earlier": _after(later=63)},
     ),
     Choice(
+        "frequent-switches",
         "Whether Fig. 8 has cells in which a switch has a probability above 0.1, the limit in the caption of Fig. 4",
         "it has, so that the grid is complete", figure8.FIGURE_8, _after(), {"it has not": _seldom},
     ),
     Choice(
+        "first-moves-figure7",
         "The probabilities of moves that online EM starts from, T0 (Fig. 7)", OURS.first, figure7.FIGURE_7, _speed(),
         {name: _speed(**changed) for name, changed in FIRST.items()},
     ),
     Choice(
+        "first-moves-figure8",
         "The probabilities of moves that online EM starts from, T0 (Fig. 8)", OURS.first, figure8.FIGURE_8, _after(),
         {name: _after(em=changed) for name, changed in FIRST.items()},
     ),
     Choice(
+        "em-rate-figure7",
         "The learning rate of online EM, eta (Fig. 7)", f"{OURS.rate:g}", figure7.FIGURE_7, _speed(),
         {name: _speed(**changed) for name, changed in RATES.items()},
     ),
     Choice(
+        "em-rate-figure8",
         "The learning rate of online EM, eta (Fig. 8)", f"{OURS.rate:g}", figure8.FIGURE_8, _after(),
         {name: _after(em=changed) for name, changed in RATES.items()},
     ),
@@ -185,6 +199,7 @@ def _simulate(run: RunSettings) -> DataFrame:
             found = claims_of(choice.figure.name, simulation)
             rows = [
                 (
+                    choice.id,
                     choice.about,
                     choice.ours,
                     name,
@@ -201,7 +216,7 @@ def _simulate(run: RunSettings) -> DataFrame:
     return concat(tables)
 
 
-COLUMNS = ["about", "ours", "other", "figure", "where", "says", "verdict", "other_verdict"]
+COLUMNS = ["choice", "about", "ours", "other", "figure", "where", "says", "verdict", "other_verdict"]
 FIGURES = {choice.figure.name: choice.figure for choice in CHOICES}
 USUAL = {choice.figure.name: choice.usual for choice in reversed(CHOICES)}
 
@@ -209,16 +224,17 @@ USUAL = {choice.figure.name: choice.usual for choice in reversed(CHOICES)}
 def claims(tables: Tables) -> list[Claim]:
     """For each thing that the paper leaves open: whether a verdict depends on it."""
     table = tables["verdicts"]
-    return [_claim(str(about), part) for about, part in table.groupby("about", sort=False)]
+    return [_claim(str(choice), part) for choice, part in table.groupby("choice", sort=False)]
 
 
-def _claim(about: str, table: DataFrame) -> Claim:
+def _claim(choice: str, table: DataFrame) -> Claim:
     changed = {other: part[part.verdict != part.other_verdict] for other, part in table.groupby("other", sort=False)}
     found = [f"{other!s}: {_difference(len(table) // len(changed), rows)}" for other, rows in changed.items()]
     figures = ", ".join(sorted(set(table.figure.astype(str))))
     return Claim(
+        f"unstated.{choice}",
         f"figure {figures}",
-        f"{about.rstrip('.')}: another choice changes no verdict.",
+        f"{table.about.iloc[0].rstrip('.')}: another choice changes no verdict.",
         "not stated",
         "; ".join(found),
         verdict(not len(rows) for rows in changed.values()),

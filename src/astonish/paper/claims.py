@@ -11,13 +11,15 @@ HOLDS, IN_PART, FAILS = "holds", "holds in part", "does not hold as stated"
 class Claim(NamedTuple):
     """One statement of the paper, checked.
 
-    where: its place in the paper. says: the statement, in our words. paper: the paper's value. measured: ours, with a
-    confidence interval over episodes where there are episodes, at the paper's own parameters and in its own quantity.
-    verdict: `HOLDS`, `IN_PART` or `FAILS`. why: one or two sentences; what holds at other settings is said here. ours:
-    whether the statement is a finding of our own. seeds: with how many of several seeds the verdict is the same.
-    figure: the name of the figure whose numbers decide it.
+    id: its stable name, by which documents and pages refer to it. where: its place in the paper. says: the statement,
+    in our words. paper: the paper's value. measured: ours, with a confidence interval over episodes where there are
+    episodes, at the paper's own parameters and in its own quantity. verdict: `HOLDS`, `IN_PART` or `FAILS`. why: one or
+    two sentences; what holds at other settings is said here. ours: whether the statement is a finding of our own.
+    seeds: with how many of several seeds the verdict is the same. figure: the name of the figure whose numbers decide
+    it.
     """
 
+    id: str
     where: str
     says: str
     paper: str

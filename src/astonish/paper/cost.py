@@ -185,6 +185,7 @@ def claims(tables: Tables) -> list[Claim]:
     kept, elementary = maze.numbers_kept, float(maze.elementary["SMiLe"].iloc[0])
     return [
         Claim(
+            "cost.environments",
             "section 2.4, last paragraph",
             "The load of a hierarchical model increases with the number of environments; that of SMiLe does not.",
             "increases; independent, by construction",
@@ -195,6 +196,7 @@ def claims(tables: Tables) -> list[Claim]:
             "told how many there are.",
         ),
         Claim(
+            "cost.online-em",
             "section 2.4, maze",
             "SMiLe has a lower computational complexity than online EM.",
             "reduced computational complexity",
@@ -207,6 +209,7 @@ def claims(tables: Tables) -> list[Claim]:
             "without.",
         ),
         Claim(
+            "cost.exact",
             "section 2.4, Gaussian task",
             "SMiLe nearly reaches the optimal Bayesian solution with significantly reduced computational complexity.",
             "significantly reduced",

@@ -97,6 +97,7 @@ def _suitable(errors: DataFrame) -> Claim:
                 f"{kind}, {error}, than {other}: {'except at ' + ', '.join(missed) if missed else 'everywhere'}"
             )
     return Claim(
+        "drift.suitable",
         "abstract and section 3",
         "SMiLe is suitable for learning in environments that undergo gradual changes.",
         "suitable; not simulated",
@@ -115,6 +116,7 @@ def _gamma_adjusts(errors: DataFrame, fixed: DataFrame) -> Claim:
         parts += [interval(gamma[b] - gamma[a]).low > 0 for a, b in pairwise(DRIFTS)]
         found.append(f"{kind} {listed(gamma.mean(), '.3f')} (best fixed rate {listed(best_rates(fixed, kind), '.3f')})")
     return Claim(
+        "drift.gamma",
         "abstract",
         "SMiLe adjusts the balance between new and old information to the environment: gamma is larger where the mean "
         "drifts faster.",
@@ -141,6 +143,7 @@ def _near_the_best(errors: DataFrame) -> Claim:
         mean = table.mean()
         found.append(f"{kind}, {error} {listed(mean[SMILE] / mean[BEST], '.2f')}")
     return Claim(
+        "drift.best-rate",
         "abstract",
         "Where the mean drifts, SMiLe is nearly as good as the best fixed rate, which for a random walk is nearly the "
         "optimum.",

@@ -83,6 +83,7 @@ def _slower(first: DataFrame, than: str) -> dict[str, Interval]:
 def _switches(first: DataFrame) -> Claim:
     slower = _slower(first, str(OURS.switch))
     return Claim(
+        "em.first-switch",
         "section 4.12",
         "Online EM takes even more time if it does not start from a switch probability of P0 = 0.1.",
         "more time from any other",
@@ -100,6 +101,7 @@ def _freeze(first: Any, late: DataFrame) -> Claim:
     worse = {name: interval(late[name] - late[frozen]) for name in late if name != frozen}
     ratio = {name: times_as_long(first["frozen"][name], first["SMiLe"][str(SMALL_M)]) for name in (frozen, never)}
     return Claim(
+        "em.freeze",
         "section 4.12",
         "For online EM to work properly, only its statistics must be updated at first.",
         "required, for 2000 steps",
@@ -115,6 +117,7 @@ def _freeze(first: Any, late: DataFrame) -> Claim:
 def _first_probabilities(first: DataFrame, late: DataFrame) -> Claim:
     slower = _slower(first, list(FIRST_PROBABILITIES)[-1])
     return Claim(
+        "em.first-moves",
         "section 4.12, which does not state T0",
         "Online EM is accurate sooner if it starts from nearly equal probabilities of moves than from random ones.",
         "-",

@@ -125,6 +125,7 @@ def _election_claims(election: DataFrame, probabilities: Any) -> list[Claim]:
     favourite, outsider, entropies = 0.75 * log_odds, 0.5 * log_odds, 0.75 * np.log(3)
     return [
         Claim(
+            "election.likelihood",
             "Fig. 1A, table",
             "Candidate 2 is equally likely to A, B and C.",
             "0.25 for all three",
@@ -133,6 +134,7 @@ def _election_claims(election: DataFrame, probabilities: Any) -> list[Claim]:
             "Exact for every epsilon: a quarter of the weight gives it 1 - epsilon, and three quarters epsilon / 3.",
         ),
         Claim(
+            "election.commitment",
             "section 2.1",
             "A and B are equally committed to their beliefs, C is less so.",
             "equal entropy of A and B, lower commitment of C",
@@ -141,6 +143,7 @@ def _election_claims(election: DataFrame, probabilities: Any) -> list[Claim]:
             "B's weights are A's in another order, and no belief has a larger entropy than an even one.",
         ),
         Claim(
+            "election.favourite",
             "section 2.1 (a), eq. 16",
             "Candidate 1 surprises B more than A, who is as committed but thinks this outcome likelier.",
             f"by 0.75 ln((1 - epsilon) / (epsilon / 3)) = {favourite:.4f}",
@@ -149,6 +152,7 @@ def _election_claims(election: DataFrame, probabilities: Any) -> list[Claim]:
             "Their entropies cancel, so only what their models say of the candidate is left.",
         ),
         Claim(
+            "election.outsider",
             "section 2.1 (b), eq. 17",
             "Candidate 2 surprises A more than candidate 1.",
             f"by 0.5 ln((1 - epsilon) / (epsilon / 3)) = {outsider:.4f}",
@@ -157,6 +161,7 @@ def _election_claims(election: DataFrame, probabilities: Any) -> list[Claim]:
             "The belief is the same one, and the model of candidate 2 has a third of the weight.",
         ),
         Claim(
+            "election.confidence",
             "section 2.1 (c), eq. 19, and Fig. 1A",
             "Candidate 2 surprises A and B more than C, though it is equally likely to all.",
             f"A above C by 0.75 ln 3 = {entropies:.4f}",
@@ -172,6 +177,7 @@ def _joke_claim(joke: DataFrame) -> Claim:
     before, after, fitting = surprise.guns.before, surprise.guns.after, surprise.goldfish.after
     entropy = -joke.groupby("belief").commitment.first()
     return Claim(
+        "joke.committed",
         "Fig. 1B",
         "The second phrase of the joke surprises a listener whom the first has committed, and only such a listener.",
         "surprise only where a committed belief is disturbed",
@@ -189,6 +195,7 @@ def _parking_claims(parking: DataFrame) -> list[Claim]:
     expected, unlikely, green = surprise.red["used to red"], rare["green BMW"], surprise["green BMW"]
     return [
         Claim(
+            "parking.slot",
             "Fig. 1C",
             "The car next to a free slot is very unlikely, and no surprise to a driver who only cares about the slot.",
             "unlikely, but not very surprising",
@@ -210,6 +217,7 @@ def _committed_driver(surprise: Any, unlikely: Any) -> Claim:
         for models, (open_, used) in MODELS.items()
     )
     return Claim(
+        "parking.committed",
         "section 2.1, third example",
         "The green car surprises the driver who sees the little red one there every morning; what makes the "
         "difference is commitment.",
@@ -230,6 +238,7 @@ def _uncommitted_driver(parking: DataFrame, red: Any) -> Claim:
         for models, (open_, used) in MODELS.items()
     )
     return Claim(
+        "parking.uncommitted",
         "section 2.1, third example",
         "Without commitment even a very unlikely car is not surprising.",
         "not surprised",
@@ -248,6 +257,7 @@ def _details(parking: DataFrame) -> Claim:
     growth = {models: green[used][KINDS[-1]] / green[used][MANY] - 1 for models, (_, used) in MODELS.items()}
     found = (f"{models}: {listed(green[used], '.2f')}" for models, (_, used) in MODELS.items())
     return Claim(
+        "parking.details",
         "section 2.1, third example",
         "How surprised the driver is who expects the red car does not depend on the details of the green one.",
         "quite independent of the details",
@@ -263,6 +273,7 @@ def _less_likely(election: DataFrame, joke: DataFrame) -> Claim:
     words = joke[joke.belief == "before"].set_index("word")
     rare, telling = words.loc["Tuesday"], words.loc["guns"]
     return Claim(
+        "surprise.less-likely",
         "section 2.1 (1) and section 4.3",
         "To one and the same belief, less likely data are more surprising.",
         "without exception",

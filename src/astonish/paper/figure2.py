@@ -144,6 +144,7 @@ def _commitment(pair: DataFrame, predictions: DataFrame, normal: DataFrame) -> l
     total, row = pair.shannon + pair.bayesian + pair.scale + pair.commitment, pair.iloc[-1]
     return [
         Claim(
+            "commitment.raw",
             "Fig. 2A",
             "A sample can have the same raw surprise under two models with the same predictive density, and yet a "
             "larger S_cc under the one that is more committed.",
@@ -155,6 +156,7 @@ def _commitment(pair: DataFrame, predictions: DataFrame, normal: DataFrame) -> l
             "is worth ln 2 of commitment. No two normal models would do: see the next claim.",
         ),
         Claim(
+            "commitment.predictions",
             "section 4.4 and Fig. 2A",
             "Of two people to whom a sample is equally likely, the more committed one is more surprised.",
             "generally",
@@ -168,6 +170,7 @@ def _commitment(pair: DataFrame, predictions: DataFrame, normal: DataFrame) -> l
             "constant if predictions have variance 1, falls as v grows to 1.",
         ),
         Claim(
+            "surprise.terms",
             "section 2.1 (1), eq. 12 and 15",
             "S_cc is the sum of Shannon surprise, Bayesian surprise and two further terms: the log of the likelihood's "
             "integral over theta, and commitment.",
@@ -186,6 +189,7 @@ def _downhill(landscape: DataFrame) -> list[Claim]:
     off = {name: np.abs(curve / curve[0] - (1 - landscape.gamma) ** 2).max() for name, curve in curves.items()}
     return [
         Claim(
+            "step.minimum",
             "Fig. 2B",
             "Surprise at the same sample falls all the way from gamma = 0 to gamma = 1, where it is smallest.",
             "global minimum at gamma = 1",
@@ -194,6 +198,7 @@ def _downhill(landscape: DataFrame) -> list[Claim]:
             "At gamma = 1 the belief is the scaled likelihood itself, and nothing diverges from itself.",
         ),
         Claim(
+            "step.parabola",
             "Fig. 2B",
             "Surprise over gamma is a parabola.",
             "parabolic",
@@ -212,6 +217,7 @@ def _bound_to_gamma(bounds: DataFrame) -> Claim:
     meets = inside.gamma.between(0, 1, inclusive="neither").all() and same(inside.change, inside.bound)
     shown = bounds[bounds.belief == "equal"]
     return Claim(
+        "bound.gamma",
         "section 2.2 and Fig. 2B",
         "A bound of zero leaves the belief as it is; from B_max on nothing of it is left; in between the change just "
         "meets the bound.",

@@ -180,9 +180,23 @@ def claims(tables: Tables) -> list[Claim]:
         _gamma_rises(tables["gamma"]),
         _best_rate_grows(tables["best"], tables["fixed"]),
         _errors_grow(errors),
-        _saves(errors, BEST, SMILE, "SMiLe makes smaller errors than the best fixed rate, at every hazard."),
-        _saves(errors, HALF, SMILE, "SMiLe makes smaller errors than a fixed rate of 0.5, at every hazard."),
-        _saves(errors, SMILE, NASSAR, "SMiLe makes larger errors than Nassar 2010, which is told the hazard."),
+        _saves(
+            "jumps.best-rate",
+            errors,
+            BEST,
+            SMILE,
+            "SMiLe makes smaller errors than the best fixed rate, at every hazard.",
+        ),
+        _saves(
+            "jumps.half", errors, HALF, SMILE, "SMiLe makes smaller errors than a fixed rate of 0.5, at every hazard."
+        ),
+        _saves(
+            "jumps.nassar",
+            errors,
+            SMILE,
+            NASSAR,
+            "SMiLe makes larger errors than Nassar 2010, which is told the hazard.",
+        ),
         _bars_overlap(errors, spreads),
         _significant_once(errors),
         _gap_shrinks(errors),
@@ -191,13 +205,15 @@ def claims(tables: Tables) -> list[Claim]:
     ]
 
 
-def _compared(where: str, says: str, what: str, cases: Cases, paper: str = "no number", note: str = "") -> Claim:
+def _compared(
+    id: str, where: str, says: str, what: str, cases: Cases, paper: str = "no number", note: str = ""
+) -> Claim:
     """A claim that differences are positive: each must have an interval above zero."""
     missed = [f"{name} ({'reversed' if i.high < 0 else 'undecided'})" for name, i in cases.items() if not i.low > 0]
     measured = f"{what}: " + "; ".join(f"{name}: {case}" for name, case in cases.items())
     why = f"95 % intervals of paired differences lie above zero in {len(cases) - len(missed)} of {len(cases)} cases"
     why += f"; not for {', '.join(missed)}." if missed else "."
-    return Claim(where, says, paper, measured, verdict(i.low > 0 for i in cases.values()), f"{why} {note}".strip())
+    return Claim(id, where, says, paper, measured, verdict(i.low > 0 for i in cases.values()), f"{why} {note}".strip())
 
 
 def _growth(table: Any, name: str) -> Cases:
@@ -218,6 +234,7 @@ def _weighted_average(series: DataFrame) -> Claim:
     off = abs(estimate - series.estimate).max()
     off_gamma = abs(gamma - series.gamma).max()
     return Claim(
+        "jumps.average",
         "eqs. 9 and 10",
         "If the prior is as uncertain as one sample, the new estimate is the average of the old one and the sample, "
         "with weights 1 - gamma and gamma = sqrt(m S / (1 + m S)), where S = (x - old)^2 / (2 noise^2).",
@@ -233,7 +250,7 @@ def _gamma_rises(gamma: DataFrame) -> Claim:
     means = (f"{name} {interval(t[True])} at jumps, {interval(t[False])} otherwise" for name, t in tables.items())
     cases = {name: interval(table[True] - table[False]) for name, table in tables.items()}
     says = "Surprise rises at the first sample after a jump, and gamma with it."
-    return _compared("Fig. 3B", says, f"{'; '.join(means)}; differences", cases)
+    return _compared("jumps.gamma", "Fig. 3B", says, f"{'; '.join(means)}; differences", cases)
 
 
 def _best_rate_grows(best: DataFrame, fixed: DataFrame) -> Claim:
@@ -244,6 +261,7 @@ def _best_rate_grows(best: DataFrame, fixed: DataFrame) -> Claim:
         rates = fixed.rate[fixed.groupby("hazard")[error].idxmin()]
         overall.append(f"{error} {listed(rates, '.2f')}")
     return _compared(
+        "jumps.growing-rate",
         "Fig. 3C",
         "The best fixed rate is larger where the mean jumps more often.",
         f"best rates over all episodes at H = {listed(sorted(set(best.hazard)))}: {'; '.join(overall)}; growth of the "
@@ -264,15 +282,15 @@ def _errors_grow(errors: Tables) -> Claim:
             cases[least] = growth[least]
     says = "For every learner the error grows with the hazard."
     what = "least growth of the error from one hazard to the next"
-    return _compared("Fig. 3D", says, what, cases, "no number; it increases for all models")
+    return _compared("jumps.errors", "Fig. 3D", says, what, cases, "no number; it increases for all models")
 
 
-def _saves(errors: Tables, worse: str, better: str, says: str) -> Claim:
+def _saves(id: str, errors: Tables, worse: str, better: str, says: str) -> Claim:
     cases: Cases = {}
     for error, table in errors.items():
         saved = table[worse] - table[better]
         cases |= {f"{error}, H = {hazard:g}": interval(saved[hazard]) for hazard in saved}
-    return _compared("Fig. 3D", says, f"error of {worse} minus that of {better}", cases)
+    return _compared(id, "Fig. 3D", says, f"error of {worse} minus that of {better}", cases)
 
 
 def _bars_overlap(errors: Tables, spreads: Tables) -> Claim:
@@ -282,6 +300,7 @@ def _bars_overlap(errors: Tables, spreads: Tables) -> Claim:
     apart = [first not in at for at in overlaps["trials"].values()]
     overlapping = [hazard in at for at in overlaps["trials"].values() for hazard in others]
     return Claim(
+        "jumps.bars",
         "Fig. 3D",
         "The difference between SMiLe and Nassar 2010 is significant at the smallest hazard only: bars of one standard "
         "deviation, over all trials and episodes, overlap at the others.",
@@ -321,6 +340,7 @@ def _significant_once(errors: Tables) -> Claim:
         parts += [probabilities[0] < 0.05, *(probability >= 0.05 for probability in probabilities[1:])]
         found.append(f"{error} {listed(probabilities, '.1g')}")
     return Claim(
+        "jumps.significance",
         "Fig. 3D",
         "The difference between SMiLe and Nassar 2010 is significant at the smallest hazard only: paired tests over "
         "episodes find none at the others.",
@@ -339,7 +359,7 @@ def _gap_shrinks(errors: Tables) -> Claim:
         cases |= _growth(table[NASSAR] - table[SMILE], error)
     says = "The smaller the hazard, the further SMiLe falls behind Nassar 2010: it stays restless in a stable world."
     what = f"by how much less the error of {SMILE} exceeds that of {NASSAR} from one hazard to the next"
-    return _compared("section 2.4", says, what, cases)
+    return _compared("jumps.stable-world", "section 2.4", says, what, cases)
 
 
 def _nearly_optimal(errors: Tables) -> Claim:
@@ -351,6 +371,7 @@ def _nearly_optimal(errors: Tables) -> Claim:
         others.append(f"{error} {listed(mean[NASSAR] / mean[EXACT], '.2f')}")
         saved.append(f"{error} {listed((mean[BEST] - mean[SMILE]) / (mean[BEST] - mean[EXACT]), '.2f')}")
     return Claim(
+        "jumps.optimum",
         "section 2.4",
         "SMiLe, without knowing the hazard, nearly reaches the quality of the optimal Bayesian solution.",
         "nearly reaches it",
@@ -370,6 +391,7 @@ def _uncertainty_rises(uncertainty: DataFrame) -> Claim:
     at_jumps = {name: interval(changes[name, True]) for name in PRIORS}
     ends = uncertainty.groupby("prior")[["rise", "fall"]].agg({"rise": "max", "fall": "min"})
     return Claim(
+        "jumps.uncertainty",
         "section 3, New versus old information (ii)",
         "A surprising sample makes the belief of the Gaussian task less certain.",
         "increases model uncertainty",

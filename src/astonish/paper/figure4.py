@@ -60,6 +60,7 @@ def _exponential(stays: DataFrame) -> Claim:
     share = interval(stays.groupby("episode").share_in_a.first())
     shares = "; ".join(f"{name!s}: {listed(shares.values(), '.3f')}" for name, shares in last.items())
     return Claim(
+        "maze.stays",
         "Fig. 4, caption",
         "Stays in an environment are exponentially distributed, with a mean of one over the probability of leaving it; "
         "the share of time spent in A is P(B to A) / (P(A to B) + P(B to A)).",
@@ -81,6 +82,7 @@ def _arrangement(tables: Tables) -> Claim:
     passages = {len({(r, d) for r, way in zip(part.room, doors[part.index], strict=True) for d in way})
                 for _, part in table.groupby("environment")}  # fmt: skip
     return Claim(
+        "maze.rooms",
         "Fig. 4",
         "Each environment has 64 passages; room 6 leads to other rooms in A than in B.",
         "64; 2, 5, 7, 10 in A; 1, 3, 10, 13 in B",

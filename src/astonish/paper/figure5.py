@@ -107,10 +107,11 @@ def claims(tables: Tables) -> list[Claim]:
     drop, fall = interval(later / first), first.mean() - last.mean()
     change = interval(window("naive", 100, AFTER) - window("naive", 0, 10))
     return [
-        _rises_and_settles("Fig. 5A", "Surprise", "surprise", window, (0, 20)),
-        _rises_and_settles("Fig. 5B", "Gamma", "gamma", window, (0, 20)),
-        _rises_and_settles("Fig. 5D", "Uncertainty", "uncertainty", window, (40, 70)),
+        _rises_and_settles("switch.surprise", "Fig. 5A", "surprise", window, (0, 20)),
+        _rises_and_settles("switch.gamma", "Fig. 5B", "gamma", window, (0, 20)),
+        _rises_and_settles("switch.uncertainty", "Fig. 5D", "uncertainty", window, (40, 70)),
         Claim(
+            "switch.first-surprise",
             "section 2.4, maze",
             "Surprise is high at first and decreases as the environment is learned.",
             "initially high, slowly decreases",
@@ -119,6 +120,7 @@ def claims(tables: Tables) -> list[Claim]:
             "A flat belief over 15 rooms is not unsurprised: its surprise is 0.5435, whichever room comes next.",
         ),
         Claim(
+            "switch.error",
             "Fig. 5C",
             "The error in the new environment falls quickly after a switch.",
             "rapid adaptation",
@@ -127,6 +129,7 @@ def claims(tables: Tables) -> list[Claim]:
             f"After 64 steps, one for each passage between rooms, {drop.mean:.0%} of the error at the switch is left.",
         ),
         Claim(
+            "switch.naive",
             "Fig. 5C, dashed",
             "Naive Bayes hardly changes its mind at a switch.",
             "no significant change",
@@ -145,6 +148,7 @@ def _of_uncertainty(table: DataFrame) -> list[Claim]:
     falls, later = interval(table.falls), interval(table.falls_in_100)
     return [
         Claim(
+            "uncertainty.surprising",
             "section 3, new versus old information (ii)",
             "In the maze, surprising data increase SMiLe's uncertainty.",
             "increases model uncertainty in the face of surprising data",
@@ -155,6 +159,7 @@ def _of_uncertainty(table: DataFrame) -> list[Claim]:
             "hold (figure 3).",
         ),
         Claim(
+            "uncertainty.bayes",
             "section 3, model uncertainty",
             "Bayes' rule reduces uncertainty in each step, no matter how surprising the sample is.",
             "in each step",
@@ -165,6 +170,7 @@ def _of_uncertainty(table: DataFrame) -> list[Claim]:
             "makes a Dirichlet belief less certain.",
         ),
         Claim(
+            "uncertainty.naive",
             "section 2.4, maze",
             "Naive Bayes becomes steadily more certain, however surprising the samples are.",
             "a steady increase in certainty",
@@ -175,13 +181,14 @@ def _of_uncertainty(table: DataFrame) -> list[Claim]:
     ]
 
 
-def _rises_and_settles(where: str, what: str, signal: str, window: Any, peak: tuple[int, int]) -> Claim:
+def _rises_and_settles(id: str, where: str, signal: str, window: Any, peak: tuple[int, int]) -> Claim:
     rise = interval(window(signal, *peak) - window(signal, -BEFORE, 0))
     fall = interval(window(signal, *peak) - window(signal, 100, AFTER))
     level = window(signal, -BEFORE, 0).mean()
     return Claim(
+        id,
         where,
-        f"{what} rises when the environment switches, and settles again.",
+        f"{signal.capitalize()} rises when the environment switches, and settles again.",
         "rises, then decreases",
         f"{level:.4g} before; higher by {rise} in steps {peak[0]} to {peak[1]} after the switch, which is higher by "
         f"{fall} than in steps 100 to 150",

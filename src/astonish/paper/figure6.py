@@ -75,6 +75,7 @@ def claims(tables: Tables) -> list[Claim]:
     half, visited, current = (interval(naives[name]) for name in ("to_half", "to_visited", "to_own"))
     return [
         Claim(
+            "matrices.smile",
             "Figs. 6C, 6D",
             "100 steps after a switch SMiLe's matrix resembles that of the new environment.",
             "similar by eye",
@@ -84,6 +85,7 @@ def claims(tables: Tables) -> list[Claim]:
             "as holding below 50 %.",
         ),
         Claim(
+            "matrices.naive",
             "Figs. 6E, 6F",
             "Naive Bayes converges to the mixture of both environments, weighted by visits: here the average of both.",
             "(T_A + T_B) / 2",
@@ -100,6 +102,7 @@ def _fraction(explored: DataFrame) -> Claim:
     passages = interval(explored.groupby("episode").passages.mean())
     expected = PASSAGES * (1 - (1 - 1 / PASSAGES) ** LATER)
     return Claim(
+        "matrices.explored",
         "section 2.4, maze",
         "100 steps explore only a fraction of the potential transitions.",
         f"of 64 in each environment, and 16 x 15 = {POTENTIAL} in all",

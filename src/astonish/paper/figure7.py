@@ -81,6 +81,7 @@ def claims(tables: Tables) -> list[Claim]:
     return [
         *_speed(ours.first_in_a, careful.first_in_a, em.first_in_a),
         Claim(
+            "em.early",
             "Fig. 7A, early",
             "In the early phase SMiLe learns faster; online EM's error stays fixed for 2000 steps.",
             "SMiLe quickly learns after a switch",
@@ -91,6 +92,7 @@ def claims(tables: Tables) -> list[Claim]:
             "em).",
         ),
         Claim(
+            "em.late",
             "Fig. 7A, late",
             "In the long run online EM is the more accurate of the two.",
             "more accurate",
@@ -101,6 +103,7 @@ def claims(tables: Tables) -> list[Claim]:
         ),
         _adapts_faster(tables["aligned"]),
         Claim(
+            "em.infers",
             "Fig. 7B",
             "Online EM infers which environment it is in.",
             "P(A) follows the environment",
@@ -118,6 +121,7 @@ def _speed(ours: Series, careful: Series, em: Series) -> list[Claim]:
     at_small, without = times_as_long(em, careful), times_as_long(em - FROZEN, careful)
     return [
         Claim(
+            "speed.accurate",
             "section 2.4, maze",
             "Within 1000 steps SMiLe brings the error in A, while it is in A, below 0.002.",
             "it does, at m = 0.1",
@@ -128,6 +132,7 @@ def _speed(ours: Series, careful: Series, em: Series) -> list[Claim]:
             "does at m = 0.1 (figure readings).",
         ),
         Claim(
+            "speed.ten-times",
             "section 2.4, maze",
             "Online EM takes ten times longer than SMiLe to bring the error in A below 0.002.",
             "10 times, at m = 0.1",
@@ -146,6 +151,7 @@ def _adapts_faster(aligned: DataFrame) -> Claim:
     ours, em = (median(steps) for steps in half.values())
     saved = median(half["smile"] - half["em"])
     return Claim(
+        "em.adapts",
         "Fig. 7A, late",
         "Late in learning, online EM adapts to the new environment faster than SMiLe.",
         "faster",

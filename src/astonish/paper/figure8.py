@@ -163,6 +163,7 @@ def claims(tables: Tables) -> list[Claim]:
     return [
         *_low_throughout(table, ours),
         Claim(
+            "visits.naive",
             "Fig. 8C",
             "The error of naive Bayes is set by the share of time spent in A, and falls with it; the stay does not "
             "matter.",
@@ -172,6 +173,7 @@ def claims(tables: Tables) -> list[Claim]:
             "It learns the mixture of both environments, at a distance of (1 - psi)^2 times theirs from A.",
         ),
         Claim(
+            "visits.em",
             "Fig. 8B",
             "Once it has learned, online EM's error depends on neither how long nor how often A is visited.",
             "similar to SMiLe: low throughout",
@@ -182,6 +184,7 @@ def claims(tables: Tables) -> list[Claim]:
             "share psi: the less A is visited, the fewer samples it has; counted as little below 30 %.",
         ),
         Claim(
+            "visits.mixture",
             "section 2.4, maze",
             "SMiLe adapts to the environment visited after a switch where naive Bayes cannot.",
             "lower error (Figs. 8A, 8C)",
@@ -199,6 +202,7 @@ def _low_throughout(table: DataFrame, ours: DataFrame) -> list[Claim]:
     anew = best_anew(table)
     return [
         Claim(
+            "visits.low",
             "Fig. 8A",
             "SMiLe's error after a switch is low throughout.",
             "spread of blue color (lower error)",
@@ -209,6 +213,7 @@ def _low_throughout(table: DataFrame, ours: DataFrame) -> list[Claim]:
             "in every cell.",
         ),
         Claim(
+            "visits.independent",
             "Fig. 8A",
             "SMiLe's error after a switch depends little on how long and how often A is visited.",
             "even if the fraction of time is relatively short",

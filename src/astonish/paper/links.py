@@ -154,6 +154,7 @@ def _not_crucial(errors: DataFrame) -> Claim:
     )
     parts = [1 / LITTLE <= ratio <= LITTLE for of in ratios.values() for ratio in of]
     return Claim(
+        "modulation.not-crucial",
         "section 2.2",
         "The exact link between surprise and bound is not crucial, as long as the bound grows with surprise in a "
         "reasonable way.",
@@ -172,6 +173,7 @@ def _limits(gammas: DataFrame) -> Claim:
     slow = gammas[(gammas.link == PAPER) & (gammas.value == SLOW)].set_index("task").gamma
     usual = gammas[(gammas.link == PAPER) & (gammas.value == M)].set_index("task").gamma
     return Claim(
+        "modulation.limits",
         "section 2.2",
         "A step function would make a binary choice between the old belief and the newest sample, and an extremely "
         "slow increase would amount to sticking to the old belief.",
@@ -197,6 +199,7 @@ def _sharpness(errors: DataFrame) -> Claim:
             ratios.append(f"{label}, {name} {mean[key] / mean[PAPER, M]:.2f}")
     missed = [f"{n} ({'reversed' if i.high < 0 else 'undecided'})" for n, i in cases.items() if not i.low > 0]
     return Claim(
+        "modulation.sharpness",
         "section 2.2",
         "The sharpness of the transition from small to large bounds matters: a step function and an extremely slow "
         "increase are worse than the paper's link.",

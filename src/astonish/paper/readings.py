@@ -158,6 +158,7 @@ def claims(tables: Tables) -> list[Claim]:
     }
     return [
         Claim(
+            "variants.spectral-norm",
             "caption of Fig. 5C; section 2.4, maze",
             "A conjecture: the paper's errors are squares of the spectral norm over 256, not sums of squares; then "
             "both of its statements about speed hold at m = 0.1.",
@@ -169,6 +170,7 @@ def claims(tables: Tables) -> list[Claim]:
             ours=True,
         ),
         Claim(
+            "variants.sum-of-squares",
             "section 2.4, maze",
             "With the sum of squares that the caption writes out, only one other reading alone comes near both "
             "statements: gamma straight from surprise (Note 2 of Algorithm 1).",

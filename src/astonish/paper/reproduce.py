@@ -3,6 +3,7 @@
 The report on them says which claims of the paper hold, on one page, as HTML and as Markdown.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -137,6 +138,8 @@ def reproduce(
                 png = png or _drawn(figure, tables, out)
                 found.append([claim._replace(figure=figure.name) for claim in figure.claims(tables)])
             results.append(FigureResult(figure, _over_seeds(found), png))
+        claims = [claim for result in results for claim in result.claims]
+        write_text(out / "claims.json", claims_json(claims))
         write_text(out / "report.md", markdown(results, settings, command))
         write_text(out / "report.html", html(results, settings, command))
     return results
@@ -159,7 +162,7 @@ def _over_seeds(found: Sequence[list[Claim]]) -> list[Claim]:
 def count(claims: Iterable[Claim]) -> str:
     """How many claims of the paper hold, in one sentence, and in another how often seeds agree.
 
-    >>> claim = Claim("Figure 9", "The sky is blue.", "blue", "blue", HOLDS, "It is.")
+    >>> claim = Claim("sky", "Figure 9", "The sky is blue.", "blue", "blue", HOLDS, "It is.")
     >>> count([claim, claim, claim._replace(verdict=FAILS), claim._replace(ours=True)])
     'Of 3 claims of the paper, 2 hold, 0 hold in part, 1 does not hold as stated.'
     """
@@ -222,6 +225,22 @@ def markdown(results: Sequence[FigureResult], settings: RunSettings, command: st
         title, caption = _plain(figure.title), _plain(figure.caption)
         parts += [f"### {figure.label}: {title}", f"![{caption}]({figure.stem}.png)", caption]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def claims_json(claims: Iterable[Claim]) -> str:
+    """The claims as data, for documents and pages that refer to them by their `id`."""
+    records = [{**claim._asdict(), "mark": MARKS[claim.verdict]} for claim in claims]
+    return json.dumps(records, ensure_ascii=False, indent=1) + "\n"
+
+
+def claims_from_json(text: str) -> list[Claim]:
+    """The claims that `claims_json` wrote."""
+    return [Claim(*(record[field] for field in Claim._fields)) for record in json.loads(text)]
+
+
+def claims_markdown(claims: Iterable[Claim], columns: Sequence[str] = COLUMNS) -> str:
+    """A table of claims as the report shows it."""
+    return markdown_table(columns, map(_cells, claims))
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -229,6 +229,7 @@ def _class(table: DataFrame) -> Claim:
     }
     inside = table[table.gamma > 0]
     return Claim(
+        "rule.plausible",
         "section 2.2, eq. 3",
         "The SMiLe rule is plausible: after a step of any gamma from 0 to 1 the same sample is no more surprising than "
         "before.",
@@ -245,6 +246,7 @@ def _monotonic(table: DataFrame) -> Claim:
     growth = {name: _least_growth(part, part.bounded) for name, part in _families(table).items()}
     back = {name: off(part.returned, part.gamma) for name, part in _families(table).items()}
     return Claim(
+        "rule.unique-gamma",
         "sections 2.2 and 4.7",
         "The bound B determines gamma, and gamma grows with it.",
         "unique; increases monotonously",
@@ -260,6 +262,7 @@ def _impact(table: DataFrame) -> Claim:
     errors = {n: max(off(_formula(part, end), _impact_of(part, end)) for end in ENDS) for n, part in families.items()}
     least = {name: _impact_of(part).min() for name, part in families.items()}
     return Claim(
+        "rule.impact",
         "eq. 8",
         "The impact of a sample is D[old || new] / gamma + (1 / gamma - 1) D[new || old], and so not negative.",
         "equal; at least 0",
@@ -279,6 +282,7 @@ def _derivatives(table: DataFrame) -> Claim:
     changes = {name: off(part.slope_change, part.gamma * part.variance) for name, part in parts.items()}
     impacts = {name: off(part.slope_impact, (1 - part.gamma) * part.variance) for name, part in parts.items()}
     return Claim(
+        "rule.derivatives",
         "eqs. 26 and 27",
         "As gamma grows, D[new || old] grows by gamma times the variance of ln p(X | theta) / old belief, and the "
         "impact by 1 - gamma times it.",
@@ -296,6 +300,7 @@ def _impact_grows(table: DataFrame) -> Claim:
         name: min(_least_growth(part, _impact_of(part, end)) for end in ENDS) for name, part in _families(table).items()
     }
     return Claim(
+        "rule.larger-gamma",
         "section 2.3",
         "A larger gamma gives a sample a larger impact.",
         "increasing",
@@ -311,6 +316,7 @@ def _fast(order: DataFrame) -> Claim:
     apart = {name: (part.reported - part.after).abs().median() for name, part in parts.items()}
     moved = (order.ready_gamma - order.gamma).abs().median()
     return Claim(
+        "surprise.before-update",
         "section 2.1 (3), and note 1 of Algorithm 1",
         "Surprise is known before the belief changes: it needs no posterior.",
         "evaluated in step (i), before the update in step (iv)",

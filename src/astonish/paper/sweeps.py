@@ -91,6 +91,7 @@ def claims(tables: Tables) -> list[Claim]:
     shares = (f"{row.first:.0%} ({row.first_in_a:.0%}) at m = {row.Index:g}" for row in soon.itertuples())
     return [
         Claim(
+            "sweeps.m",
             "section 2.4, maze",
             "In whichever environment it is, SMiLe's error falls below 0.002 within 1000 steps in most walks at "
             "m = 0.01 and 0.03, and in few at the paper's 0.1 or more.",
@@ -102,6 +103,7 @@ def claims(tables: Tables) -> list[Claim]:
             ours=True,
         ),
         Claim(
+            "sweeps.rate",
             "section 4.12, which does not state the rate",
             f"No learning rate of online EM, of those a factor of three apart, is better than {EM_RATE:g} by a tenth.",
             "-",

@@ -1,4 +1,4 @@
-"""What did the reproduction of the paper find? The claims of docs/verdicts.md, which `docs/verdicts.py` writes here."""
+"""What did the reproduction of the paper find? The claims of docs/verdicts.md, kept here by `docs/verdicts.py`."""
 
 import json
 from functools import cache
@@ -9,8 +9,9 @@ FILE = Path(__file__).with_name("verdicts.json")
 
 @cache
 def all_claims() -> tuple[dict[str, str], ...]:
-    """Each claim of the paper, with its place, the paper's value, ours, and the verdict on it."""
-    return tuple(json.loads(FILE.read_text(encoding="utf-8")))
+    """Each claim of the paper, with its `id`, its place, the paper's value, ours, and the verdict on it."""
+    claims = json.loads(FILE.read_text(encoding="utf-8"))
+    return tuple(claim for claim in claims if not claim["ours"])
 
 
 def claim_that_begins(words: str) -> dict[str, str]:
