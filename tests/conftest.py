@@ -15,11 +15,11 @@ import jax
 import matplotlib as mpl
 import pytest
 
+from astonish.core.jax_versions import quick_flags
+
 mpl.use("Agg")
 HASTY = "XLA_FLAGS" not in os.environ
-FLAGS = "--xla_cpu_parallel_codegen_split_count=1"  # the other processor is busy with other tests
-if jax.__version_info__ < (0, 12):
-    FLAGS += " --xla_cpu_use_fusion_emitters=false"  # gone since
+FLAGS = quick_flags()
 CACHE = str(Path(__file__).parent.parent / ".pytest_cache" / "jax")
 if HASTY:
     os.environ["XLA_FLAGS"] = FLAGS

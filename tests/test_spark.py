@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 
 from astonish import Delta, Gaussian, Monitor, PerContext, Smile, VarSmile
+from astonish.core.jax_versions import quick_flags
 from astonish.interop.spark import ShardUpdate, answers, surprise_stream
 from astonish.online.bank import Bank
 
@@ -26,7 +27,7 @@ LEARNER = Smile(Gaussian(noise=1.0), m=0.1)  # that of the job
 FILES, ROWS = 5, 300
 NO_PAINS = {  # compilers that do not try hard: half the time
     "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false",
+    "XLA_FLAGS": f"--xla_backend_optimization_level=0 {quick_flags()}",
 }
 LEARNING = ShardUpdate(LEARNER, "sensor", "value", ["time"], shards=2, capacity=100, evict=False)
 WITH_SPARK = pytest.mark.skipif(
