@@ -707,6 +707,79 @@ def test_points_between_thousands_are_recognised_or_asked_about(tmp_path: Path) 
         assert _read(_written(tmp_path, plain), response=None).outcomes[0, 1] < 2
 
 
+def _texts(seed: int, form: str, low: float) -> tuple[list[str], list[float]]:
+    """Numbers in a form such as "_.1f", as text and as they are meant."""
+    texts = [format(number, form) for number in np.random.default_rng(seed).uniform(low, 10 * abs(low) + 2, 12)]
+    return texts, [float(text.replace("_", "")) for text in texts]
+
+
+BLANKS = ("\u00a0", "\u202f", "\u2009", " ", "\t")
+
+
+@pytest.mark.parametrize(
+    ("odd", "meant"),
+    [
+        *((f"1.204{blank}", 1.204) for blank in BLANKS),
+        *((f"{blank}-1.204", -1.204) for blank in BLANKS),
+        *((f"1{mark}000", 1000.0) for mark in (*BLANKS[:4], "'", "\u2019")),
+        *((odd, None) for odd in ("0,5", "3,", "-0,125", "1.234.567", "1.234,5", "1,2e3")),  # which is asked about
+        *((odd, NAN) for odd in ("timeout", "50%", "1,234;", "12.5.3")),  # which are no numbers
+        *((odd, float(odd)) for odd in ("1e-3", "1.204e2", "-.5", "7", "12.5", "1.2345")),
+    ],
+)
+def test_one_odd_cell_multiplies_no_column(odd: str, meant: float | None, tmp_path: Path) -> None:
+    for seed in range(20):
+        texts, numbers = _texts(seed, ".3f", seed % 3 - 1.0)
+        frame = pd.DataFrame({"x": [*texts, odd, "n.a."]})
+        table = frame if seed > 3 else _written(tmp_path, frame, f"{seed}.csv")
+        if meant is None:
+            with pytest.raises(ValueError, match=r"x = .*decimal=',' \(--decimal ,\).* decimal='\.' \(--decimal \.\)"):
+                _read(table, response=None)
+            assert _read(table, response=None, decimal=".").outcomes[0, :12].tolist() == numbers
+        else:
+            trials = _read(table, response=None)
+            assert trials.outcomes[0].tolist() == [*numbers, *([] if np.isnan(meant) else [meant])]
+
+
+@pytest.mark.parametrize(
+    ("form", "marks", "asked"),
+    [
+        ("_.1f", ",.", False),
+        ("_.1f", ".,", False),
+        ("_.2f", ",\u202f", False),
+        ("_.2f", ".'", False),
+        (".3f", ".,", False),
+        (".3f", ",.", True),  # 1,204
+        ("_.0f", ".,", True),
+        (".3e", ",.", True),
+        (".2e", ",.", False),
+    ],
+)
+def test_tables_in_one_notation_are_read_or_asked_about(form: str, marks: str, asked: bool) -> None:
+    for seed in range(20):
+        texts, numbers = _texts(seed, form, 1100.0 if "_" in form else 1.0)
+        table = pd.DataFrame({"x": [text.translate(str.maketrans("._", marks)) for text in texts] + ["n.a."]})
+        if asked:
+            with pytest.raises(ValueError, match=r"is x = .* the number .*, or .*\? Give decimal=','"):
+                _read(table, response=None)
+        else:
+            assert _read(table, response=None).outcomes[0].tolist() == numbers
+        assert _read(table, response=None, decimal=marks[0]).outcomes[0].tolist() == numbers
+
+
+def test_cells_that_contradict_each_other_are_asked_about(tmp_path: Path) -> None:
+    path = _written(tmp_path, "x;y\n2,041;a\n0,418;b\n1.5;c\n")
+    question = "x = '0,418' fits decimal commas only, but '1.5' fits decimal points only: which are right"
+    with pytest.raises(ValueError, match=question):
+        _read(path, response=None)
+    assert _read(path, response=None, decimal=",").outcomes.tolist() == [[2.041, 0.418, 1.5]]
+    assert _read(_table(x=[1.5, 2.5], y=["0,5", "1.5"]), response=None).frame["y"].tolist()[:2] == ["0,5", "1.5"]
+    beside = _table(x=["1,234", "2,345"], y=["0,5", "1,5"], z=["0.5", "1.5"])
+    with pytest.raises(ValueError, match=r"is x = '1,234' the number 1\.234, or 1234"):
+        _read(beside, response=None)
+    assert _read(beside[["x", "y"]], response=None).outcomes[0, 0] == 1.234
+
+
 def test_a_minus_sign_makes_a_number_negative(tmp_path: Path) -> None:
     commas = _read(_written(tmp_path, "x;y\n\u22121,5;a\n2,5;b\n\u22120,25;c\n"), response=None)
     assert commas.outcomes.tolist() == [[-1.5, 2.5, -0.25]]

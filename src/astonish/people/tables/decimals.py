@@ -1,12 +1,24 @@
-"""Which numbers are written with decimal commas, or with marks between thousands? `3,14`, `1.234,5`, `1,234.5`.
+"""Decimal commas, decimal points, and marks between thousands: `3,14`, `1.234,5`, `1,234.5`.
 
-What can only mean one thing is read so, and said. What can mean two, such as `1,234` alone, is asked about.
+The rule:
+
+1. Blanks of any kind around a number do not count.
+2. A cell is tried with either decimal mark. Thousands may be separated by the other mark, a blank or an apostrophe, but
+   a number that begins with 0 has none: `0.418` has a decimal point. What fits one mark only is evidence for it:
+   `0,5`, `3,` and `1.234.567` are for commas, `0.5` and `1,234.5` for points.
+3. All cells of a column must agree. A column without evidence follows the other columns: `1,234` is 1.234 if they have
+   only decimal commas.
+4. Plain points, `1.234`, are decimal points unless a cell somewhere can only have a decimal comma.
+5. `1,234` and `1.234` are thousands only where that is shown, and by more than one cell.
+
+Everything else is a question: the reader never guesses.
 """
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
-from typing import Any
+from itertools import islice
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,19 +26,35 @@ import pandas as pd
 from astonish.core.domain import FloatArray
 
 DECIMALS = (",", ".")
-_EITHER = "either"
-_THIN = " \u00a0\u202f'\u2019"  # blanks and apostrophes, which may stand between thousands, whatever the decimal mark
-_SIGN, _POWER = r"\s*[+-]?", r"([eE][+-]?\d+)?\s*"
+_OTHER = {",": ".", ".": ","}
+_BLANKS = "".join(chr(code) for code in range(0x3001) if chr(code).isspace()) + "\u200b\u2060\ufeff"
+_THIN = " \u00a0\u2007\u2009\u202f'\u2019"  # blanks and apostrophes between thousands, whatever the decimal mark
 _NUMBER = {  # by the decimal mark
-    mark: re.compile(rf"{_SIGN}(\d+|\d{{1,3}}([{other}{_THIN}]\d{{3}})+)?([{mark}]\d*)?{_POWER}")
-    for mark, other in ((",", "."), (".", ","))
+    mark: re.compile(
+        rf"[+-]?(?=[.,]?\d)(\d*|[1-9]\d{{0,2}}([{other}{_THIN}])\d{{3}}(\2\d{{3}})*)([{mark}]\d*)?(e[+-]?\d+)?", re.I
+    )
+    for mark, other in _OTHER.items()
 }
-_TWO_MEANINGS = re.compile(rf"{_SIGN}[1-9]\d{{0,2}},\d{{3}}{_POWER}")
-_GROUPED = re.compile(rf"{_SIGN}[1-9]\d{{0,2}}(\.\d{{3}})+\s*")
-_MINUS = r"\s*\u2212\s*[\d.,]"  # as typesetters write it
+_MARKED = re.compile(rf"[,{_THIN}]|[.].*[.]")
+_MOST = 1000  # cells that decide whether a column holds numbers
 _ROUND = 1e-6  # of thousandths
-_MOST = 1000  # cells that are looked at
 _COMMA, _POINT = "decimal=',' (--decimal ,)", "decimal='.' (--decimal .)"
+
+
+class _Notation(NamedTuple):
+    """How the numbers of a column are written.
+
+    only: by decimal mark, the cells that can have no other. either: by the mark that they hold, the cells in which it
+    may be a decimal mark or stand between thousands. thousands: by mark, how many cells show that it stands there.
+    short: whole numbers of three digits, as they stand beside numbers with marks between thousands. marked: whether a
+    cell is more than a plain number.
+    """
+
+    only: dict[str, list[str]]
+    either: dict[str, list[str]]
+    thousands: dict[str, int]
+    short: list[str]
+    marked: bool
 
 
 def with_plain_numbers(
@@ -35,66 +63,99 @@ def with_plain_numbers(
     decimal: str | None,
     written: Callable[[Sequence[str]], pd.DataFrame] | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
-    """A table in which all numbers have decimal points and nothing between thousands, and what was noticed.
+    """Rewrite all numbers of a table with decimal points and nothing between thousands, and say what was noticed.
 
-    needed: columns that have a meaning; about others nothing is asked. decimal: the mark, if it is known. written:
-    columns as they are written, where pandas may have taken them for numbers already.
+    Args:
+        frame: The table.
+        needed: Columns that have a meaning; nothing is asked about others.
+        decimal: The decimal mark, if it is known.
+        written: Returns columns as they are written, where pandas may have read them as numbers already.
+
     """
     if decimal not in (None, *DECIMALS):
         raise ValueError(f"decimal = {decimal!r} is not allowed; give ',' or '.'")
-    frame = _replaced(frame, {name: _with_hyphens(frame[name]) for name in needed if _is_text(frame[name])})
-    read = [name for name in needed if name in frame and pd.api.types.is_float_dtype(frame[name])]
-    if decimal == "," and written is not None and read:
-        frame, read = _replaced(frame, dict(written(read))), []
-    texts = [name for name in frame.columns if _is_text(frame[name])]
-    styles = {name: _style(frame[name], decimal) for name in texts}
-    known = {style for style in styles.values() if style in DECIMALS}
-    for name in [name for name in needed if styles.get(name) == _EITHER]:
-        if len(known) != 1:
-            raise ValueError(_question(frame[name]))
-        (styles[name],) = known
-    if known == {","} and written is not None and read:
-        _check_grouped(written(read))
-    elif decimal is None and written is not None:
-        _check_ungrouped(written([name for name in read if _may_be_thousands(frame[name].to_numpy())]))
-    return _converted(frame, {name: style for name, style in styles.items() if style in DECIMALS})
-
-
-def _style(column: "pd.Series[Any]", decimal: str | None) -> str | None:
-    """The decimal mark of a column, if most of it is numbers; "either" if it may be both; None for other text."""
-    cells = column.dropna().astype(str)
-    sample = cells[cells.str.strip() != ""].iloc[:_MOST]
-    fits = {mark: sum(map(partial(_is_number, mark), sample)) for mark in DECIMALS}
+    floats = [name for name in frame.columns if pd.api.types.is_float_dtype(frame[name])] if written else []
+    if decimal == "," and written is not None and (again := [name for name in floats if name in needed]):
+        frame = _replaced(frame, dict(written(again)))
+    texts = {name: _notation(frame[name]) for name in frame.columns if _is_text(frame[name])}
+    notations = {name: notation for name, notation in texts.items() if notation is not None}
+    marks = {}
     if decimal is not None:
-        return decimal if 2 * fits[decimal] > len(sample) else None
-    marked = cells[cells.str.contains(f"[,{_THIN}]|[.].*[.]", regex=True)].iloc[:_MOST]
-    if not len(marked) or 2 * max(fits.values()) <= len(sample):
+        for name, own in notations.items():
+            if decimal == "." or own.only[","] or not own.only["."]:  # other programs may have written plain points
+                marks[name] = decimal
+    else:
+        marked = any(notation.marked for notation in notations.values())
+        asked = [name for name in floats if marked or (name in needed and _may_be_thousands(frame[name].to_numpy()))]
+        if written is not None and asked:
+            read = {name: _notation(column) for name, column in written(asked).items()}
+            notations |= {name: notation for name, notation in read.items() if notation is not None}
+        for name in notations:
+            mark, question = _mark(name, notations)
+            if question and name in needed:
+                raise ValueError(question)
+            if not question and name in texts:
+                marks[name] = mark
+    return _converted(frame, {name: mark for name, mark in marks.items() if name in needed or notations[name].marked})
+
+
+def _notation(column: "pd.Series[Any]") -> _Notation | None:
+    """How the numbers of a column are written; None if most of its cells are no numbers."""
+    there = column.dropna()
+    sample = list(islice((cell for cell in there if not isinstance(cell, str) or cell.strip(_BLANKS)), _MOST))
+    numbers = [_fits(_tidy(cell)) if isinstance(cell, str) else isinstance(cell, Real) for cell in sample]
+    if 2 * sum(map(bool, numbers)) <= len(sample):
         return None
-    clear = [cell for cell in marked if not _TWO_MEANINGS.fullmatch(cell)]
-    by = {mark: sum(_is_number(mark, cell) for cell in clear) for mark in DECIMALS}
-    if not any(by.values()):
-        return _EITHER if len(clear) < len(marked) else None
-    return max(DECIMALS, key=lambda mark: (by[mark], fits[mark]))
+    notation = _Notation({",": [], ".": []}, {",": [], ".": []}, {",": 0, ".": 0}, [], False)
+    marked = False
+    for cell in dict.fromkeys(_tidy(cell) for cell in dict.fromkeys(filter(_is_string, there))):
+        fits = _fits(cell)
+        marked |= bool(fits) and _MARKED.search(cell) is not None
+        if len(fits) == 1:
+            notation.only[fits[0]].append(cell)
+            notation.thousands[_OTHER[fits[0]]] += re.search(rf"\d[{_OTHER[fits[0]]}]\d{{3}}", cell) is not None
+        elif fits and ("," in cell or "." in cell):
+            notation.either["," if "," in cell else "."].append(cell)
+        elif re.fullmatch(r"[+-]?[1-9]\d\d", cell):
+            notation.short.append(cell)
+    return notation._replace(marked=marked)
 
 
-def _is_number(mark: str, cell: str) -> bool:
-    return _NUMBER[mark].fullmatch(cell) is not None and any(letter.isdigit() for letter in cell)
+def _mark(name: str, notations: Mapping[str, _Notation]) -> tuple[str, str]:
+    """The decimal mark of a column, and the question to ask where it is not certain."""
+    own = notations[name]
+    commas, points = own.only[","], own.only["."]
+    if commas and points:
+        both = f"{name} = {commas[0]!r} fits decimal commas only, but {points[0]!r} fits decimal points only"
+        return "", f"{both}: which are right? Give {_COMMA} or {_POINT}, or correct the others"
+    if own.either[","] and not commas:
+        everywhere = {mark: [cell for part in notations.values() for cell in part.only[mark]] for mark in DECIMALS}
+        if everywhere[","] and not everywhere["."]:
+            mark = ","
+        elif not everywhere[","] and _are_thousands(",", own, notations):
+            mark = "."
+        else:
+            cell = own.either[","][0]
+            ask = f"is {name} = {cell!r} the number {cell.replace(',', '.')}, or {cell.replace(',', '')}?"
+            return "", f"{ask} Give {_COMMA} for the first, {_POINT} for the second"
+    else:
+        mark = "," if commas else "."
+    if own.either["."] and not points:
+        cell = own.either["."][0]
+        ask, comma = f"is {name} = {cell!r} the number {cell.replace('.', '')}", f"Then give {_COMMA}"
+        if mark == "," and not _are_thousands(".", own, notations):
+            return "", f"{ask}, since {(commas or own.either[','])[0]!r} is there, too? {comma}; else {_POINT}"
+        if mark == "." and any(part.only[","] and not part.only["."] for part in notations.values()):
+            return "", f"other columns have decimal commas: {ask}? {comma}; else write it with a comma, too"
+        if mark == "." and own.short and not own.either[","]:
+            return "", f"{ask}, since {own.short[0]!r} is there, too? {comma}; else {_POINT}"
+    return mark, ""
 
 
-def _question(column: "pd.Series[Any]") -> str:
-    cell = next(cell for cell in column.dropna().astype(str) if _TWO_MEANINGS.fullmatch(cell)).strip()
-    ask = f"is {column.name} = {cell!r} the number {cell.replace(',', '.')}, or {cell.replace(',', '')}?"
-    return f"{ask} Give {_COMMA} for the first, {_POINT} for the second"
-
-
-def _check_grouped(written: pd.DataFrame) -> None:
-    """Ask if numbers such as 1.234 stand beside others with decimal commas."""
-    for name, column in written.items():
-        pointed = [cell for cell in column.dropna() if "." in cell][:_MOST]
-        if pointed and all(map(_GROUPED.fullmatch, pointed)):
-            plain = pointed[0].replace(".", "")
-            ask = f"other columns have decimal commas: is {name} = {pointed[0]!r} the number {plain}?"
-            raise ValueError(f"{ask} Then give {_COMMA}; else write it with a comma, too")
+def _are_thousands(mark: str, own: _Notation, notations: Mapping[str, _Notation]) -> bool:
+    """Whether two cells or more show that a mark stands between thousands, of which one can have no other meaning."""
+    certain = sum(part.thousands[mark] for part in notations.values())
+    return certain > 0 and certain + len(own.short) > 1
 
 
 def _may_be_thousands(values: FloatArray) -> bool:
@@ -110,30 +171,21 @@ def _may_be_thousands(values: FloatArray) -> bool:
     )
 
 
-def _check_ungrouped(written: pd.DataFrame) -> None:
-    """Ask if numbers such as 1.234 stand beside others such as 987."""
-    for name, column in written.items():
-        found = column.dropna().str.strip()
-        pointed = found[found.str.contains(".", regex=False)]
-        short = found[found.str.fullmatch(r"[+-]?\d{3}")]
-        if len(pointed) and len(short) and pointed.str.fullmatch(_GROUPED).all():
-            first = pointed.iloc[0]
-            ask = f"is {name} = {first!r} the number {first.replace('.', '')}, since {short.iloc[0]!r} is there, too?"
-            raise ValueError(f"{ask} Then give {_COMMA}; else {_POINT}")
-
-
-def _converted(frame: pd.DataFrame, styles: dict[str, str]) -> tuple[pd.DataFrame, list[str]]:
+def _converted(frame: pd.DataFrame, marks: dict[str, str]) -> tuple[pd.DataFrame, list[str]]:
     new, commas, thousands = {}, [], []
-    for name, mark in styles.items():
-        column, other = frame[name], "." if mark == "," else ","
-        plain = column.map(partial(_plain, mark, other), na_action="ignore")
-        cells = column.dropna().astype(str)
-        if mark == "," and cells.str.contains(",", regex=False).any():
+    for name, mark in marks.items():
+        column, other = frame[name], _OTHER[mark]
+        plain = {cell: _plain(mark, cell) for cell in dict.fromkeys(filter(_is_string, column))}
+        if all(cell == text for cell, text in plain.items()):
+            continue
+        cells = [cell for cell in map(_tidy, plain) if mark in _fits(cell)]
+        if mark == "," and any("," in cell for cell in cells):
             commas.append(str(name))
-        if cells.str.contains(rf"\d[{other}{_THIN}]\d{{3}}", regex=True).any():
+        if any(re.search(rf"\d[{other}{_THIN}]\d{{3}}", cell) for cell in cells):
             thousands.append(str(name))
-        numbers = pd.to_numeric(plain, errors="coerce")
-        new[name] = numbers if (numbers.isna() == column.isna()).all() else plain
+        rewritten = column.map(lambda cell, plain=plain: plain[cell] if isinstance(cell, str) else cell)
+        numbers = pd.to_numeric(rewritten, errors="coerce")
+        new[name] = numbers if (numbers.isna() == column.isna()).all() else rewritten
     said = [f"decimal commas in {', '.join(commas)}"] if commas else []
     said += [f"marks between thousands in {', '.join(thousands)}"] if thousands else []
     return _replaced(frame, new), said
@@ -147,16 +199,25 @@ def _replaced(frame: pd.DataFrame, columns: Mapping[Any, "pd.Series[Any]"]) -> p
     return again
 
 
-def _with_hyphens(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    """The column with a plain hyphen where numbers begin with a minus sign."""
-    signed = column.astype(str).str.match(_MINUS)
-    return column.mask(signed, column.astype(str).str.replace("\u2212", "-")) if signed.any() else column
+def _tidy(cell: str) -> str:
+    """A cell without blanks around it, and with a plain hyphen for a minus sign."""
+    cell = cell.strip(_BLANKS)
+    return re.sub(r"^\u2212\s*(?=[\d.,])", "-", cell) if cell.startswith("\u2212") else cell
 
 
-def _plain(mark: str, other: str, cell: Any) -> Any:
-    if not isinstance(cell, str) or not _is_number(mark, cell):
-        return cell
-    return re.sub(f"[{other}{_THIN}]", "", cell.strip()).replace(mark, ".")
+def _fits(cell: str) -> list[str]:
+    """The decimal marks with which a cell is a number. Nobody separates thousands by points and adds an exponent."""
+    fits = [mark for mark in DECIMALS if _NUMBER[mark].fullmatch(cell)]
+    return ["."] if len(fits) > 1 and "." in cell and "e" in cell.lower() else fits
+
+
+def _plain(mark: str, cell: str) -> str:
+    tidy = _tidy(cell)
+    return re.sub(f"[{_OTHER[mark]}{_THIN}]", "", tidy).replace(mark, ".") if mark in _fits(tidy) else cell
+
+
+def _is_string(cell: Any) -> bool:
+    return isinstance(cell, str)
 
 
 def _is_text(column: "pd.Series[Any]") -> bool:
