@@ -41,7 +41,8 @@ from astonish import (
 )
 from astonish.core.samples import read_series
 from astonish.models import assemble as assembling
-from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES, described, find_any, table
+from astonish.models.parameters import described, table
+from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES, find_any
 from astonish.people.tables import Columns, Trials, read_trials
 from astonish.people.tables.facts import choose, learner_for
 from astonish.responses import Softmax
@@ -356,7 +357,7 @@ def test_everything_is_described_and_tabulated() -> None:
     every = [each.classes().values() for each in (LEARNERS, FAMILIES, RESPONSES)]
     assert len(headings) == sum(map(len, every))
     assert "nassar2012, reduced-bayes" in headings
-    ((_, lines),) = described([Leaky])
+    ((_, lines),) = described(["leaky"])
     assert lines[1:] == [
         "takes: continuous, binary, categorical, transitions, circular",
         "keep = 0.9: how much of the past still counts after each sample (a finite number from 0 to 1; usually 0.5 to "

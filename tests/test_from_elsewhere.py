@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 from astonish import HGF, run
 from astonish.cli.app import app
 from astonish.learners import ClassicHGF, ContinuousHGF, TwoLevelHGF
-from astonish.models.registry import LEARNERS, RESPONSES, known_parameters
+from astonish.models.parameters import known_parameters
+from astonish.models.registry import LEARNERS, RESPONSES
 
 DOCS = Path(__file__).parent.parent / "docs"
 R, MATLAB = ((DOCS / page).read_text() for page in ("r.md", "matlab.md"))

@@ -6,6 +6,7 @@ looked for wherever such things are listed, chosen, fitted and shown.
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -318,13 +319,18 @@ def found_by(tmp_path: Path, source: str, group: str, value: str, program: str) 
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text(f"[astonish.{group}]\n{value} = mine:{_class(source)}\n")
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    environment = _with_path(tmp_path)
     command = [sys.executable, "-c", program, str(tmp_path), str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     helped = [sys.executable, "-m", "astonish", "fit", "--help"]
     listing = subprocess.run(helped, capture_output=True, text=True, env=environment, check=True).stdout
     return {"help": listing, **json.loads(done.stdout.splitlines()[-1])}
+
+
+def _with_path(folder: Path) -> dict[str, str]:
+    """An environment in which Python looks into this folder first."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])}
 
 
 def _class(source: str) -> str:
@@ -371,3 +377,29 @@ def test_a_response_model_is_one_file(tmp_path: Path) -> None:
     assert "factor = 1: by how much the estimate is exaggerated" in str(found["listed"])
     assert found["fitted"] == ["factor", "learning_rate", "spread"]
     assert len(found["documented"]) == 1  # type: ignore[arg-type]
+
+
+IN_THE_TREE = """
+import sys
+from astonish.models.registry import CATALOGUES
+from astonish.people.analysis.options import FITTED_HELP
+
+catalogue = next(each for each in CATALOGUES if each.room == f"astonish.{sys.argv[1]}")
+assert catalogue.names[0] == "new-name" and "jax" not in sys.modules
+assert (catalogue.what == "learner") == ("new-name" in FITTED_HELP)
+kind = catalogue.find("new-name")
+assert kind is getattr(__import__(catalogue.room, fromlist=[sys.argv[2]]), sys.argv[2]), kind
+assert list(catalogue.classes())[0] == "new-name" in catalogue.names_for(kind.takes[0])
+"""
+
+
+@pytest.mark.parametrize(("room", "source"), [("learners", LEARNER), ("beliefs", FAMILY), ("responses", RESPONSE)])
+def test_in_the_library_it_is_one_file_and_one_line(room: str, source: str, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "src" / "astonish", tmp_path / "astonish", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "astonish" / room / "mine.py").write_text(source)
+    table, name = tmp_path / "astonish" / room / "__init__.py", _class(source)
+    line = f"    from .mine import {name} as {name}  # new-name"
+    table.write_text(table.read_text().replace("\n    from .", f"\n{line}\n    from .", 1))
+    command = [sys.executable, "-c", IN_THE_TREE, room, name]
+    done = subprocess.run(command, capture_output=True, text=True, env=_with_path(tmp_path), check=False)
+    assert done.returncode == 0, done.stderr[-3000:]

@@ -12,7 +12,8 @@ from docutils.parsers.rst import Directive, directives
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 
-from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES, table
+from astonish.models.parameters import table
+from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES
 
 CATALOGUES = {"learners": LEARNERS, "families": FAMILIES, "responses": RESPONSES}
 COLUMNS = {"name": "name", "parameter": "parameter", "default": "default", "usual": "usual values", "about": "meaning"}

@@ -17,7 +17,7 @@ def learners(
     astonish learners smile my_models.py:Mine
     """
     with guarded(needs="learners need", stopped="nothing was written"):
-        from astonish.models.registry import described, find_any
+        from astonish.models.parameters import described
 
-        for heading, lines in described(find_any(word) for word in name or ()):
+        for heading, lines in described(name or ()):
             print("\n".join([heading, *(f"  {line}" for line in lines), ""]))

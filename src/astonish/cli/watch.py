@@ -14,7 +14,8 @@ from typer import Exit, Option
 from astonish.cli.console import guarded, refuse, say
 from astonish.cli.explore import addresses, listen
 from astonish.core.kinds import OutcomeKind
-from astonish.people.analysis.options import LEARNER_HELP, names_in, numbers
+from astonish.models.registry import FAMILIES
+from astonish.people.analysis.options import LEARNER_HELP, numbers
 
 if TYPE_CHECKING:
     from astonish.watch.feed import Feed
@@ -40,7 +41,8 @@ def watch(
         list[str] | None, Option("--set", help="A parameter, such as m=0.1 or noise=2.", rich_help_panel=MODEL)
     ] = None,
     family: Annotated[
-        str | None, Option(help=f"Family of beliefs: {names_in('beliefs')}; else the usual one.", rich_help_panel=MODEL)
+        str | None,
+        Option(help=f"Family of beliefs: {', '.join(FAMILIES.names)}; else the usual one.", rich_help_panel=MODEL),
     ] = None,
     kind: Annotated[OutcomeKind, Option(help="Are samples continuous, or binary: 0 and 1?", rich_help_panel=MODEL)] = (
         OutcomeKind.CONTINUOUS

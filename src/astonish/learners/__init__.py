@@ -1,39 +1,55 @@
-"""Learners: each a file with a frozen dataclass (see `learner.Learner`), in the order in which they are listed."""
+"""Learners: a file and a line for each, in the order in which they are listed (see `astonish.core.exports`)."""
 
-from astonish.learners.bayes import Bayes, Evidence as Evidence, Leaky
-from astonish.learners.behrens import Behrens2007, JointGrid as JointGrid
-from astonish.learners.delta import Delta
-from astonish.learners.delta_circular import DeltaCircular
-from astonish.learners.delta_mixture import DeltaMixture, Nodes as Nodes
-from astonish.learners.dynamic_belief import DynamicBelief
-from astonish.learners.hgf import HGF, ClassicHGF, ContinuousHGF, TwoLevelHGF
-from astonish.learners.kalman import Kalman
-from astonish.learners.message_passing import Hypotheses as Hypotheses, MessagePassing
-from astonish.learners.monitor import Monitor, MonitorState as MonitorState
-from astonish.learners.nassar import Nassar2010, Nassar2012
-from astonish.learners.nassar_circular import NassarCircular
-from astonish.learners.nassar_gaussian import NassarGaussian2010, NassarGaussian2012
-from astonish.learners.no_learning import NoLearning
-from astonish.learners.online_em import OnlineEM
-from astonish.learners.particle_filter import ParticleFilter, Particles as Particles
-from astonish.learners.pearce_hall import PearceHall
-from astonish.learners.per_context import PerContext
-from astonish.learners.per_option import PerOption
-from astonish.learners.reversal_hmm import Reversal as Reversal, ReversalHMM
-from astonish.learners.smile import Modulated, Smile
-from astonish.learners.stochasticity_volatility import (
-    KalmanParticles as KalmanParticles,
-    StochasticityVolatility,
-)
-from astonish.learners.sutton import Gain as Gain, SuttonK1
-from astonish.learners.two_rate import TwoRate
-from astonish.learners.varsmile import VarSmile
-from astonish.learners.volatile_kalman import BinaryVolatileKalman, VolatileKalman, VolatileState as VolatileState
+from typing import TYPE_CHECKING
 
-__all__ = [  # noqa: RUF022  # as they are listed everywhere
-    "Smile", "VarSmile", "Bayes", "Leaky", "MessagePassing", "ParticleFilter", "DeltaMixture", "Delta", "TwoRate",
-    "PearceHall", "SuttonK1", "Kalman", "VolatileKalman", "BinaryVolatileKalman", "StochasticityVolatility", "HGF",
-    "TwoLevelHGF", "ClassicHGF", "ContinuousHGF", "Nassar2010", "Nassar2012", "NassarGaussian2010",
-    "NassarGaussian2012", "Behrens2007", "DynamicBelief", "ReversalHMM", "DeltaCircular", "NassarCircular",
-    "NoLearning", "OnlineEM", "Monitor", "Modulated", "PerContext", "PerOption",
-]  # fmt: skip
+from astonish.core.exports import exports
+
+if TYPE_CHECKING:  # isort: off
+    from .smile import Smile as Smile  # smile
+    from .varsmile import VarSmile as VarSmile  # varsmile
+    from .bayes import Bayes as Bayes  # bayes
+    from .bayes import Leaky as Leaky  # leaky
+    from .message_passing import MessagePassing as MessagePassing  # message-passing
+    from .particle_filter import ParticleFilter as ParticleFilter  # particle-filter
+    from .delta_mixture import DeltaMixture as DeltaMixture  # delta-mixture
+    from .delta import Delta as Delta  # delta, rw, rescorla-wagner
+    from .two_rate import TwoRate as TwoRate  # two-rate, rw2
+    from .pearce_hall import PearceHall as PearceHall  # pearce-hall
+    from .sutton import SuttonK1 as SuttonK1  # sutton-k1
+    from .kalman import Kalman as Kalman  # kalman
+    from .volatile_kalman import VolatileKalman as VolatileKalman  # vkf
+    from .volatile_kalman import BinaryVolatileKalman as BinaryVolatileKalman  # vkf-binary
+    from .stochasticity_volatility import StochasticityVolatility as StochasticityVolatility  # stochasticity-volatility
+    from .hgf import HGF as HGF  # hgf
+    from .hgf import TwoLevelHGF as TwoLevelHGF  # hgf2
+    from .hgf import ClassicHGF as ClassicHGF  # hgf-classic
+    from .hgf import ContinuousHGF as ContinuousHGF  # hgf-continuous
+    from .nassar import Nassar2010 as Nassar2010  # nassar2010
+    from .nassar import Nassar2012 as Nassar2012  # nassar2012, reduced-bayes
+    from .nassar_gaussian import NassarGaussian2010 as NassarGaussian2010  # nassar-gaussian2010
+    from .nassar_gaussian import NassarGaussian2012 as NassarGaussian2012  # nassar-gaussian2012
+    from .behrens import Behrens2007 as Behrens2007  # behrens2007
+    from .dynamic_belief import DynamicBelief as DynamicBelief  # dbm
+    from .reversal_hmm import ReversalHMM as ReversalHMM  # reversal-hmm
+    from .delta_circular import DeltaCircular as DeltaCircular  # delta-circular
+    from .nassar_circular import NassarCircular as NassarCircular  # reduced-bayes-circular
+    from .no_learning import NoLearning as NoLearning  # no-learning
+    from .online_em import OnlineEM as OnlineEM  # -
+    from .monitor import Monitor as Monitor  # -
+    from .smile import Modulated as Modulated  # -
+    from .per_context import PerContext as PerContext  # -
+    from .per_option import PerOption as PerOption  # -
+
+    # their states
+    from .bayes import Evidence as Evidence
+    from .behrens import JointGrid as JointGrid
+    from .delta_mixture import Nodes as Nodes
+    from .message_passing import Hypotheses as Hypotheses
+    from .monitor import MonitorState as MonitorState
+    from .particle_filter import Particles as Particles
+    from .reversal_hmm import Reversal as Reversal
+    from .stochasticity_volatility import KalmanParticles as KalmanParticles
+    from .sutton import Gain as Gain
+    from .volatile_kalman import VolatileState as VolatileState
+else:
+    __all__, __getattr__, __dir__ = exports(__name__)

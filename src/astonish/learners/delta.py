@@ -23,7 +23,6 @@ class Delta(Learner):
     start: Number = START.field()
     name: ClassVar[str] = "delta"
     surprise_measure: ClassVar[str] = "absolute_error"
-    aliases: ClassVar[tuple[str, ...]] = ("rw", "rescorla-wagner")
     takes: ClassVar[tuple[str, ...]] = NUMBERS
     free: ClassVar[tuple[str, ...]] = ("learning_rate",)
     samples: ClassVar[Domain] = Domain()

@@ -113,7 +113,6 @@ class Nassar2012(UniformJumps):
     uncertainty_underestimation: Number = UNDERESTIMATION.field()
     name: ClassVar[str] = "nassar2012"
     surprise_measure: ClassVar[str] = "shannon"
-    aliases: ClassVar[tuple[str, ...]] = ("reduced-bayes",)
 
     def init(self) -> RelativeVariance:
         start = self.start

@@ -29,7 +29,6 @@ class TwoRate(Learner):
     start: Number = START.field()
     name: ClassVar[str] = "two-rate"
     surprise_measure: ClassVar[str] = "absolute_error"
-    aliases: ClassVar[tuple[str, ...]] = ("rw2",)
     takes: ClassVar[tuple[str, ...]] = NUMBERS
     free: ClassVar[tuple[str, ...]] = ("learning_rate_positive", "learning_rate_negative")
     samples: ClassVar[Domain] = Domain()

@@ -14,7 +14,8 @@ from astonish.core.kinds import Contexts, OutcomeKind
 from astonish.core.refusal import unknown
 from astonish.learners import PerContext, PerOption
 from astonish.learners.base import Learner
-from astonish.models.registry import FAMILIES, LEARNERS, REFERENCE, settable, title
+from astonish.models.parameters import REFERENCE, settable
+from astonish.models.registry import FAMILIES, LEARNERS, title
 
 Settings = Mapping[str, float]
 _CONTEXTS: Mapping[Contexts, str] = {

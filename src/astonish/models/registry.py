@@ -1,14 +1,14 @@
-"""Which learners, families of beliefs and response models are there, by name?
+"""Learners, families of beliefs and response models by name.
 
-Those that the library exports, those that installed packages announce by an entry point, and those that somebody names
-by their file or module: `my_models.py:Mine`, `package.module:Mine`.
+A name is in the table of a room (see `astonish.core.exports`), or announced by an installed package as an entry point,
+`my-name = my_package.module:Mine`; else it is a file or module and a class, `my_models.py:Mine`, `package.module:Mine`.
+Names are listed without importing JAX.
 """
 
 import importlib.util
 import sys
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -16,72 +16,79 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from warnings import warn
 
-from astonish import beliefs, learners, responses
-from astonish.core.domain import Parameter, declared
+from astonish.core.exports import rows
 from astonish.core.refusal import unknown
-from astonish.learners.base import Learner
-from astonish.responses import Response
-from astonish.theory.expfam import Family
 
 
 class Catalogue(NamedTuple):
     """All classes of one sort.
 
-    what: what one of them is called. base: the class from which all of them are derived. exports: the package that has
-    the library's own. group: the entry points by which other packages announce theirs.
+    what: what one of them is called. room: where the library's own are. base: the class from which all are derived.
+    group: the entry points by which other packages announce theirs.
     """
 
     what: str
-    base: type
-    exports: Any
+    room: str
+    base: str
     group: str
 
+    @property
+    def names(self) -> list[str]:
+        """All names, without importing a class: the library's own, then those that packages announce."""
+        own = [name for row in rows(self.room) for name in row.names]
+        return list(dict.fromkeys([*own, *sorted(_entry_points(tuple(sys.path)).select(group=self.group).names)]))
+
     def classes(self) -> dict[str, Any]:
-        """Those that can be named, in the order of the exports, the library's own first."""
-        return dict(_classes(self, tuple(sys.path)))
+        """The classes that can be named, each by its first name, in the order in which they are listed."""
+        first: dict[Any, str] = {}
+        for name, kind in self.by_name().items():
+            first.setdefault(kind, name)
+        return {name: kind for kind, name in first.items()}
 
     def by_name(self) -> dict[str, Any]:
-        """The classes by all their names, other names of the same class included."""
-        return {name: kind for known, kind in self.classes().items() for name in _names(known, kind)}
+        """The classes by all their names."""
+        own = {name: load_object(place) for name, place in self._own().items()}
+        return own | _announced(self, tuple(sys.path))
 
     def names_for(self, kind: str) -> tuple[str, ...]:
         """The names of those that take outcomes, or responses, of this kind."""
         return tuple(name for name, found in self.by_name().items() if kind in found.takes)
 
     def find(self, name: str) -> Any:
-        """The class that is meant by a name, or by `file.py:Class` or `module:Class`."""
+        """Find the class that is meant by a name, or by `file.py:Class` or `module:Class`."""
+        if name in self._own():
+            return load_object(self._own()[name])
         if ":" in name:
-            return self._load(name)
+            return self.check(name, load_object(name))
         if name not in self.by_name():
             raise unknown(self.what, name, self.by_name())
         return self.by_name()[name]
 
     def find_for(self, name: str, kind: str) -> Any:
-        """The same, refused if it does not take outcomes, or responses, of this kind."""
+        """Find the same, and refuse it if it does not take outcomes, or responses, of this kind."""
         found = self.find(name)
         if kind not in found.takes:
             able = ", ".join(self.names_for(kind)) or "none that is known"
             raise ValueError(f"the {self.what} {name} does not take {kind} data; give one of {able}")
         return found
 
-    def _load(self, name: str) -> Any:
-        kind = load_object(name)
-        self._check(name, kind)
-        return kind
-
-    def _check(self, name: str, kind: Any) -> None:
-        if not isinstance(kind, type) or self.base not in kind.__mro__ or not is_dataclass(kind):
-            advice = f"give a class derived from {self.base.__module__}.{self.base.__name__}"
+    def check(self, name: str, kind: Any) -> Any:
+        """Return a class, or refuse what is not one of this sort."""
+        if not isinstance(kind, type) or load_object(self.base) not in kind.__mro__ or not is_dataclass(kind):
+            advice = f"give a class derived from {self.base.replace(':', '.')}"
             raise ValueError(
                 f"{name} is no {self.what}; {advice} and marked with astonish.core.pytree.pytree_dataclass"
             )
+        return kind
+
+    def _own(self) -> dict[str, str]:
+        return {name: f"{row.module}:{row.name}" for row in rows(self.room) for name in row.names}
 
 
-REFERENCE = "reference."  # before the name of a parameter of the reference belief
-LEARNERS = Catalogue("learner", Learner, learners, "astonish.learners")
-FAMILIES = Catalogue("family", Family, beliefs, "astonish.families")
-RESPONSES = Catalogue("response model", Response, responses, "astonish.responses")
-_ALL = (LEARNERS, FAMILIES, RESPONSES)
+LEARNERS = Catalogue("learner", "astonish.learners", "astonish.learners.base:Learner", "astonish.learners")
+FAMILIES = Catalogue("family", "astonish.beliefs", "astonish.theory.expfam:Family", "astonish.families")
+RESPONSES = Catalogue("response model", "astonish.responses", "astonish.responses.base:Response", "astonish.responses")
+CATALOGUES = (LEARNERS, FAMILIES, RESPONSES)
 
 
 def title(name: str) -> str:
@@ -93,111 +100,36 @@ def title(name: str) -> str:
     return name.rpartition(":")[2]
 
 
-def settable(learner: Any, family: Any = None) -> dict[str, Parameter]:
-    """The parameters of a class of learners, of its family, of its first belief and of its reference, by name.
-
-    >>> list(settable(learners.Smile, beliefs.Beta))
-    ['m', 'ones', 'zeros', 'reference.ones', 'reference.zeros']
-    """
-    around = {} if family is None else known_parameters(family)
-    own = {**declared(learner), **{name: known for name, known in around.items() if name != "size"}}
-    if family is None or "reference" not in {field.name for field in fields(learner)}:
-        return own
-    for name, known in family.prior_parameters.items():
-        own[REFERENCE + name] = known._replace(default=None, fact="", about=f"{name} of the reference belief")
-    return own
-
-
 def find_any(name: str) -> Any:
-    """The learner, family or response model that is meant by a name."""
-    for catalogue in _ALL:
+    """Find the learner, family or response model that is meant by a name."""
+    for catalogue in CATALOGUES:
         with suppress(ValueError):
             return catalogue.find(name)
     if ":" in name:
         return RESPONSES.find(name)  # to be refused
-    every = [known for catalogue in _ALL for known in catalogue.by_name()]
+    every = [known for catalogue in CATALOGUES for known in catalogue.by_name()]
     raise unknown("learner, family or response model", name, every)
 
 
-def known_parameters(kind: Any) -> dict[str, Parameter]:
-    """The parameters of a class; of a family, those of its first belief too."""
-    return {**declared(kind), **getattr(kind, "prior_parameters", {})}
-
-
-def table(catalogue: Catalogue) -> list[dict[str, str]]:
-    """A row for each parameter of each class, for the documentation."""
-    rows = []
-    for name, kind in catalogue.classes().items():
-        own = [{"parameter": word, **in_words(known)} for word, known in known_parameters(kind).items()]
-        rows += [{"name": name, "class": kind.__name__, **row} for row in own or [{"parameter": "none"}]]
-    return rows
-
-
-def described(kinds: Iterable[Any] = ()) -> Iterator[tuple[str, list[str]]]:
-    """A heading and some lines for each class; for all that can be named, if none is given."""
-    for kind in list(kinds) or [kind for catalogue in _ALL for kind in catalogue.classes().values()]:
-        names = ", ".join([kind.name or kind.__name__, *getattr(kind, "aliases", ())])
-        lines = [(kind.__doc__ or "").partition("\n")[0], f"takes: {', '.join(kind.takes)}"]
-        for word, known in known_parameters(kind).items():
-            words = in_words(known)
-            usual = f"; usually {words['usual']}" if words["usual"] else ""
-            called = f"{word} ({known.symbol})" if known.symbol else word
-            lines.append(f"{called} = {words['default']}: {known.about} ({words['values']}{usual})")
-        yield names, lines
-
-
-def in_words(known: Parameter) -> dict[str, str]:
-    """What is known about a parameter."""
-    usual = "" if known.usual is None else f"{known.usual[0]:g} to {known.usual[1]:g}"
-    units = ", for outcomes from 0 to 1" if known.has_units and usual else ""
-    default = "from the data" if known.from_data else "none" if known.default is None else f"{known.default:g}"
-    return {"default": default, "values": str(known.domain), "usual": usual + units, "about": known.about}
-
-
-@cache
-def _classes(catalogue: Catalogue, _: tuple[str, ...]) -> dict[str, Any]:
-    """The classes that can be named on this path: found once, since it takes a hundredth of a second."""
-    own = [getattr(catalogue.exports, name) for name in catalogue.exports.__all__]
-    found = {kind.name: kind for kind in own if isinstance(kind, type) and kind.name and kind.takes}  # type: ignore[attr-defined]
-    for announced in entry_points(group=catalogue.group):
-        taken = {name: kind for known, kind in found.items() for name in _names(known, kind)}
-        try:
-            kind = announced.load()
-            catalogue._check(announced.value, kind)
-            for name in _names(kind.name or announced.name, kind):
-                if taken.get(name, kind) is not kind:
-                    raise ValueError(f"the name {name!r} is taken by {taken[name].__module__}.{taken[name].__name__}")
-        except Exception as problem:  # whatever another package does
-            wrong = f"{announced.value} ({type(problem).__name__}: {problem}); mend that package, or remove it"
-            warn(f"the {catalogue.what} {announced.name!r} of another package is left out: {wrong}", stacklevel=3)
-        else:
-            found[kind.name or announced.name] = kind
-    return found
-
-
-def _names(name: str, kind: Any) -> tuple[str, ...]:
-    return name, *getattr(kind, "aliases", ())
-
-
 def load_object(name: str) -> Any:
-    """What is meant by `file.py:Name` or `module:Name`."""
+    """Import what is meant by `file.py:Name` or `module:Name`."""
     place, _, wanted = name.rpartition(":")
-    module = _file(place) if place.endswith(".py") else _module(place)
+    if place.endswith(".py"):
+        module = _file(place)
+    else:
+        try:
+            module = import_module(place)
+        except Exception as problem:
+            wrong = f"{place!r} could not be imported ({type(problem).__name__}: {problem})"
+            raise ValueError(f"{wrong}; give file.py:Class, or module:Class") from problem
     found = getattr(module, wanted, None)
     if found is None:
         raise ValueError(f"{place} has no {wanted!r}; give the name of a class in it, as in {place}:Mine")
     return found
 
 
-def _module(place: str) -> Any:
-    try:
-        return import_module(place)
-    except Exception as problem:
-        wrong = f"{place!r} could not be imported ({type(problem).__name__}: {problem})"
-        raise ValueError(f"{wrong}; give file.py:Class, or module:Class") from problem
-
-
 def _file(place: str) -> Any:
+    """Run a file as a module of its name."""
     path = Path(place).expanduser().resolve()
     if not path.is_file():
         raise ValueError(f"there is no file {place!r}; give file.py:Class, or module:Class")
@@ -215,3 +147,29 @@ def _file(place: str) -> Any:
         del sys.modules[path.stem]
         raise ValueError(f"{place} could not be run ({type(problem).__name__}: {problem}); mend it") from problem
     return module
+
+
+@cache
+def _entry_points(_: tuple[str, ...]) -> Any:
+    """What packages on this path announce: read once, since it takes a hundredth of a second."""
+    return entry_points()
+
+
+@cache
+def _announced(catalogue: Catalogue, path: tuple[str, ...]) -> dict[str, Any]:
+    """The classes that packages on this path announce, by name."""
+    classes: dict[str, Any] = {}
+    for entry in _entry_points(path).select(group=catalogue.group):
+        taken = catalogue._own() | {name: f"{kind.__module__}:{kind.__name__}" for name, kind in classes.items()}
+        try:
+            kind = catalogue.check(entry.value, entry.load())
+            names = (kind.name or entry.name, *getattr(kind, "aliases", ()))
+            for name in names:
+                if name in taken and load_object(taken[name]) is not kind:
+                    raise ValueError(f"the name {name!r} is taken by {taken[name].replace(':', '.')}")
+        except Exception as problem:  # whatever another package does
+            wrong = f"{entry.value} ({type(problem).__name__}: {problem}); mend that package, or remove it"
+            warn(f"the {catalogue.what} {entry.name!r} of another package is left out: {wrong}", stacklevel=3)
+        else:
+            classes |= dict.fromkeys(names, kind)
+    return classes

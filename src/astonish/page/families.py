@@ -9,7 +9,8 @@ from astonish.beliefs import Grid, finite
 from astonish.core.domain import Domain, declared
 from astonish.core.interpreter import interpreted
 from astonish.models.assemble import arguments, imports
-from astonish.models.registry import FAMILIES, known_parameters
+from astonish.models.parameters import known_parameters
+from astonish.models.registry import FAMILIES
 from astonish.page.controls import Json, Slider, Values, described, limited, slider_for
 from astonish.theory.expfam import Family
 

@@ -7,7 +7,8 @@ from typing import ClassVar
 from astonish.core.domain import Parameter
 from astonish.core.kinds import Contexts
 from astonish.models.assemble import Assembly, Outcomes, assemble, family_class
-from astonish.models.registry import LEARNERS, settable, title
+from astonish.models.parameters import settable
+from astonish.models.registry import LEARNERS, title
 from astonish.online.series import History
 from astonish.page.controls import Json, Slider, Values, described, packed, slider_for
 

@@ -1,15 +1,22 @@
-"""Response models: each a frozen dataclass (see `response.Response`), in the order in which they are listed."""
+"""Response models: a file and a line for each; the first that takes a kind of responses is the usual one."""
 
-from astonish.responses.base import Prediction as Prediction, Response as Response, ResponseInput as ResponseInput
-from astonish.responses.circular import CircularEstimate
-from astonish.responses.confidence import Confidence
-from astonish.responses.estimate import Estimate, StickyEstimate
-from astonish.responses.reaction_time import LogReactionTime
-from astonish.responses.readout import Readout
-from astonish.responses.softmax import Softmax
-from astonish.responses.unit_square import UnitSquare
+from typing import TYPE_CHECKING
 
-__all__ = [  # noqa: RUF022  # as they are listed everywhere; the first that takes a kind of responses is the usual one
-    "Estimate", "StickyEstimate", "CircularEstimate", "Softmax", "UnitSquare", "Readout", "LogReactionTime",
-    "Confidence",
-]  # fmt: skip
+from astonish.core.exports import exports
+
+if TYPE_CHECKING:  # isort: off
+    from .estimate import Estimate as Estimate  # estimate
+    from .estimate import StickyEstimate as StickyEstimate  # sticky
+    from .circular import CircularEstimate as CircularEstimate  # circular-estimate
+    from .softmax import Softmax as Softmax  # softmax
+    from .unit_square import UnitSquare as UnitSquare  # unit-square
+    from .readout import Readout as Readout  # readout
+    from .reaction_time import LogReactionTime as LogReactionTime  # log-rt
+    from .confidence import Confidence as Confidence  # confidence
+
+    # what all of them are
+    from .base import Prediction as Prediction
+    from .base import Response as Response
+    from .base import ResponseInput as ResponseInput
+else:
+    __all__, __getattr__, __dir__ = exports(__name__)

@@ -12,7 +12,7 @@ import numpy as np
 
 from astonish.core.checks import check_parameters
 from astonish.core.domain import Domain, Parameter
-from astonish.models.registry import known_parameters
+from astonish.models.parameters import known_parameters
 from astonish.people.fit.space import Space
 from astonish.testing.common import Check, agree, allowed, answer, described, holds, listed, pickled, takes_any_leaves
 from astonish.theory import expfam, surprise

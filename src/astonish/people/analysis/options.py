@@ -1,39 +1,20 @@
 """What can be said about a table of trials, about the models that are to explain it, and about an analysis?
 
 Each option is a field with its help, from which the commands make their options, and the page its controls. A field
-`free_running` is the option `--free-running`. The names of learners, families and response models are read from the
-library's source, where each class states its name, and from the entry points of other packages: so help comes without
-waiting for JAX.
+`free_running` is the option `--free-running`.
 """
 
-import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Literal
 
 from astonish.core.kinds import Contexts, OutcomeKind, ResponseKind
-
-_NAMES = re.compile(r"^    (?:name|aliases): ClassVar\[.+\] = (.*)$", re.MULTILINE)
-_NAME = re.compile(r'"([\w-]+)"')
-_NOT_BY_NAME = ("online-em", "gaussian-vector", "regression", "grid")  # they need more than numbers to be made
-_ENTRY_POINTS = entry_points()
-
-
-def names_in(folder: str) -> str:
-    """The names of the classes in a folder of the library, and of those that packages announce."""
-    files = sorted((Path(__file__).parents[1] / folder).glob("*.py"))
-    lines = [line for file in files for line in _NAMES.findall(file.read_text(encoding="utf-8"))]
-    own = [name for line in lines for name in _NAME.findall(line)]
-    group = "astonish.families" if folder == "beliefs" else f"astonish.{folder}"
-    names = dict.fromkeys([*own, *sorted(_ENTRY_POINTS.select(group=group).names)])
-    return ", ".join(name for name in names if name not in _NOT_BY_NAME)
-
+from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES
 
 OWN = "Or a class of your own: file.py:Class, or module:Class."
-LEARNER_HELP = f"One of {names_in('learners')}. {OWN} `astonish learners` lists their parameters."
+LEARNER_HELP = f"One of {', '.join(LEARNERS.names)}. {OWN} `astonish learners` lists their parameters."
 FITTED_HELP = f"A learner, perhaps with the parameters to be fitted, as in smile:m or smile:m,noise. {LEARNER_HELP}"
 
 
@@ -94,7 +75,7 @@ class TableOptions:
         "--set",
     )
     family: str | None = option(
-        f"Family of beliefs: {names_in('beliefs')}; else the usual one for the outcomes. {OWN}", None, MODEL
+        f"Family of beliefs: {', '.join(FAMILIES.names)}; else the usual one for the outcomes. {OWN}", None, MODEL
     )
     contexts: Contexts | None = option(
         "For transitions: does the learner forget, or suspect changes, in all contexts together, or is it apart in "
@@ -141,7 +122,7 @@ class TrialOptions(TableOptions):
     covariate: list[str] | None = option("Column of a number known of each participant, such as age.", None, PEOPLE)
     change: str | None = option("Column that is 1 where the world has just changed, for figures.", None, PEOPLE)
     response_model: str | None = option(
-        f"How people respond: {names_in('responses')}; else by the kind of response. {OWN}", None, MODEL
+        f"How people respond: {', '.join(RESPONSES.names)}; else by the kind of response. {OWN}", None, MODEL
     )
     second_response_model: str | None = option(
         "How the second response comes about: log-rt, confidence or readout.", None, MODEL
