@@ -48,7 +48,7 @@ def participants(seed: int = 1) -> Trials:
     frame = pd.DataFrame({
         "participant": np.repeat(np.arange(PEOPLE), TRIALS),
         "outcome": (means + NOISE * rng.standard_normal(means.shape)).ravel(),
-        "answer": rng.standard_normal(means.size),
+        "answer": means.ravel(),  # until answers are simulated
     })  # fmt: skip
     space = Space.of(MODEL, FREE)
     xs = space.start(MODEL) + 0.5 * rng.standard_normal((PEOPLE, len(space)))

@@ -201,6 +201,16 @@ def test_responses_on_the_scale_of_the_outcomes_are_not_asked_about(outcomes: An
     assert _read(_table(x=outcomes, b=responses)).another_scale == ""
 
 
+@pytest.mark.parametrize("far", [1e3, 1e6, -1e9])
+@pytest.mark.parametrize("biased", [0.0, 12.0])
+def test_one_outcome_far_out_is_no_other_scale(far: float, biased: float) -> None:
+    for seed in range(10):
+        outcomes = np.random.default_rng(seed).normal(100, 10, 12)
+        table = pd.DataFrame({"x": np.append(outcomes, far), "b": np.append(outcomes[::-1], 100.0) + biased})
+        assert _read(table).another_scale == ""
+        assert "if they are on another scale" in _read(table.assign(b=table["b"] / 100)).another_scale
+
+
 def test_a_scale_takes_percentages_to_probabilities() -> None:
     table = _table(x=[0, 1], b=[0, 25, 50, 100, 110, 30])
     trials = _read(table, response_scale=(0, 100))

@@ -77,7 +77,7 @@ def with_plain_numbers(
     floats = [name for name in frame.columns if pd.api.types.is_float_dtype(frame[name])] if written else []
     if decimal == "," and written is not None and (again := [name for name in floats if name in needed]):
         frame = _replaced(frame, dict(written(again)))
-    texts = {name: _notation(frame[name]) for name in frame.columns if _is_text(frame[name])}
+    texts: dict[Any, _Notation | None] = {name: _notation(frame[name]) for name in frame if _is_text(frame[name])}
     notations = {name: notation for name, notation in texts.items() if notation is not None}
     marks = {}
     if decimal is not None:

@@ -134,13 +134,17 @@ def _likely_scale(responses: FloatArray, labels: Sequence[Any]) -> tuple[float, 
 
 def _same_scale(outcomes: FloatArray, responses: FloatArray) -> bool:
     low, first, third, high = np.quantile(outcomes, (0.05, 0.25, 0.75, 0.95))
-    least, middle, most = np.quantile(responses, (0.05, 0.5, 0.95))
-    width, spread = (high - low) or np.ptp(outcomes), most - least
-    if not width or not np.ptp(responses):  # which tells nothing
+    least, lower, middle, upper, most = np.quantile(responses, (0.05, 0.25, 0.5, 0.75, 0.95))
+    if not np.ptp(outcomes) or not np.ptp(responses):  # which tells nothing
         return True
-    if spread * _NARROW > width or least > high or most < low:
+    if least > high or most < low:
         return False
-    return bool(spread >= _NARROW * width or first <= middle <= third)
+    # The middle half as well as nearly all: a few values far out, or many that are equal, change one of them only.
+    widths = np.array([third - first or np.ptp(outcomes), high - low or np.ptp(outcomes)])
+    spreads = np.array([upper - lower, most - least])
+    if (spreads * _NARROW > widths).all():
+        return False
+    return bool((spreads >= _NARROW * widths).any() or first <= middle <= third)
 
 
 def is_called(name: Any, how: re.Pattern[str]) -> bool:
