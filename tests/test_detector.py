@@ -36,11 +36,11 @@ from astonish.changes.alarms import (
     quiet_samples,
     rate_of_false_alarms,
     since_change,
-    spaced,
     threshold_at,
     waits,
 )
 from astonish.changes.detector import RecentChange
+from astonish.core.cooldown import spaced
 from astonish.learners.base import scan
 from astonish.worlds.gaussian_jumps import many_gaussian_jumps
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from astonish import OnlineEM, Trace, run, scan
+from astonish import OnlineEM, Steps, run, scan
 from astonish.learners.online_em import Environments
 from astonish.worlds.maze import A, B, maze, walk
 
@@ -43,7 +43,7 @@ def _everything(learner: OnlineEM, xs: Series, state: Environments) -> Any:
 
 
 @jax.jit
-def _scan(learner: OnlineEM, xs: Any, state: Environments) -> Trace:
+def _scan(learner: OnlineEM, xs: Any, state: Environments) -> Steps:
     return scan(learner, xs, state, read=lambda now: (now.where, learner.switches(now), learner.moves(now)))
 
 

@@ -35,9 +35,9 @@ from astonish import (
     Regression,
     ReversalHMM,
     Smile,
+    Steps,
     StochasticityVolatility,
     SuttonK1,
-    Trace,
     TwoRate,
     VarSmile,
     VolatileKalman,
@@ -77,7 +77,7 @@ READINESS = st.one_of(st.just(0.0), _positive(1e-300, 1e300), st.just(0.1))
 READINESS32 = st.one_of(st.just(0.0), _positive(1e-37, 1e37), st.just(0.1))
 
 
-def _sane(trace: Trace, finite_surprise: bool = True) -> None:
+def _sane(trace: Steps, finite_surprise: bool = True) -> None:
     assert not np.isnan(trace.estimate).any()
     assert not np.isnan(trace.surprise).any()
     assert not np.isnan(trace.learning_rate).any()

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from astonish.core.cooldown import spaced
 from astonish.core.domain import BoolArray, Domain, FloatArray
 
 FEWEST = 10  # alarms from which to tell their rate; it is then known to a third, one standard error
@@ -43,21 +44,6 @@ def check_lengths(series: Sequence[Any], marks: BoolArray) -> None:
     if odd is not None:
         advice = "give a mark for each sample, and series of one length"
         raise ValueError(f"a series has {odd} samples but changed has {marks.shape[1]}; {advice}")
-
-
-def spaced(above: BoolArray, cooldown: int) -> BoolArray:
-    """Alarms where the signal is above its threshold, but none within `cooldown` samples after another.
-
-    >>> spaced(np.array([[True, True, True, True, False]]), 1).astype(int).tolist()
-    [[1, 0, 1, 0, 0]]
-    """
-    alarms = np.zeros_like(above)
-    for row, alarm in zip(above, alarms, strict=True):
-        free = 0
-        for at in np.flatnonzero(row).tolist():
-            if at >= free:
-                alarm[at], free = True, at + cooldown + 1
-    return alarms
 
 
 def since_change(changed: BoolArray) -> FloatArray:

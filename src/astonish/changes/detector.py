@@ -4,21 +4,21 @@ import math
 import os
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from astonish.changes import alarms
+from astonish.core.cooldown import spaced
 from astonish.core.domain import COUNT, REQUIRED, BoolArray, Domain, FloatArray, parameter
 from astonish.core.precision import double
 from astonish.core.pytree import pytree_dataclass
 from astonish.io.archive import DamagedError, name_of, read, write
 from astonish.io.files import atomic_write
 from astonish.io.state import check_saved_by, described, matching, named_leaves
-from astonish.learners.base import Learner, State, StepInfo, first_state
+from astonish.learners.base import Learner, State, Step, StepInfo, first_state, given_by
 from astonish.online.series import History, run, run_many
-from astonish.online.stream import Step, Stream
+from astonish.online.stream import Stream
 
 _SIGNALS = ("change_probability", "surprise", "learning_rate")
 _STEPS = 500  # samples in each series where a learner's world is simulated
@@ -233,7 +233,7 @@ class Detector:
     def _spaced(self, signals: FloatArray) -> BoolArray:
         above = signals > self.threshold
         above[:, : self.burn_in] = False
-        return alarms.spaced(above, self.cooldown)
+        return spaced(above, self.cooldown)
 
     def _calibrate(self, signals: FloatArray, quiet: BoolArray, false_alarm_rate: float) -> None:
         signals[:, : self.burn_in] = math.nan
@@ -281,10 +281,8 @@ def _watched(learner: Learner, within: int) -> Learner:
 
 def signal_of(learner: Learner, wanted: str | None) -> str:
     """Which of its numbers to watch: the one wanted, or the best that it gives."""
-    with double():  # the learner is asked by a step that is not computed
-        x = jax.tree.map(Domain.any_sample, learner.samples)
-        asks = jax.eval_shape(learner.step, learner.init(), x)[1].change_probability is not None
-    given = _SIGNALS if asks else _SIGNALS[1:]
+    step = given_by(learner)
+    given = [signal for signal in _SIGNALS if getattr(step, signal) is not None]
     chosen = given[0] if wanted is None else wanted
     if chosen not in given:
         raise ValueError(f"{type(learner).__name__} gives no signal {chosen!r}; give one of {', '.join(given)}")

@@ -11,6 +11,7 @@ import numpy as np
 from jax import Array
 
 from astonish.changes.periods import find_period
+from astonish.core.cooldown import alarm_and_wait, spaced
 from astonish.core.domain import COUNT, OPEN_PROBABILITY, POSITIVE, WHOLE, BoolArray, FloatArray
 from astonish.core.precision import double
 from astonish.io.archive import read, write
@@ -62,18 +63,17 @@ class StreamMonitor:
         """
         at = self._time + 1 if time is None else time.timestamp() if isinstance(time, datetime) else float(time)
         step = self.stream.update((at, x))
-        wait, self._time, self._wait = self._wait, at, max(self._wait - 1, 0)
+        self._time = at
         with double():
             numbers = np.asarray(_answers(self.learner, self.stream.state)).tolist()
         low, high, count, row = numbers
         if math.isnan(step.surprise):
+            _, self._wait = alarm_and_wait(False, self._wait, self.rest)
             return MonitorStep(step.estimate, low, high, math.nan, math.nan, math.nan, "", False)
         level = float(alarm_level(self.false_alarm_rate, count))
         tail = math.exp(-step.surprise)
         kind = _kind(step.change_probability, row < level, tail < level)
-        alarm = tail < level and wait == 0
-        if alarm:
-            self._wait = self.rest
+        alarm, self._wait = alarm_and_wait(tail < level, self._wait, self.rest)
         return MonitorStep(step.estimate, low, high, step.surprise, tail, step.change_probability, kind, alarm)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -150,11 +150,7 @@ def alarm_level(rate: float, count: Any, falls: bool = True) -> Any:
 def monitor_alarms(surprise: FloatArray, rate: float, rest: int, falls: bool = True) -> BoolArray:
     """Which samples of a series give an alarm, by the surprise of a `Monitor` at each (NaN: missing)."""
     unusual = np.exp(-surprise) < alarm_level(rate, np.cumsum(~np.isnan(surprise)), falls)
-    alarms, free = np.zeros(len(surprise), bool), 0
-    for at in np.flatnonzero(unusual).tolist():
-        if at >= free:
-            alarms[at], free = True, at + rest + 1
-    return alarms
+    return spaced(unusual[None], rest)[0]
 
 
 def _kind(change_probability: float, row: bool, either: bool) -> str:

@@ -15,7 +15,7 @@ EXTRAS = {  # which modules each of them installs, besides those of other extras
     "page": ("anyio", "starlette", "uvicorn"),
     "parquet": ("pyarrow",),
     "plots": ("matplotlib",),
-    "posteriors": ("arviz_base", "arviz_stats", "h5netcdf", "h5py", "numpyro"),
+    "posteriors": ("arviz_base", "arviz_stats", "h5netcdf", "h5py", "numpyro", "xarray"),
     "river": ("river",),
     "sklearn": ("sklearn",),
     "spark": ("pyspark",),

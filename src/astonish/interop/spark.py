@@ -10,13 +10,14 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from astonish.changes.detector import signal_of
+import jax
+import numpy as np
+
 from astonish.core.domain import Domain
 from astonish.core.refusal import naming_extra
-from astonish.learners.base import Learner, check
+from astonish.learners.base import Learner, check, given_by
 from astonish.online.bank import Bank
 from astonish.online.bank.tables import ColumnNames, check_columns, listed
-from astonish.online.series import wide
 
 with naming_extra("this module needs"):
     from pandas import DataFrame as Rows, concat
@@ -78,9 +79,8 @@ def answers(learner: Learner) -> list[str]:
     >>> answers(Smile(Dirichlet(3)))
     ['estimate_0', 'estimate_1', 'estimate_2', 'surprise', 'learning_rate']
     """
-    estimates = wide("estimate", Bank(learner, capacity=1).estimate([0]))
-    changes = ["change_probability"] if signal_of(learner, None) == "change_probability" else []
-    return [*estimates, "surprise", "learning_rate", *changes]
+    steps = jax.tree.map(lambda answer: np.zeros((1, *answer.shape)), given_by(learner))
+    return list(steps.columns())
 
 
 class ShardUpdate(NamedTuple):

@@ -1,5 +1,6 @@
 """What is a learner, and how does any of them go through a series of samples?"""
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -21,13 +22,13 @@ from astonish.core.special import difference
 from astonish.core.xla_kernels import is_ours, loop
 from astonish.theory.expfam import Belief, Family
 
-__all__ = ["StepInfo", "Trace", "scan"]
+__all__ = ["Step", "StepInfo", "Steps", "scan"]
 
 State = Any  # what a learner needs to know at the next step: arrays in some nesting
 
 
 class StepInfo(NamedTuple):
-    """What only the observer of a step needs.
+    """What a learner's step says of its sample, besides the new state.
 
     surprise: how surprising the sample was, in the learner's own measure.
     learning_rate: the weight of the new sample in the new estimate (gamma, or a learning rate), from 0 to 1.
@@ -38,6 +39,68 @@ class StepInfo(NamedTuple):
     surprise: Array
     learning_rate: Array
     change_probability: Array | None = None
+
+
+class Step(NamedTuple):
+    """What a step gave, in plain numbers; an estimate of several numbers is an array.
+
+    estimate: the estimate after the sample. surprise, learning_rate, change_probability: as in `StepInfo`; NaN if the
+    learner does not give it. At a missing sample, the learning rate is 0 and the other two are NaN.
+    """
+
+    estimate: Any
+    surprise: float
+    learning_rate: float
+    change_probability: float = math.nan
+
+
+class Steps(NamedTuple):
+    """What many steps gave, in arrays: along a series, the rows of a batch, or participants, first of all.
+
+    Its fields are those of `Step`, None where the learner does not give it.
+    state: the state after the last sample, where that is asked for, as of `scan`; else None.
+    """
+
+    estimate: Any
+    surprise: Any
+    learning_rate: Any
+    change_probability: Any = None
+    state: State = None
+
+    def __repr__(self) -> str:
+        given = ((name, answer) for name, answer in zip(ANSWERS, self, strict=False) if answer is not None)
+        return f"Steps({', '.join(f'{name}={_brief(answer)}' for name, answer in given)})"
+
+    def columns(self) -> dict[str, Any]:
+        """Return the answers as columns of a table: one each, or one for each of several numbers.
+
+        >>> list(Steps(np.zeros((5, 2)), np.zeros(5), np.zeros(5)).columns())
+        ['estimate_0', 'estimate_1', 'surprise', 'learning_rate']
+        """
+        given = {name: answer for name, answer in zip(ANSWERS, self, strict=False) if answer is not None}
+        return {column: values for name, answer in given.items() for column, values in wide(name, answer).items()}
+
+
+ANSWERS = Step._fields  # the estimate, and the fields of `StepInfo`
+MISSED = tuple(0.0 if name == "learning_rate" else math.nan for name in StepInfo._fields)  # at a missing sample
+
+
+def wide(name: str, values: Any) -> dict[str, Any]:
+    """A column, or one for each of several numbers.
+
+    >>> list(wide("estimate", np.zeros((5, 2))))
+    ['estimate_0', 'estimate_1']
+    """
+    if values.ndim == 1:
+        return {name: values}
+    flat = values.reshape(len(values), math.prod(values.shape[1:]))
+    return {f"{name}_{k}": flat[:, k] for k in range(flat.shape[1])}
+
+
+def _brief(value: Any) -> str:
+    """A number, or of an array its type and shape."""
+    shape = getattr(value, "shape", ())
+    return f"{value.dtype}{list(shape)}" if shape else repr(value)
 
 
 class LastChange(NamedTuple):
@@ -115,8 +178,9 @@ class Learner(Protocol):
         filled = jax.tree.map(lambda d, leaf: jnp.where(seen, leaf, d.stand_in).astype(leaf.dtype), self.samples, x)
         new, info = self.step(state, filled)
         chosen = jax.tree.map(lambda new, old: jnp.where(seen, new, old), new, state)
-        masked = jax.tree.map(lambda number: jnp.where(seen, number, jnp.nan), info)
-        return chosen, masked._replace(learning_rate=jnp.where(seen, info.learning_rate, 0.0))
+        given: Any = zip(info, MISSED, strict=True)
+        masked: Any = (None if number is None else jnp.where(seen, number, missed) for number, missed in given)
+        return chosen, StepInfo(*masked)
 
     def in_context(self, state: State, x: Any) -> "tuple[Learner, State, Any]":
         """The learner, its state and the sample, as far as they concern each other: those of the sample's context."""
@@ -314,6 +378,17 @@ def check(learner: Any) -> None:
     learner.check_parts()
 
 
+def given_by(learner: Learner) -> Steps:
+    """What a step of this learner gives, in shapes; None for what it does not give. Nothing is computed."""
+
+    def step(x: Any) -> Steps:
+        state, info = learner.step(learner.init(), x)
+        return Steps(learner.estimate(state), *info)
+
+    with double():
+        return jax.eval_shape(step, jax.tree.map(Domain.any_sample, learner.samples))
+
+
 def newly_failed(learner: Learner, state: State, new: State) -> Array | None:
     """Whether (1 or 0) the learner's approximation failed between two states; None where it cannot."""
     before, after = learner.failures(state), learner.failures(new)
@@ -326,16 +401,6 @@ def failed(learner: Learner, count: float) -> str:
     return f"the update of {type(learner).__name__} left its domain at {samples}; do not rely on what follows the first"
 
 
-class Trace(NamedTuple):
-    """What a learner did in a series: its estimate and `StepInfo` after each sample, and the last state."""
-
-    estimate: Any
-    surprise: Array
-    learning_rate: Array
-    state: State
-    change_probability: Array | None = None
-
-
 def scan(
     learner: Learner,
     xs: Any,
@@ -343,38 +408,35 @@ def scan(
     observed: Number | None = None,
     read: Callable[[State], Any] | None = None,
     length: Number | None = None,
-) -> Trace:
+) -> Steps:
     """Run a learner over a series: one loop for all learners, which can be jitted, vmapped and differentiated.
 
     xs: samples along the first axis (of every part, where samples have several parts).
     state: where to go on from; the learner's own start when left out.
-    observed: False where a sample is missing; it then changes nothing and has surprise NaN and learning rate 0.
+    observed: False where a sample is missing; it then changes nothing and gives surprise NaN and learning rate 0.
     read: what to record of the state after each sample, in place of the learner's estimate.
     length: how many samples to learn from, if not from all; see `loops.loop`.
     """
     start = learner.init() if state is None else state
-    return _traced(loop(_recorded(learner, read or learner.estimate), start, (xs, observed), length))
+    last, steps = loop(_recorded(learner, read or learner.estimate), start, (xs, observed), length)
+    return steps._replace(state=last)
 
 
-def scan_many(learner: Learner, xs: Any, observed: Number | None, length: Number) -> Trace:
+def scan_many(learner: Learner, xs: Any, observed: Number | None, length: Number) -> Steps:
     """The same for many series side by side, each from the learner's own start: along the second axis of everything."""
     start = repeated(learner.init(), jax.tree.leaves(xs)[0].shape[1])
-    return _traced(loop(jax.vmap(_recorded(learner, learner.estimate)), start, (xs, observed), length))
+    last, steps = loop(jax.vmap(_recorded(learner, learner.estimate)), start, (xs, observed), length)
+    return steps._replace(state=last)
 
 
-def _recorded(learner: Learner, read: Callable[[State], Any]) -> Callable[..., tuple[State, tuple[Any, StepInfo]]]:
+def _recorded(learner: Learner, read: Callable[[State], Any]) -> Callable[..., tuple[State, Steps]]:
     """A step, and what is recorded of it."""
 
-    def step(state: State, at: tuple[Any, Any]) -> tuple[State, tuple[Any, StepInfo]]:
+    def step(state: State, at: tuple[Any, Any]) -> tuple[State, Steps]:
         new, info = advance(learner, state, *at)
-        return new, (read(new), info)
+        return new, Steps(read(new), *info)
 
     return step
-
-
-def _traced(found: tuple[State, tuple[Any, StepInfo]]) -> Trace:
-    last, (estimate, info) = found
-    return Trace(estimate, info.surprise, info.learning_rate, last, info.change_probability)
 
 
 def advance(learner: Learner, state: State, x: Any, seen: Array | None = None) -> tuple[State, StepInfo]:

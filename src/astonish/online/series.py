@@ -1,28 +1,29 @@
 """How does a learner go through a whole series, or through many at once?"""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from astonish.core.checks import read_state
-from astonish.core.domain import BoolArray, FloatArray
+from astonish.core.domain import BoolArray
 from astonish.core.packing import Packing
 from astonish.core.precision import as_double, double
 from astonish.core.refusal import naming_extra
 from astonish.core.samples import read_series
 from astonish.core.xla_kernels import compiled
 from astonish.engines.native import program_for
-from astonish.learners.base import Learner, State, Trace, check, failed, first_state, scan, scan_many
+from astonish.learners.base import Learner, State, Steps, check, failed, first_state, scan, scan_many, wide
 
 __all__ = ["History", "run", "run_many"]
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
+    from xarray import Dataset
 
 OPTIONS = {
     "xla_cpu_prefer_vector_width": "512",  # wide vector units are used in full
@@ -32,24 +33,28 @@ _one = compiled(scan, compiler_options=OPTIONS)
 _many = compiled(scan_many, compiler_options=OPTIONS)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class History:
-    """What a learner did in a series, in NumPy's float64: its estimate, surprise and learning rate after each sample.
+    """What a learner did in a series, in NumPy's float64.
 
     samples: the series as it was read, a missing sample as NaN (in integer parts: as an allowed value).
-    state: the state at the end, from which `run` and `Stream` go on.
-    change_probability: how probable a change just before each sample is, given the sample; None if the learner does not
-    estimate it.
+    observed: which samples were not missing.
+    steps: what each step gave, and the state at the end; its fields can be had of the history itself.
     """
 
     learner: Learner
     samples: Any
     observed: BoolArray
-    estimate: FloatArray
-    surprise: FloatArray
-    learning_rate: FloatArray
-    state: State
-    change_probability: FloatArray | None = None
+    steps: Steps
+
+    estimate = property(attrgetter("steps.estimate"), doc="Estimate after each sample.")
+    surprise = property(attrgetter("steps.surprise"), doc="Surprise of each sample, in the learner's own measure.")
+    learning_rate = property(attrgetter("steps.learning_rate"), doc="Weight of each sample in the estimate after it.")
+    change_probability = property(
+        attrgetter("steps.change_probability"),
+        doc="Probability of a change just before each sample; None if not estimated.",
+    )
+    state = property(attrgetter("steps.state"), doc="State at the end, from which `run` and `Stream` go on.")
 
     @property
     def problem(self) -> str:
@@ -58,23 +63,40 @@ class History:
         return failed(self.learner, float(failures)) if failures is not None and failures > 0 else ""
 
     def __len__(self) -> int:
-        return len(self.surprise)
+        return len(self.observed)
+
+    def __repr__(self) -> str:
+        missing = int((~self.observed).sum())
+        return f"History of {len(self)} samples, {missing} of them missing\n  learner: {self.learner}\n  {self.steps}"
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html(max_rows=20))
+
+    def columns(self) -> dict[str, Any]:
+        """Return samples, which of them were observed, and what the steps gave, as columns of a table."""
+        parts = jax.tree.leaves(self.samples)
+        names = ["sample"] if len(parts) == 1 else [f"sample_{i}" for i in range(len(parts))]
+        columns: dict[str, Any] = {}
+        for name, part in zip(names, parts, strict=True):
+            columns |= wide(name, part)
+        return columns | {"observed": self.observed} | self.steps.columns()
 
     @naming_extra("a table needs")
     def to_frame(self) -> "DataFrame":
-        """One row per sample."""
+        """Return a table with one row per sample."""
         from pandas import DataFrame
 
-        parts = jax.tree.leaves(self.samples)
-        names = ["sample"] if len(parts) == 1 else [f"sample_{i}" for i in range(len(parts))]
-        columns = dict(zip(names, parts, strict=True)) | {"observed": self.observed, "estimate": self.estimate}
-        columns |= {"surprise": self.surprise, "learning_rate": self.learning_rate}
-        if self.change_probability is not None:
-            columns["change_probability"] = self.change_probability
-        return DataFrame({name: column for each in columns.items() for name, column in wide(*each).items()})
+        return DataFrame(self.columns())
+
+    @naming_extra("a data set needs")
+    def to_xarray(self) -> "Dataset":
+        """Return a data set along "time", with a variable for each column of `to_frame`."""
+        from xarray import Dataset
+
+        return Dataset({name: ("time", values) for name, values in self.columns().items()})
 
     def plot(self) -> "Figure":
-        """Samples and estimates, surprise and learning rate, one above the other."""
+        """Plot samples and estimates, surprise and learning rate, one above the other."""
         from astonish.report.history import plot_history
 
         return plot_history(self)
@@ -96,8 +118,8 @@ def run(learner: Learner, xs: Any, state: State | None = None, engine: str | Non
     samples, observed = read_series(learner.samples, xs)
     with double():
         start = first_state(learner) if state is None else read_state(learner, state)
-        trace = _run(learner, samples, observed, start, engine)
-    return _history(learner, samples, observed, trace)
+        steps = _run(learner, samples, observed, start, engine)
+    return _history(learner, samples, observed, steps)
 
 
 def state_before(learner: Learner, samples: Any, observed: BoolArray, at: int) -> State:
@@ -109,7 +131,7 @@ def state_before(learner: Learner, samples: Any, observed: BoolArray, at: int) -
     return _run(learner, head, observed[:at], start, None).state
 
 
-def _run(learner: Learner, samples: Any, observed: BoolArray, start: State, engine: str | None) -> Trace:
+def _run(learner: Learner, samples: Any, observed: BoolArray, start: State, engine: str | None) -> Steps:
     """What a learner makes of a series that was read, by the engine that is asked for or fits best."""
     packing = Packing.of(start)
     program = program_for(learner, start, packing, engine)
@@ -117,13 +139,14 @@ def _run(learner: Learner, samples: Any, observed: BoolArray, start: State, engi
         return through(as_double(learner), samples, observed, start)
     from astonish.engines.native.streams import run_series
 
-    return Trace(*run_series(program, learner, start, packing, samples, observed))
+    return run_series(program, learner, start, packing, samples, observed)
 
 
-def through(learner: Learner, samples: Any, observed: BoolArray, start: State) -> Trace:
+def through(learner: Learner, samples: Any, observed: BoolArray, start: State) -> Steps:
     """What XLA makes of a series that was read, in NumPy's arrays."""
     xs, seen = to_common_length(samples), None if observed.all() else to_common_length(observed)
-    return _cut(jax.device_get(_one(learner, xs, start, seen, length=len(observed))), len(observed))
+    steps = jax.device_get(_one(learner, xs, start, seen, length=len(observed)))
+    return jax.tree.map(lambda part: part[: len(observed)], steps._replace(state=None))._replace(state=steps.state)
 
 
 def run_many(learner: Learner, many: Sequence[Any]) -> list[History]:
@@ -143,9 +166,9 @@ def run_many(learner: Learner, many: Sequence[Any]) -> list[History]:
     whole = all(len(observed) == length and observed.all() for _, observed in read)
     with double():
         mask = None if whole else _side_by_side([observed for _, observed in read], size)
-        trace = jax.device_get(_many(as_double(learner), samples, mask, length))
-    columns, form = jax.tree.flatten(trace._replace(state=None))
-    states, form_of_state = jax.tree.flatten(trace.state)  # taken apart once, for there may be thousands of series
+        steps = jax.device_get(_many(as_double(learner), samples, mask, length))
+    columns, form = jax.tree.flatten(steps._replace(state=None))
+    states, form_of_state = jax.tree.flatten(steps.state)  # taken apart once, for there may be thousands of series
     histories = []
     for i, (samples, observed) in enumerate(read):
         own = jax.tree.unflatten(form, [column[: len(observed), i] for column in columns])
@@ -175,12 +198,6 @@ def _common_length(length: int, least: int = 64) -> int:
     return max(least, 1 << (length - 1).bit_length())
 
 
-def _cut(trace: Trace, length: int) -> Trace:
-    """What the learner did up to this length."""
-    columns = trace._replace(state=None)
-    return jax.tree.map(lambda part: part[:length], columns)._replace(state=trace.state)
-
-
 def _side_by_side(parts: Sequence[Any], length: int) -> Any:
     """Series along the second axis, the last row of each repeated (that of its mask: False) up to the length."""
     table = np.zeros((len(parts), length, *parts[0].shape[1:]), parts[0].dtype)
@@ -191,23 +208,11 @@ def _side_by_side(parts: Sequence[Any], length: int) -> Any:
     return np.ascontiguousarray(table.swapaxes(0, 1))
 
 
-def _history(learner: Learner, samples: Any, observed: BoolArray, trace: Trace) -> History:
+def _history(learner: Learner, samples: Any, observed: BoolArray, steps: Steps) -> History:
     def gapped(part: Any) -> Any:
         if observed.all():
             return part
         where = observed.reshape(-1, *[1] * (part.ndim - 1))
         return np.where(where, part, np.nan) if part.dtype.kind == "f" else part
 
-    return History(learner, jax.tree.map(gapped, samples), observed, *jax.tree.map(np.asarray, tuple(trace)))
-
-
-def wide(name: str, values: Any) -> dict[str, Any]:
-    """A column, or one for each of several numbers.
-
-    >>> list(wide("estimate", np.zeros((5, 2))))
-    ['estimate_0', 'estimate_1']
-    """
-    if values.ndim == 1:
-        return {name: values}
-    flat = values.reshape(len(values), math.prod(values.shape[1:]))
-    return {f"{name}_{k}": flat[:, k] for k in range(flat.shape[1])}
+    return History(learner, jax.tree.map(gapped, samples), observed, jax.tree.map(np.asarray, steps))

@@ -1,12 +1,11 @@
-"""How does a learner follow a stream, one sample at a time?"""
+"""Streams: a learner that is fed one sample at a time."""
 
-import math
 import os
 from collections import deque
 from collections.abc import Callable
 from functools import cache
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,40 +13,17 @@ import numpy as np
 from jax import Array
 
 from astonish.core.checks import read_state
-from astonish.core.domain import BoolArray, FloatArray
+from astonish.core.cooldown import alarm_and_wait
+from astonish.core.domain import BoolArray
 from astonish.core.packing import Packing
 from astonish.core.precision import as_double, double
 from astonish.core.samples import read_one, read_series
 from astonish.engines.native import program_for
 from astonish.io.state import load_state, save_state
-from astonish.learners.base import Learner, State, advance, check, first_state
+from astonish.learners.base import ANSWERS, MISSED, Learner, State, Step, Steps, advance, check, first_state
 from astonish.online.series import through
 
-__all__ = ["Step", "Steps", "Stream"]
-
-
-class Step(NamedTuple):
-    """What `Stream.update` returns: plain numbers (an estimate of several numbers is a NumPy array).
-
-    change_probability: of a change just before the sample; NaN if the learner does not estimate it.
-    """
-
-    estimate: Any
-    surprise: float
-    learning_rate: float
-    change_probability: float = math.nan
-
-
-class Steps(NamedTuple):
-    """What `Stream.update_many` and `Bank.update` return: a row per sample, in the order in which they were given.
-
-    change_probability: of a change just before the sample; None if the learner does not estimate it.
-    """
-
-    estimate: FloatArray
-    surprise: FloatArray
-    learning_rate: FloatArray
-    change_probability: FloatArray | None = None
+__all__ = ["Stream"]
 
 
 class Stream:
@@ -114,10 +90,11 @@ class Stream:
 
         Much faster than as many updates.
         """
-        return Steps(*self._steps.update_many(*read_series(self.learner.samples, xs)))
+        steps: Steps = self._steps.update_many(*read_series(self.learner.samples, xs))
+        return steps
 
     def watch(self, signal: str, threshold: float, cooldown: int, wait: int, alarm: bool) -> Any:
-        """For detectors: what learns from samples and says whether a number of the step exceeds a threshold."""
+        """For detectors: what learns from samples and says whether an answer of the step exceeds a threshold."""
         return self._steps.watch(Step._fields.index(signal), threshold, cooldown, wait, alarm)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -136,7 +113,7 @@ def _steps(program: Any, learner: Learner, start: State, packing: Packing) -> An
         return _XlaSteps(learner, start, packing)
     from astonish.engines.native.streams import NativeSteps
 
-    return NativeSteps(program, learner, start, packing, Step)
+    return NativeSteps(program, learner, start, packing)
 
 
 class _XlaSteps:
@@ -150,7 +127,8 @@ class _XlaSteps:
         estimate = jnp.asarray(learner.estimate(start))
         self._shape = estimate.shape
         small, large = packing.pack(start)
-        small = jnp.concatenate([small, jnp.zeros(3), jnp.ravel(estimate)])  # laid out as `_stepper` does
+        answers = jnp.zeros(len(MISSED)), jnp.ravel(estimate)
+        small = jnp.concatenate([small, *answers])  # laid out as `_stepper` does
         self.kept = deque([(small, _copied(large))], maxlen=1)  # another object after each update
         self._compiled_for: set[Any] = set()  # types of samples
         self._lock = Lock()
@@ -164,14 +142,14 @@ class _XlaSteps:
             return self._packing.unpack(np.array(small), [np.array(leaf) for leaf in large])
 
     def last(self) -> Step:
-        numbers, at = np.asarray(self.kept[0][0]), self._packing.size  # behind the state in its vector
-        estimate = numbers[at + 3 :].reshape(self._shape) if self._shape else numbers.item(at + 3)
-        return Step(estimate, numbers.item(at), numbers.item(at + 1), numbers.item(at + 2))
+        answers = np.asarray(self.kept[0][0])[self._packing.size :]  # behind the state in its vector
+        estimate = answers[len(MISSED) :]
+        return Step(estimate.reshape(self._shape) if self._shape else estimate.item(), *answers[: len(MISSED)].tolist())
 
     def update(self, x: Any) -> Step:
         sample = read_one(self._samples, x)
         if sample is None:
-            return self.last()._replace(surprise=math.nan, learning_rate=0.0, change_probability=math.nan)
+            return Step(self.last().estimate, *MISSED)
         with self._lock, double():
             small, large = self.kept[0]
             if large:
@@ -181,17 +159,15 @@ class _XlaSteps:
             self.kept.extend(map(self._step, (self._learner,), (small,), (large,), (sample,)))
             return self.last()
 
-    def update_many(self, samples: Any, observed: BoolArray) -> tuple[Any, ...]:
+    def update_many(self, samples: Any, observed: BoolArray) -> Steps:
         with self._lock, double():
-            small, large = self.kept[0]
-            trace = through(self._learner, samples, observed, self._packing.unpack(small, large))
-            numbers = (trace.surprise, trace.learning_rate, trace.change_probability)
+            steps = through(self._learner, samples, observed, self._packing.unpack(*self.kept[0]))
             if observed.any():
                 last = int(np.flatnonzero(observed)[-1])
-                answers = [np.nan if part is None else part[last] for part in numbers]
-                new, large = self._packing.pack(trace.state)
-                self.kept.append((jnp.concatenate([new, jnp.array(answers), jnp.ravel(trace.estimate[last])]), large))
-            return trace.estimate, *numbers
+                estimate, *numbers = (np.nan if answer is None else answer[last] for answer in steps[: len(ANSWERS)])
+                new, large = self._packing.pack(steps.state)
+                self.kept.append((jnp.concatenate([new, jnp.array(numbers), jnp.ravel(estimate)]), large))
+            return steps._replace(state=None)
 
     def watch(self, signal: int, threshold: float, cooldown: int, wait: int, alarm: bool) -> "_XlaWatch":
         return _XlaWatch(self, signal, threshold, cooldown, wait, alarm)
@@ -221,7 +197,8 @@ class _XlaWatch:
             before = self._steps.kept[0]
             self._steps.update(x)
             if self._steps.kept[0] is before:  # the sample is missing
-                self._after = (before, max(wait - 1, 0), False)
+                alarm, wait = alarm_and_wait(False, wait, self._cooldown)
+                self._after = (before, wait, alarm)
             return self._alarm_and_wait()[0]
 
     @property
@@ -239,8 +216,7 @@ class _XlaWatch:
         """Computed from the last step whenever it is not known, as after an update that was interrupted."""
         last, wait, alarm = self._after
         if self._steps.kept[0] is not last:
-            alarm = wait == 0 and self._steps.last()[self._signal] > self.threshold
-            wait = self._cooldown if alarm else max(wait - 1, 0)
+            alarm, wait = alarm_and_wait(self._steps.last()[self._signal] > self.threshold, wait, self._cooldown)
             self._after = (self._steps.kept[0], wait, alarm)
         return alarm, wait
 
@@ -255,11 +231,10 @@ def _stepper(packing: Packing) -> Callable[..., tuple[Array, list[Array]]]:
 
     @jax.jit(donate_argnums=2)
     def step(learner: Learner, small: Array, large: list[Array], x: Any) -> tuple[Array, list[Array]]:
-        """The new state, packed, followed by surprise, learning rate, change probability and estimate."""
+        """The new state, packed, followed by the numbers that the step gave, and the estimate."""
         new, info = advance(learner, packing.unpack(small, large), x)
         small, large = packing.pack(new)
-        change = jnp.nan if info.change_probability is None else info.change_probability
-        outputs = (info.surprise, info.learning_rate, change, learner.estimate(new))
-        return jnp.concatenate([small, *(jnp.ravel(output).astype(small.dtype) for output in outputs)]), large
+        answers = (*(jnp.nan if number is None else number for number in info), learner.estimate(new))
+        return jnp.concatenate([small, *(jnp.ravel(answer).astype(small.dtype) for answer in answers)]), large
 
     return step

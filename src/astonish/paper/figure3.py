@@ -15,7 +15,7 @@ from astonish.beliefs import Gaussian
 from astonish.core.precision import as_double
 from astonish.core.xla_kernels import compiled
 from astonish.learners import Delta, MessagePassing, Nassar2010, Smile
-from astonish.learners.base import Learner, Trace, scan
+from astonish.learners.base import Learner, Steps, scan
 from astonish.paper.claims import Claim, Interval, interval, listed, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Simulation, Tables, simulated, wide
 from astonish.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
@@ -63,7 +63,7 @@ def smile(std: float = NOISE) -> Smile:
 _scan = compiled(jax.vmap(scan, (None, 0)))
 
 
-def follow(learner: Learner, task: Episode) -> Trace:
+def follow(learner: Learner, task: Episode) -> Steps:
     """A learner's way through all episodes."""
     return jax.device_get(_scan(as_double(learner), task.samples))
 

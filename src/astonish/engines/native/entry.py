@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from astonish.core.domain import Domain
+from astonish.engines.native.layout import COUNT
 from astonish.engines.native.llvm import ir
 from astonish.engines.native.values import allocated, array_type, declared
 
@@ -217,7 +218,7 @@ class _Entry:
 
     def _step_and_answer(self, samples: Sequence[Any]) -> None:
         builder, parts = self.builder, len(self.layout.parts)
-        addresses = [self._address(FIRST + k) for k in range(1 + parts + 4)]
+        addresses = [self._address(FIRST + k) for k in range(1 + parts + COUNT)]
         restore = flushing(builder)
         builder.call(self.step, [*addresses[: 1 + parts], *samples, *addresses[1 + parts :]])
         restore()
@@ -225,7 +226,7 @@ class _Entry:
         builder.ret(self._step(answers) if self.name == "update" else self._alarm())
 
     def _step(self, answers: Sequence[Any]) -> Any:
-        """A `Step`: an estimate (a number, or a copy of the array) and three numbers. Null if there is no memory."""
+        """A `Step`: an estimate (a number, or a copy of the array) and single numbers. Null if there is no memory."""
         parts = [] if self.layout.estimate else [self._float(answers[0])]
         if self.layout.estimate:
             parts.append(self._or_nothing(self._python("PyObject_CallNoArgs", self._address(COPY))))

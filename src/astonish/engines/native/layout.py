@@ -8,9 +8,9 @@ import jax
 import numpy as np
 
 from astonish.core.packing import Packing
-from astonish.learners.base import Learner
+from astonish.learners.base import ANSWERS, Learner
 
-ANSWERS = 4  # estimate, surprise, learning rate, change probability
+COUNT = len(ANSWERS)  # answers of a step: an estimate, and single numbers
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Layout:
     @property
     def answers(self) -> tuple[int, ...]:
         """How long each answer is."""
-        return (8 * self.numbers, 8, 8, 8)
+        return (8 * self.numbers, *[8] * (COUNT - 1))
 
     def offsets(self) -> list[int]:
         """Where each parameter begins."""

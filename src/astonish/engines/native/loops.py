@@ -6,7 +6,7 @@ Where a step is one of single numbers, a table's are taken sixteen at a time, fo
 from typing import Any
 
 from astonish.engines.native.entry import flushing
-from astonish.engines.native.layout import ANSWERS, nbytes
+from astonish.engines.native.layout import COUNT, nbytes
 from astonish.engines.native.llvm import ir
 from astonish.engines.native.lowering import Lowering
 from astonish.engines.native.parallel import write_job
@@ -35,9 +35,9 @@ def write_series(writer: Writer) -> None:
     it is missing (or null), where to copy the answers to the last sample that was there (or null), and the count.
     """
     parts, xs = len(writer.layout.parts), len(writer.layout.samples)
-    function = writer.function("series", 1 + parts + xs + ANSWERS + 1 + ANSWERS, exported=True, more=1)
+    function = writer.function("series", 1 + parts + xs + COUNT + 1 + COUNT, exported=True, more=1)
     (parameters, *pointers), count = function.args[:-1], function.args[-1]
-    rows, samples, answers, (seen, *latest) = split(pointers, parts, xs, ANSWERS)
+    rows, samples, answers, (seen, *latest) = split(pointers, parts, xs, COUNT)
     builder = writer.builder(function)
     restore = flushing(builder)
     last = allocated(builder, WORD)
@@ -105,13 +105,13 @@ def _write_share(builder: Any, slots: Any, order: Any, samples: Any, mask: Any, 
 def _slots_at(writer: Writer) -> int:
     """Which argument has the slots."""
     parts, xs, _ = _arguments(writer)
-    return 1 + parts + xs + ANSWERS + 1
+    return 1 + parts + xs + COUNT + 1
 
 
 def _arguments(writer: Writer) -> tuple[int, int, int]:
     """Numbers of parts of a state and of a sample, and of all pointers that rows and lanes have in common."""
     parts, xs = len(writer.layout.parts), len(writer.layout.samples)
-    return parts, xs, 1 + parts + xs + ANSWERS + 2
+    return parts, xs, 1 + parts + xs + COUNT + 2
 
 
 def _write_row(writer: Writer) -> Any:
@@ -119,7 +119,7 @@ def _write_row(writer: Writer) -> Any:
     parts, xs, common = _arguments(writer)
     function = writer.function("row", common + 1, exported=False, more=1)
     (parameters, *pointers, order), k = function.args[:-1], function.args[-1]
-    tables, samples, answers, (seen, slots) = split(pointers, parts, xs, ANSWERS)
+    tables, samples, answers, (seen, slots) = split(pointers, parts, xs, COUNT)
     builder = writer.builder(function)
     at = builder.load(builder.gep(order, [k], source_etype=WORD), typ=WORD)
     slot = builder.load(builder.gep(slots, [at], source_etype=WORD), typ=WORD)
@@ -139,7 +139,7 @@ def _write_lanes(writer: Writer, program: Any) -> Any:
     function.linkage = "internal"
     function.attributes.add("noinline")
     parameters, *pointers, order, first = function.args
-    tables, samples, answers, (seen, slots) = split(pointers, parts, xs, ANSWERS)
+    tables, samples, answers, (seen, slots) = split(pointers, parts, xs, COUNT)
     builder = writer.builder(function)
     places = builder.gep(order, [first], source_etype=WORD)
     ats = [builder.load(builder.gep(places, [WORD(k)], source_etype=WORD), typ=WORD) for k in range(LANES)]
@@ -160,7 +160,7 @@ def _write_lanes(writer: Writer, program: Any) -> Any:
     found = [lowered(value) for value in Lowering(builder).run(program, [*numbers, *state, *xs_now])]
     for (part, offset), value in zip(layout.leaves, found, strict=False):
         _apart(builder, value, [builder.gep(row[part], [WORD(offset)], source_etype=BYTE) for row in rows])
-    for answer, size, value in zip(answers, layout.answers, found[-ANSWERS:], strict=True):
+    for answer, size, value in zip(answers, layout.answers, found[-COUNT:], strict=True):
         whole = value if value.size == LANES else lowered(moved(builder, value, [0] * LANES))
         builder.store(whole.value, ahead(builder, answer, first, size), align=8)
     builder.ret(BIT(1))

@@ -30,7 +30,7 @@ class Program:
 
     layout: Layout
     code: machine.Code
-    gives_change: bool
+    given: tuple[bool, ...]  # which answers the learner gives
 
 
 def program_of(learner: Learner, start: Any, packing: Packing, for_banks: bool = False) -> Program:
@@ -63,7 +63,7 @@ def _program(
             else:
                 loops.write_series(writer)
                 entry.write(writer.module, writer.step, traced.layout, samples)
-            return Program(traced.layout, machine.compiled(writer.module), traced.gives_change)
+            return Program(traced.layout, machine.compiled(writer.module), traced.given)
     except UnsupportedError as problem:
         return problem
     except Exception as problem:  # of a rule that does not foresee everything: another reason to leave it to XLA
@@ -85,10 +85,9 @@ class _Traced:
             learner, old = structure.unflatten(parameters), packing.structure.unflatten(leaves)
             new, info = advance(learner, old, jax.tree.unflatten(jax.tree.structure(samples), xs))
             kept = [jnp.asarray(leaf, aval.dtype) for leaf, aval in zip(jax.tree.leaves(new), state, strict=True)]
-            self.gives_change = info.change_probability is not None
-            change = info.change_probability if self.gives_change else jnp.nan
-            answers = (learner.estimate(new), info.surprise, info.learning_rate, change)
-            return kept, [jnp.asarray(answer, float) for answer in answers]
+            answers = (learner.estimate(new), *info)
+            self.given = tuple(answer is not None for answer in answers)
+            return kept, [jnp.asarray(jnp.nan if answer is None else answer, float) for answer in answers]
 
         def read(parameters: Any, leaves: Any) -> Any:
             estimate = structure.unflatten(parameters).estimate(packing.structure.unflatten(leaves))

@@ -1,37 +1,37 @@
-"""How does compiled code follow a stream, a series, or a table of streams?"""
+"""Streams and series that compiled code follows."""
 
 import ctypes
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
+from astonish.core.cooldown import alarm_and_wait
 from astonish.core.numbers import BoolArray
 from astonish.core.packing import Packing
 from astonish.core.samples import read_one
 from astonish.engines.native import entry
-from astonish.engines.native.layout import ANSWERS
+from astonish.engines.native.layout import COUNT
 from astonish.engines.native.program import Program
-from astonish.learners.base import Learner, State
+from astonish.learners.base import MISSED, Learner, State, Step, Steps
 
-_NOTHING = (None,) * ANSWERS
+_NOTHING = (None,) * COUNT
 
 
 class NativeSteps:
-    """A learner and its state, where compiled code reads and writes them. make: the class of an answer."""
+    """A learner and its state, where compiled code reads and writes them."""
 
     engine = "native"
 
-    def __init__(self, program: Program, learner: Learner, state: State, packing: Packing, make: Any) -> None:
-        self._program, self._packing, self._samples, self._make = program, packing, learner.samples, make
+    def __init__(self, program: Program, learner: Learner, state: State, packing: Packing) -> None:
+        self._program, self._packing, self._samples = program, packing, learner.samples
         layout = program.layout
         self._room, self._parts = _in_one_piece(packed(packing, state))
-        self._latest = np.zeros(layout.numbers + 3)  # an estimate, and three numbers
-        self._latest[:-3] = np.ravel(learner.estimate(state))
+        self._latest = np.zeros(layout.numbers + COUNT - 1)  # an estimate, and single numbers
+        self._latest[: layout.numbers] = np.ravel(learner.estimate(state))
         parameters = layout.packed_parameters(learner)
-        answers = np.split(self._latest, layout.numbers + np.arange(3))
+        answers = np.split(self._latest, layout.numbers + np.arange(COUNT - 1))
         self._addresses = [_address(array) for array in (parameters, *self._parts, *answers)]
         self._owned = (parameters, self._room, self._latest, program)
         self._step_from_bytes = self.bound("update_read", None, None)
@@ -42,8 +42,9 @@ class NativeSteps:
 
     def bound(self, name: str, slow: Callable[[Any], Any] | None, watch: Any) -> Callable[..., Any]:
         """A function of the program's, for this state. slow: what reads samples that need a closer look."""
-        copy = self._latest[:-3].reshape(self._program.layout.estimate).copy
-        objects = (float, int, tuple, np.ndarray, self._make, slow, copy, True, False)
+        layout = self._program.layout
+        copy = self._latest[: layout.numbers].reshape(layout.estimate).copy
+        objects = (float, int, tuple, np.ndarray, Step, slow, copy, True, False)
         table = [*map(id, objects), 0 if watch is None else _address(watch), *self._addresses]
         return entry.bound("update", self._program.code[name], table, objects, watch, self._owned)
 
@@ -52,18 +53,17 @@ class NativeSteps:
         small, *large = _pieces(copy, self._parts)
         return self._packing.unpack(small, large)
 
-    def last(self) -> Any:
+    def last(self) -> Step:
         """What the last sample that was not missing gave."""
-        numbers = np.frombuffer(self._latest.tobytes())  # all of them at once
-        shape = self._program.layout.estimate
-        estimate = numbers[:-3].reshape(shape).copy() if shape else numbers.item(0)
-        return self._make(estimate, *numbers[-3:].tolist())
+        numbers, layout = np.frombuffer(self._latest.tobytes()), self._program.layout  # all of them at once
+        estimate = numbers[: layout.numbers].reshape(layout.estimate).copy() if layout.estimate else numbers.item(0)
+        return Step(estimate, *numbers[layout.numbers :].tolist())
 
     def _step_slowly(self, x: Any) -> Any:
         """Learn from a sample of any sort; one that is missing changes nothing."""
         sample = self.as_bytes(x)
         if sample is None:
-            return self.last()._replace(surprise=math.nan, learning_rate=0.0, change_probability=math.nan)
+            return Step(self.last().estimate, *MISSED)
         return self._step_from_bytes(sample)
 
     def as_bytes(self, x: Any) -> bytes | None:
@@ -75,10 +75,10 @@ class NativeSteps:
         return b"".join(np.asarray(leaf, aval.dtype).tobytes() for aval, leaf in leaves)
 
     def address_of(self, answer: int) -> int:
-        """Where the last of these numbers is: 1 surprise, 2 learning rate, 3 change probability."""
-        return self._addresses[-ANSWERS + answer]
+        """Where the last of these numbers is, by its place in a `Step`."""
+        return self._addresses[-COUNT + answer]
 
-    def update_many(self, samples: Any, observed: BoolArray) -> tuple[Any, ...]:
+    def update_many(self, samples: Any, observed: BoolArray) -> Steps:
         """Learn from samples in their order, and answer for each; under Python's lock, so nothing comes between."""
         return _series(self._program, ctypes.PYFUNCTYPE, self._addresses[: 1 + len(self._parts)], samples, observed,
                        self._addresses[1 + len(self._parts) :])  # fmt: skip
@@ -126,29 +126,30 @@ class NativeWatch:
         sample = self._steps.as_bytes(x)
         if sample is not None:
             return bool(self._from_bytes(sample))
-        _, _, _, wait, _, count = self._numbers.tolist()
-        self._numbers[3:] = max(wait - 1, 0), 0, count + 1
-        return False
+        _, _, cooldown, wait, _, count = self._numbers.tolist()
+        alarm, wait = alarm_and_wait(False, wait, cooldown)
+        self._numbers[3:] = wait, alarm, count + 1
+        return alarm
 
 
 def run_series(
     program: Program, learner: Learner, state: State, packing: Packing, samples: Any, observed: BoolArray
-) -> Any:
-    """Estimates, surprise and learning rate in a series, the state after it, and change probability."""
+) -> Steps:
+    """What each step of a series gave, and the state after it."""
     small, *large = packed(packing, state)
     parameters = program.layout.packed_parameters(learner)
     own = [_address(array) for array in (parameters, small, *large)]
-    *answers, change = _series(program, ctypes.CFUNCTYPE, own, samples, observed, _NOTHING)
-    return *answers, packing.unpack(small, large), change
+    steps = _series(program, ctypes.CFUNCTYPE, own, samples, observed, _NOTHING)
+    return steps._replace(state=packing.unpack(small, large))
 
 
 def _series(
     program: Program, kind: Any, own: Sequence[int], samples: Any, observed: BoolArray, latest: Sequence[Any]
-) -> tuple[Any, ...]:
+) -> Steps:
     """Call the program's loop. kind: of function of ctypes, with or without Python's lock."""
-    layout, count = program.layout, len(observed)
+    count = len(observed)
     columns = as_columns(program, samples)
-    answers = [np.empty((count, *layout.estimate)), *(np.empty(count) for _ in range(3))]
+    answers = answers_for(program, count)
     seen = None if observed.all() else np.ascontiguousarray(observed)
     pointers = [
         *own,
@@ -161,9 +162,14 @@ def _series(
     return answers_of(program, answers)
 
 
-def answers_of(program: Program, answers: Sequence[Any]) -> tuple[Any, ...]:
-    """Estimates, surprise, learning rate, and change probability; None for that where the learner has none."""
-    return (*answers[:3], answers[3] if program.gives_change else None)
+def answers_for(program: Program, count: int) -> list[Any]:
+    """Room for the answers of so many steps."""
+    return [np.empty((count, *program.layout.estimate)), *(np.empty(count) for _ in program.given[1:])]
+
+
+def answers_of(program: Program, answers: Sequence[Any]) -> Steps:
+    """The answers that the learner gives."""
+    return Steps(*(answer if given else None for answer, given in zip(answers, program.given, strict=True)))
 
 
 def as_columns(program: Program, samples: Any) -> list[Any]:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from astonish.engines.native.layout import ANSWERS, Layout, nbytes
+from astonish.engines.native.layout import COUNT, Layout, nbytes
 from astonish.engines.native.llvm import ir
 from astonish.engines.native.lowering import Lowering
 from astonish.engines.native.values import Lowered, UnsupportedError, allocated, array_type, declared, lowered
+from astonish.learners.base import MISSED
 
 BIT, BYTE, WORD = ir.IntType(1), ir.IntType(8), ir.IntType(64)
 POINTER, NOTHING, DOUBLE = ir.PointerType(), ir.VoidType(), ir.DoubleType()
@@ -23,7 +24,7 @@ class Writer:
         """step, read: JAX's programs of a step, and of the estimate."""
         self.layout, self.module = layout, ir.Module("astonish")
         parts, xs = len(layout.parts), len(layout.samples)
-        self.step = self.function("step", 1 + parts + xs + ANSWERS, exported=False)
+        self.step = self.function("step", 1 + parts + xs + COUNT, exported=False)
         self._write_step(step)
         self.read = self.function("read", 1 + parts + 1, exported=False)
         self._write_read(read)
@@ -62,7 +63,7 @@ class Writer:
         found = Lowering(builder).run(program, [*parameters, *states, *samples])
         for (part, at), value in zip(layout.leaves, found[: len(layout.leaves)], strict=True):
             store(builder, pointers[1 + part], at, value)
-        for pointer, value in zip(pointers[-ANSWERS:], found[-ANSWERS:], strict=True):
+        for pointer, value in zip(pointers[-COUNT:], found[-COUNT:], strict=True):
             store(builder, pointer, 0, value)
         builder.ret_void()
 
@@ -90,7 +91,7 @@ class Writer:
                 builder.call(self.step, [parameters, *rows, *xs, *answers])
             with skip:
                 builder.call(self.read, [parameters, *rows, answers[0]])
-                for answer, number in zip(answers[1:], (np.nan, 0.0, np.nan), strict=True):
+                for answer, number in zip(answers[1:], MISSED, strict=True):
                     builder.store(ir.Constant(DOUBLE, number), answer)
         return there
 

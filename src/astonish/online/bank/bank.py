@@ -15,13 +15,12 @@ from astonish.core.samples import read_series
 from astonish.io.archive import Source, name_of, read, write
 from astonish.io.files import atomic_write
 from astonish.io.state import check_saved_by, described, matching, named_leaves
-from astonish.learners.base import Learner, State, Trace, check, first_state
+from astonish.learners.base import Learner, State, Steps, check, first_state
 from astonish.online.bank.journal import Journal
 from astonish.online.bank.keys import UNKNOWN, Slots, kept_keys, read_keys
 from astonish.online.bank.placement import Placement
 from astonish.online.bank.schedule import Block, Schedule
 from astonish.online.bank.states import States
-from astonish.online.stream import Steps
 
 if TYPE_CHECKING:
     from astonish.online.bank.tables import ColumnNames
@@ -231,7 +230,7 @@ class Bank:
         if self._native:
             (slots,) = self._placement.place(keys, len(observed), self._states, journal, part=len(observed))
             journal.done = self._native.nothing_done(len(observed))
-            return Steps(*self._native.learn(slots, samples, observed, journal.done))
+            return self._native.learn(slots, samples, observed, journal.done)
         found: Any = None
         placed = self._placement.place(keys, len(observed), self._states, journal)
         for block, steps in self._steps(journal, placed, samples, observed):
@@ -252,18 +251,17 @@ class Bank:
         """
         assert self._schedule is not None
         seen = None if observed.all() else observed
-        begun: list[tuple[Block, Trace]] = []
+        begun: list[tuple[Block, Steps]] = []
         self._states.reset()
         rounds = groupby(self._schedule.of(placed, len(observed)), key=lambda block: block.turn)
         for blocks in chain((blocks for _, blocks in rounds), [[]]):
-            for block, trace in begun:
-                self._states.end(block, trace)
+            for block, steps in begun:
+                self._states.end(block, steps)
             ended, begun = begun, []
             for block in blocks:
                 rows = self._states.rows(block.slots, block.keys)
                 if block.turn == 0:  # which has all keys of the batch, each once
                     journal.rows.append((block.slots, rows))
                 begun.append((block, self._states.begin(block, samples, seen, rows)))
-            for block, trace in ended:
-                parts: Any = (trace.estimate, trace.surprise, trace.learning_rate, trace.change_probability)
-                yield block, Steps(*jax.tree.map(np.asarray, parts))
+            for block, steps in ended:
+                yield block, jax.tree.map(np.asarray, steps._replace(state=None))

@@ -14,7 +14,7 @@ from astonish.core.domain import BoolArray, FloatArray
 from astonish.core.packing import Packing
 from astonish.core.precision import as_double, double
 from astonish.engines.native import program_for
-from astonish.learners.base import Learner, State, Trace, first_state, scan
+from astonish.learners.base import Learner, State, Steps, first_state, scan
 from astonish.online.bank.keys import Slots
 from astonish.online.bank.schedule import Block
 from astonish.online.series import OPTIONS
@@ -83,7 +83,7 @@ class States:
         for items, part in zip(self._items, rows, strict=True):
             items[slots] = _items(np.asarray(part))[: len(slots)]
 
-    def begin(self, block: Block, samples: Any, seen: BoolArray | None, rows: list[Any]) -> Trace:
+    def begin(self, block: Block, samples: Any, seen: BoolArray | None, rows: list[Any]) -> Steps:
         """Set out to learn from a block. What it gives can be waited for; the states stay as they are until `end`.
 
         rows: the states before, as many as there are keys in the block's program.
@@ -94,26 +94,26 @@ class States:
             mask = np.zeros((block.keys, block.at.shape[1]), bool)
             mask[: len(block.at)] = block.at >= 0 if seen is None else (block.at >= 0) & seen[block.at]
         with double():
-            trace, self._last = _compiled_loop(self._packing)(self._learner, xs, rows, mask, self._last)
-        return trace
+            steps, self._last = _compiled_loop(self._packing)(self._learner, xs, rows, mask, self._last)
+        return steps
 
-    def end(self, block: Block, trace: Trace) -> None:
+    def end(self, block: Block, steps: Steps) -> None:
         """Wait for a block, and put the states that it led to where they belong."""
-        self.put_rows(block.slots, jax.tree.leaves(trace.state))
+        self.put_rows(block.slots, jax.tree.leaves(steps.state))
 
 
 @cache
-def _compiled_loop(packing: Packing) -> Callable[..., tuple[Trace, Array]]:
+def _compiled_loop(packing: Packing) -> Callable[..., tuple[Steps, Array]]:
     """A compiled loop for all banks whose states are packed in the same way; the last state stays packed.
 
     It waits for the `last` one to end: two at once would compete for the cores, also with the search for keys.
     """
 
-    def one(learner: Learner, xs: Any, rows: list[Any], seen: Any) -> Trace:
-        trace = scan(learner, xs, packing.unpack(rows[0], rows[1:]), seen)
-        return trace._replace(state=packing.pack(trace.state))
+    def one(learner: Learner, xs: Any, rows: list[Any], seen: Any) -> Steps:
+        steps = scan(learner, xs, packing.unpack(rows[0], rows[1:]), seen)
+        return steps._replace(state=packing.pack(steps.state))
 
-    def many(learner: Learner, xs: Any, rows: list[Any], seen: Any, last: Array) -> tuple[Trace, Array]:
+    def many(learner: Learner, xs: Any, rows: list[Any], seen: Any, last: Array) -> tuple[Steps, Array]:
         return jax.vmap(one, in_axes=(None, 0, 0, 0))(learner, xs, rows, seen), jnp.zeros_like(last)
 
     # not `loops.compiled`: XLA splits thousands of keys over threads, and refuses to do so within one kernel

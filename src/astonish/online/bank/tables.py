@@ -7,8 +7,8 @@ import numpy as np
 
 from astonish.core.domain import Domain
 from astonish.core.refusal import naming_extra
+from astonish.learners.base import ANSWERS, wide
 from astonish.online.bank.bank import Bank
-from astonish.online.series import wide
 
 with naming_extra("tables need"):
     import narwhals as nw
@@ -18,16 +18,12 @@ ColumnNames = str | Sequence["ColumnNames"]  # one column, or as many as a sampl
 
 
 def update_table(bank: Bank, table: Any, key: str, sample: ColumnNames) -> Any:
-    """The table with the columns `estimate`, `surprise`, `learning_rate` and, if estimated, `change_probability`."""
+    """Return the table with a column for each answer of a step."""
     frame = nw.from_native(table, eager_only=True, pass_through=False)
-    answers = (*wide("estimate", bank.estimate([])), "surprise", "learning_rate", "change_probability")
-    check_columns(frame.columns, (key, *listed(sample)), answers)
+    check_columns(frame.columns, (key, *listed(sample)), (*wide("estimate", bank.estimate([])), *ANSWERS[1:]))
     steps = bank.update(frame[key].to_numpy(), _samples(bank.learner.samples, frame, sample))
-    made = wide("estimate", steps.estimate) | {"surprise": steps.surprise, "learning_rate": steps.learning_rate}
-    if steps.change_probability is not None:
-        made["change_probability"] = steps.change_probability
-    backend = frame.implementation
-    return frame.with_columns(*(nw.new_series(name, x, backend=backend) for name, x in made.items())).to_native()
+    answers = (nw.new_series(*column, backend=frame.implementation) for column in steps.columns().items())
+    return frame.with_columns(*answers).to_native()
 
 
 def check_columns(columns: Sequence[str], needed: Sequence[str], added: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from astonish.changes import alarms
+from astonish.core.cooldown import spaced
 from astonish.core.domain import COUNT, POSITIVE, BoolArray, FloatArray
 from astonish.core.numbers import as_numbers
 from astonish.core.refusal import naming_extra
@@ -220,7 +221,7 @@ def _detection(
     if (quiet & ~np.isnan(signals)).sum() * rate < alarms.FEWEST:
         return {"detection_delay": math.nan, "detected": math.nan}
     above = signals > alarms.threshold_at(signals, quiet, rate, cooldown)
-    noticed = alarms.waits(alarms.spaced(above, cooldown), changed, window)
+    noticed = alarms.waits(spaced(above, cooldown), changed, window)
     return {"detection_delay": noticed.median(), "detected": noticed.share(window)}
 
 
