@@ -1,4 +1,4 @@
-"""What is a learner, and how does any of them go through a series of samples?"""
+"""The contract of a learner, the record of a step, and the loop through a series of samples."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -120,89 +120,14 @@ class LastChange(NamedTuple):
         return (jnp.arange(1, longest + 1)[:, None] == self.ages) @ self.weights
 
 
-class Learner(Protocol):
-    """Anything that learns from samples one at a time: a frozen dataclass whose parameters are its leaves.
+class HoldsBelief(Protocol):
+    """A capability: to hold a belief about what is estimated, with an uncertainty. By default, a learner holds none.
 
-    Derive a learner from this class, and it need only have `samples`, `init`, `step` and `estimate`; the other
-    questions are answered here for those that cannot answer them.
-    name, aliases: what the commands call it; without a name they do not offer it. takes: the kinds of outcomes that it
-    learns from. free: the parameters that are usually fitted. learns: False of a baseline that never does.
-    own_defaults: parameters whose own default is better than what the outcomes suggest. usual_contexts: whether, for
-    transitions, it forgets or suspects changes in all contexts together (see `beliefs.Rows`), or learns in each of them
-    apart (see `PerContext`), if nobody says it.
     reference: a proper belief in place of flatness (see `surprise.confidence_corrected`).
-    meanings: what each of its `quantities` means, by name.
-    period: after how much samples and estimates repeat, if they are angles; else None.
-    surprise_measure: the measure of surprise in its `StepInfo`, by its name in `measures.COLUMNS`; empty if it is one
-    of its own.
     A learner that holds a belief also has a `family`.
     """
 
-    name: ClassVar[str] = ""
-    aliases: ClassVar[tuple[str, ...]] = ()
-    takes: ClassVar[tuple[str, ...]] = ()
-    free: ClassVar[tuple[str, ...]] = ()
-    learns: ClassVar[bool] = True
-    own_defaults: ClassVar[tuple[str, ...]] = ()
-    usual_contexts: ClassVar[Contexts] = "apart"
     reference: Belief | None = None
-    meanings: ClassVar[Mapping[str, str]] = {}
-
-    @property
-    def samples(self) -> Any:
-        """Which samples it takes: a `Domain`, or a tuple of them for samples of several parts."""
-
-    @property
-    def period(self) -> Number | None:
-        return None
-
-    @property
-    def surprise_measure(self) -> str:
-        return ""
-
-    def init(self) -> State:
-        """The state before the first sample."""
-
-    def step(self, state: State, x: Any) -> tuple[State, StepInfo]:
-        """The state after a sample."""
-
-    def estimate(self, state: State) -> Any:
-        """The present estimate."""
-
-    def caution(self) -> str:
-        """What to beware of when it is used for outcomes as it is now, in a sentence; empty if there is nothing."""
-        return ""
-
-    def masked_step(self, state: State, x: Any, seen: Array) -> tuple[State, StepInfo]:
-        """The state after a sample, or the same state where the sample was not seen."""
-        filled = jax.tree.map(lambda d, leaf: jnp.where(seen, leaf, d.stand_in).astype(leaf.dtype), self.samples, x)
-        new, info = self.step(state, filled)
-        chosen = jax.tree.map(lambda new, old: jnp.where(seen, new, old), new, state)
-        given: Any = zip(info, MISSED, strict=True)
-        masked: Any = (None if number is None else jnp.where(seen, number, missed) for number, missed in given)
-        return chosen, StepInfo(*masked)
-
-    def in_context(self, state: State, x: Any) -> "tuple[Learner, State, Any]":
-        """The learner, its state and the sample, as far as they concern each other: those of the sample's context."""
-        return self, state, x
-
-    def estimate_at(self, state: State, x: Any) -> Any:
-        """The estimate on which a response in the trial of this sample rests: that of the sample's context."""
-        inner, held, _ = self.in_context(state, x)
-        return inner.estimate(held)
-
-    def context_of(self, x: Any) -> str:
-        """Where a sample belongs, such as "in context 3" or "for option 1"; empty where samples have no such part."""
-        return ""
-
-    def error(self, state: State, x: Any) -> Any:
-        """The sample minus the expected one; None where samples are labels, or no number is expected.
-
-        The default is for learners whose estimate is the sample to expect.
-        """
-        estimate, samples = self.estimate(state), self.samples
-        is_expected = isinstance(samples, Domain) and samples.shape == jnp.shape(estimate)
-        return difference(x, estimate, self.period) if is_expected else None
 
     def belief(self, state: State) -> Belief | None:
         """The belief that the learner holds; None if it does not hold exactly one."""
@@ -220,6 +145,68 @@ class Learner(Protocol):
         """
         return None
 
+
+class LearnsInContexts(Protocol):
+    """A capability: to learn apart in each context, or of each option. By default, there is but one."""
+
+    def in_context(self, state: State, x: Any) -> tuple[Any, State, Any]:
+        """The learner, its state and the sample, as far as they concern each other: those of the sample's context."""
+        return self, state, x
+
+    def estimate_at(self, state: State, x: Any) -> Any:
+        """The estimate on which a response in the trial of this sample rests: that of the sample's context."""
+        inner, held, _ = self.in_context(state, x)
+        return inner.estimate(held)
+
+    def context_of(self, x: Any) -> str:
+        """Where a sample belongs, such as "in context 3" or "for option 1"; empty where samples have no such part."""
+        return ""
+
+
+class DatesChanges(Protocol):
+    """A capability: to keep hypotheses about when the world changed last. By default, a learner has none."""
+
+    def last_change(self, state: State) -> LastChange | None:
+        """When the world changed last; None for learners that keep no hypotheses about it."""
+        return None
+
+    def with_change_times(self, hypotheses: int | None = None) -> Any:
+        """The learner to ask when exactly changes were: itself, unless it merges hypotheses about different times.
+
+        hypotheses: how many times of the last change it is to keep in mind; as many as before, if left out.
+        """
+        return self
+
+
+class ContinuesFrom(Protocol):
+    """A capability: to go on from another estimate than its own, such as a person's answer. By default, it cannot."""
+
+    def with_estimate(self, state: State, value: Any) -> State:
+        """The state of the same learner with this estimate, as certain as before."""
+        raise cannot_continue(type(self).__name__)
+
+
+class Simulates(Protocol):
+    """A capability: to draw samples from its own model of the world. By default, it cannot."""
+
+    def simulate(self, rng: Generator, steps: int) -> Any:
+        """A series of samples from the learner's own model of the world, in which nothing changes."""
+        raise cannot_simulate(type(self).__name__)
+
+
+class Explains(Protocol):
+    """A capability: to say more of its steps than surprise and learning rate. By default, it does not.
+
+    surprise_measure: the measure of surprise in its `StepInfo`, by its name in `measures.COLUMNS`; empty if it is one
+    of its own. meanings: what each of its `quantities` means, by name.
+    """
+
+    meanings: ClassVar[Mapping[str, str]] = {}
+
+    @property
+    def surprise_measure(self) -> str:
+        return ""
+
     def quantities(self, state: State, new: State, x: Any) -> dict[str, Array]:
         """What people regress on besides surprise and learning rate, by name: single numbers for this sample.
 
@@ -232,30 +219,73 @@ class Learner(Protocol):
         """At how many samples an approximation that the learner rests on failed; None where it cannot fail."""
         return None
 
-    def last_change(self, state: State) -> LastChange | None:
-        """When the world changed last; None for learners that keep no hypotheses about it."""
+    def caution(self) -> str:
+        """What to beware of when it is used for outcomes as it is now, in a sentence; empty if there is nothing."""
+        return ""
+
+
+class Learner(HoldsBelief, LearnsInContexts, DatesChanges, ContinuesFrom, Simulates, Explains, Protocol):
+    """Anything that learns from samples one at a time: a frozen dataclass whose parameters are its leaves.
+
+    Derive a learner from this class, and it need only have the core: `samples`, `init`, `step` and `estimate`.
+    Whatever else it can do is one of the capabilities above, which answer for those that cannot.
+
+    name, aliases: what the commands call it; without a name they do not offer it. takes: the kinds of outcomes that it
+    learns from. free: the parameters that are usually fitted. learns: False of a baseline that never does.
+    own_defaults: parameters whose own default is better than what the outcomes suggest. usual_contexts: whether, for
+    transitions, it forgets or suspects changes in all contexts together (see `beliefs.Rows`), or learns in each of them
+    apart (see `PerContext`), if nobody says it.
+    period: after how much samples and estimates repeat, if they are angles; else None.
+    """
+
+    name: ClassVar[str] = ""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    takes: ClassVar[tuple[str, ...]] = ()
+    free: ClassVar[tuple[str, ...]] = ()
+    learns: ClassVar[bool] = True
+    own_defaults: ClassVar[tuple[str, ...]] = ()
+    usual_contexts: ClassVar[Contexts] = "apart"
+
+    @property
+    def samples(self) -> Any:
+        """Which samples it takes: a `Domain`, or a tuple of them for samples of several parts."""
+
+    @property
+    def period(self) -> Number | None:
         return None
 
-    def with_change_times(self, hypotheses: int | None = None) -> "Learner":
-        """The learner to ask when exactly changes were: itself, unless it merges hypotheses about different times.
+    def init(self) -> State:
+        """The state before the first sample."""
 
-        hypotheses: how many times of the last change it is to keep in mind; as many as before, if left out.
+    def step(self, state: State, x: Any) -> tuple[State, StepInfo]:
+        """The state after a sample."""
+
+    def estimate(self, state: State) -> Any:
+        """The present estimate."""
+
+    def masked_step(self, state: State, x: Any, seen: Array) -> tuple[State, StepInfo]:
+        """The state after a sample, or the same state where the sample was not seen."""
+        filled = jax.tree.map(lambda d, leaf: jnp.where(seen, leaf, d.stand_in).astype(leaf.dtype), self.samples, x)
+        new, info = self.step(state, filled)
+        chosen = jax.tree.map(lambda new, old: jnp.where(seen, new, old), new, state)
+        given: Any = zip(info, MISSED, strict=True)
+        masked: Any = (None if number is None else jnp.where(seen, number, missed) for number, missed in given)
+        return chosen, StepInfo(*masked)
+
+    def error(self, state: State, x: Any) -> Any:
+        """The sample minus the expected one; None where samples are labels, or no number is expected.
+
+        The default is for learners whose estimate is the sample to expect.
         """
-        return self
+        estimate, samples = self.estimate(state), self.samples
+        is_expected = isinstance(samples, Domain) and samples.shape == jnp.shape(estimate)
+        return difference(x, estimate, self.period) if is_expected else None
 
     def check_parts(self) -> None:
         """Refuse parts that do not go together, such as a prior of another family; parameters are checked already."""
         for part in vars(self).values():
             if Learner in type(part).__mro__:
                 check(part)
-
-    def with_estimate(self, state: State, value: Any) -> State:
-        """The state of the same learner with this estimate, as certain as before."""
-        raise cannot_continue(type(self).__name__)
-
-    def simulate(self, rng: Generator, steps: int) -> Any:
-        """A series of samples from the learner's own model of the world, in which nothing changes."""
-        raise cannot_simulate(type(self).__name__)
 
 
 class NumberLearner(Learner, Protocol):
@@ -346,7 +376,7 @@ class FamilyLearner(Learner, Protocol):
     def with_estimate(self, state: State, value: Any) -> State:
         belief = self.belief(state)
         if belief is None:
-            return Learner.with_estimate(self, state, value)
+            return super().with_estimate(state, value)
         return self.with_belief(state, self.family.with_mean(belief, value))
 
     def simulate(self, rng: Generator, steps: int) -> Any:
