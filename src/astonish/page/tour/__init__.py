@@ -1,24 +1,15 @@
-"""A tour of the paper: what does it say, does it hold, and what breaks it? One idea per screen."""
+"""A tour of the paper: what it says, whether that holds, and what breaks it; one idea per screen."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from astonish.core.precision import double
 from astonish.page.controls import Json, one_of
-from astonish.page.tour.bound import BoundScreen
-from astonish.page.tour.commitment import CommitmentScreen
-from astonish.page.tour.joke import JokeScreen
-from astonish.page.tour.jumps import JumpsScreen
-from astonish.page.tour.online_em import OnlineEMScreen
+from astonish.page.tour.examples import BOUND, COMMITMENT, JOKE, VOTERS
 from astonish.page.tour.screen import Screen
-from astonish.page.tour.switch import SwitchScreen
-from astonish.page.tour.visits import VisitsScreen
-from astonish.page.tour.voters import VotersScreen
+from astonish.page.tour.simulations import JUMPS, ONLINE_EM, SWITCH, VISITS
 
-SCREENS: tuple[Screen, ...] = (
-    JokeScreen(), VotersScreen(), CommitmentScreen(), BoundScreen(),
-    JumpsScreen(), SwitchScreen(), OnlineEMScreen(), VisitsScreen(),
-)  # fmt: skip
+SCREENS: tuple[Screen, ...] = (JOKE, VOTERS, COMMITMENT, BOUND, JUMPS, SWITCH, ONLINE_EM, VISITS)
 
 
 class TourTab:
@@ -27,13 +18,14 @@ class TourTab:
     screens: Mapping[str, Screen] = {screen.name: screen for screen in SCREENS}
 
     def controls(self) -> Json:
-        return {"screens": [screen.described() for screen in self.screens.values()]}
+        return {"screens": [screen.described() for screen in SCREENS]}
 
     def answer(self, request: Any) -> Json:
-        """What is on one screen; the first if none is named."""
+        """Show one screen; the first if none is named."""
         name, asked = SCREENS[0].name, request
         if isinstance(request, dict):
-            name, asked = request.get("screen", name), {key: each for key, each in request.items() if key != "screen"}
+            name = request.get("screen", name)
+            asked = {key: value for key, value in request.items() if key != "screen"}
         screen = self.screens[one_of("screen", name, self.screens)]
         with double():
             return screen.answer(asked)

@@ -1,17 +1,19 @@
-"""What is a screen of the tour? One idea of the paper, a picture of it, our verdict, and a control that breaks it."""
+"""A screen of the tour: one idea of the paper, a picture of it, our verdict, and a control that breaks it."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, ClassVar, NamedTuple
+from pathlib import Path
+from textwrap import dedent
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from astonish.page.controls import Json, Slider, Values, described, numbers, one_of, packed
-from astonish.page.tour.verdicts import claim_that_begins, mark_of
 
 Words = dict[str, str]
-WALKS, STEPS = 10, 6000  # of every screen about the maze, so that they share what is compiled
+VERDICTS = Path(__file__).with_name("verdicts.json")
 
 
 class Options(NamedTuple):
@@ -22,7 +24,7 @@ class Options(NamedTuple):
     default: str
 
     def described(self) -> Json:
-        """For the page."""
+        """Describe them for the page."""
         return {"label": self.label, "options": list(self.options.items()), "default": self.default}
 
 
@@ -31,76 +33,89 @@ class Shown(NamedTuple):
 
     found: a sentence with the numbers, which is also the text of the picture. verdict: whether the paper's claim holds
     at these settings, as `paper.claims.verdict` says it; empty where nothing is claimed yet. panels: of the picture.
-    python: a script that computes the same. text: lines to be read above the picture.
+    python: a script that computes the same, indented. text: lines to be read above the picture.
     """
 
     found: str
     verdict: str
     panels: list[Json]
-    python: Sequence[str]
+    python: str
     text: Sequence[str] = ()
 
 
-class Screen(ABC):
+@dataclass(frozen=True)
+class Screen:
     """One screen.
 
-    name: in requests and addresses. idea: one or two sentences. claims: with which words our claims about the paper
-    begin. breaking: settings at which the first claim does not hold, or where the numbers change it; hint: what they
-    are, in words. steps: the control that moves on before the next screen comes, if there is one. columns: panels side
-    by side where there is room.
+    Args:
+        name: Its name in requests and addresses.
+        title: Its heading.
+        idea: One to four sentences.
+        claims: Identifiers of our claims about the paper.
+        show: What is shown if the sliders stand there, and this is chosen.
+        hint: The settings that break the claim, in words.
+        breaking: Those settings, at which the first claim does not hold, or where the numbers change it.
+        sliders: Numbers to set, by name.
+        choices: Things to choose, by name.
+        steps: The control that moves on before the next screen comes, if there is one.
+        columns: Panels side by side where there is room.
     """
 
-    name: ClassVar[str]
-    title: ClassVar[str]
-    idea: ClassVar[str]
-    claims: ClassVar[tuple[str, ...]]
-    breaking: ClassVar[Mapping[str, Any]]
-    hint: ClassVar[str]
-    sliders: ClassVar[Mapping[str, Slider]] = {}
-    choices: ClassVar[Mapping[str, Options]] = {}
-    steps: ClassVar[str] = ""
-    columns: ClassVar[int] = 1
-
-    @abstractmethod
-    def show(self, at: Values, chosen: Words) -> Shown:
-        """What is shown if the sliders stand there, and this is chosen."""
+    name: str
+    title: str
+    idea: str
+    claims: tuple[str, ...]
+    show: Callable[[Values, Words], Shown]
+    hint: str
+    breaking: Mapping[str, Any]
+    sliders: Mapping[str, Slider] = field(default_factory=dict)
+    choices: Mapping[str, Options] = field(default_factory=dict)
+    steps: str = ""
+    columns: int = 1
 
     def described(self) -> Json:
-        """For the page: the texts, the controls, and what is known about the claims."""
+        """Describe for the page the texts, the controls, and what is known about the claims."""
         texts = {"name": self.name, "title": self.title, "idea": self.idea, "hint": self.hint, "steps": self.steps}
         controls = {"sliders": described(self.sliders), "breaking": dict(self.breaking), "columns": self.columns}
         choices = {name: choice.described() for name, choice in self.choices.items()}
-        return {**texts, **controls, "choices": choices, "claims": [claim_that_begins(words) for words in self.claims]}
+        claims = [all_claims()[claim] for claim in self.claims]
+        return {**texts, **controls, "choices": choices, "claims": claims}
 
     def answer(self, request: Any) -> Json:
-        """What is shown for a request, every part of which is checked."""
+        """Show what a request asks for, every part of which is checked."""
         at, others = numbers(request, self.sliders, *self.choices)
         chosen = {
             name: one_of(name, others.get(name, choice.default), choice.options)
             for name, choice in self.choices.items()
         }
-        found = self.show(at, chosen)
-        return {**found._asdict(), "mark": mark_of(found.verdict), "python": "\n".join([*found.python, ""])}
+        shown = self.show(at, chosen)
+        marks = {claim["verdict"]: claim["mark"] for claim in all_claims().values()}
+        return {**shown._asdict(), "mark": marks.get(shown.verdict, ""), "python": dedent(shown.python).lstrip("\n")}
+
+
+@cache
+def all_claims() -> dict[str, dict[str, str]]:
+    """Read each claim of the paper, by identifier: its place, the paper's value, ours, and the verdict on it.
+
+    They are those of docs/verdicts.md, which `docs/verdicts.py` writes here.
+    """
+    return {claim["id"]: claim for claim in json.loads(VERDICTS.read_text(encoding="utf-8"))}
 
 
 def mark(kind: str, name: str = "", look: int | None = None, **parts: Any) -> Json:
-    """Something to draw in a panel, as `static/plot.js` takes it; look: which of the colours. Arrays are packed."""
+    """Draw something in a panel, as `static/plot.js` takes it; look: which of the colours. Arrays are packed."""
     values = {key: packed(value) if isinstance(value, np.ndarray) else value for key, value in parts.items()}
     return {"kind": kind, "name": name, **({} if look is None else {"look": look}), **values}
 
 
-@cache
-def walks() -> Any:
-    """Walks through the paper's maze."""
-    from astonish.paper.agents import MazeWalks
-    from astonish.worlds.maze import A, B, maze, walk
-
-    rooms = maze(A, B)
-    return MazeWalks(walk(rooms, STEPS, [[1, k] for k in range(WALKS)]), np.stack([rooms.transitions] * WALKS))
+def panel(label: str, marks: list[Json], x: str = "", end: float | None = None, **look: Any) -> Json:
+    """Make a panel of a picture; x: what its other axis shows, if it is written there; end: where it ends, from 0."""
+    ends = {} if end is None else {"range": [0, end]}
+    return {"label": label, **look, **({"x": {"label": x, **ends}} if x else {}), "marks": marks}
 
 
 def with_band(name: str, look: int, x: Any, ends: Any) -> list[Json]:
-    """A line through means, and a band between the ends of their intervals; ends: rows of mean, low and high."""
+    """Draw a line through means, and a band between the ends of their intervals; ends: rows of mean, low and high."""
     mean, low, high = np.asarray(ends, float).T
     band = mark("band", look=look, x=np.asarray(x, float), low=low, high=high, opacity=0.25)
     return [band, mark("line", name, look, x=np.asarray(x, float), y=mean, width=2.5)]
