@@ -30,7 +30,6 @@ pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
 import itertools
 
 import anyio
-from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
 from astonish import Beta, Dirichlet, Exponential, Gaussian, Poisson, Smile, run
@@ -625,9 +624,10 @@ def test_large_tables_are_refused_before_they_are_read(
     ],
 )
 def test_other_names_and_sites_are_refused(page: TestClient, headers: dict[str, str]) -> None:
-    _refused(page.post("/api/maze", json={}, headers=headers), 403)
+    code = 400 if "host" in headers else 403
+    assert page.post("/api/maze", json={}, headers=headers).status_code == code
     if "sec-fetch-site" not in headers:  # a link from elsewhere may lead to the page itself
-        _refused(page.get("/", headers=headers), 403)
+        assert page.get("/", headers=headers).status_code == code
 
 
 @pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1:8765", "[::1]:8765", "LOCALHOST"])
@@ -636,19 +636,9 @@ def test_names_of_this_machine_are_answered(page: TestClient, host: str) -> None
     assert page.get("/api/data", headers={"host": host, "origin": f"http://{host}"}).status_code == 200
 
 
-def test_on_a_network_numbers_are_answered_and_other_names_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "gethostname", lambda: "Desk")
-    monkeypatch.setattr(guard, "getfqdn", lambda: "desk.lab.example")
-    ours = ("me.local", "DESK:8765", "desk.lab.example", "192.168.0.7:8765", "[fe80::1]:80", "localhost:8765")
-    others = ("evil.example", "desk.evil.example", "lab.example", "", "[bad")
-    for given, answered in (("me.local", True), ("127.0.0.1", False)):
-        asked = guard.Guard(server.make_app(warm=False), given)
-        assert all((asked.refused(Headers({"host": host}), "/") is None) == answered for host in ours[:-1])
-        assert asked.refused(Headers({"host": ours[-1]}), "/") is None
-        assert all(asked.refused(Headers({"host": host}), "/") for host in others)
-    assert [guard.is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "me.local")] == [
-        True, True, True, False, False
-    ]  # fmt: skip
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "0.0.0.0", "me.local"])
+def test_what_others_can_reach_is_told_from_what_they_cannot(host: str) -> None:
+    assert guard.is_loopback(host) == (host in ("127.0.0.1", "::1", "localhost"))
 
 
 def test_the_browser_is_bound(page: TestClient) -> None:

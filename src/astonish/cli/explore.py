@@ -29,21 +29,17 @@ def explore(
     """Try learners, shape beliefs and look at your own data on a page in the browser; nothing leaves this machine."""
     os.environ.setdefault("ASTONISH_ENGINE", "xla")  # LLVM for the native one takes 100 MB, and a page has the time
     with guarded(needs="the page needs"):
-        from astonish.page.memory import small_process
-
-        with small_process():
-            _serve(host, port, browser, learner or ())
+        _serve(host, port, browser, learner or ())
 
 
 def _serve(host: str, port: int | None, browser: bool, learners: Sequence[str]) -> None:
     """The page, until Ctrl-C."""
     from astonish.page.connections import make_server
     from astonish.page.guard import is_loopback
-    from astonish.page.memory import LIMIT, MemoryLimit
-    from astonish.page.server import make_app
+    from astonish.page.server import PROGRAMS, make_app
 
     token = None if is_loopback(host) else token_urlsafe()
-    app = make_app(host, learners=learners, token=token, memory=MemoryLimit(LIMIT))
+    app = make_app(host, learners=learners, token=token, programs=PROGRAMS)
     try:
         listening = listen(host, port)
     except (OSError, OverflowError) as problem:

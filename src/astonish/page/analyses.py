@@ -4,18 +4,14 @@ It runs what the commands run, in a folder of its own; what it says and finds go
 """
 
 import io
-import os
-import sys
 import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import replace
-from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock
-from traceback import print_exc
 from typing import Any
 
 import numpy as np
@@ -44,13 +40,13 @@ _SMALLEST_STEP, _SECONDS = 0.01, 0.2  # of progress, so that the page is not tol
 class PageConsole:
     """Where an analysis that was asked for on the page says what it does (see `analysis.console.Console`)."""
 
-    def __init__(self, pipe: Connection) -> None:
-        self._pipe, self._lock, self._left = pipe, Lock(), SHOWN_TRIALS
+    def __init__(self, report: Callable[[Json], None]) -> None:
+        self._report, self._lock, self._left = report, Lock(), SHOWN_TRIALS
 
     def tell(self, event: str, **about: Any) -> None:
         """An event, for the page."""
         with self._lock:
-            self._pipe.send({"event": event, **about})
+            self._report({"event": event, **about})
 
     def say(self, sentence: str) -> None:
         """A line about what is going on."""
@@ -92,21 +88,11 @@ class PageConsole:
         self.tell("progress", doing=doing, share=1.0)
 
 
-def work(pipe: Connection, folder: str, request: Request, content: bytes) -> None:
-    """Analyse a table in this process, and tell how it ends: done, refused in a sentence, or failed."""
+def work(report: Callable[[Json], None], request: Request, content: bytes) -> Json:
+    """Analyse a table in this process; report events meanwhile, and return what is left at the end."""
     request = _from_anywhere(request)
-    os.chdir(folder)
-    tempfile.tempdir = folder
-    console = PageConsole(pipe)
-    try:
-        console.tell("done", **_analysed(request, content, console))
-    except ValueError as problem:
-        console.tell("refused", text=str(problem))
-    except Exception as problem:
-        is_full = isinstance(problem, MemoryError) or "RESOURCE_EXHAUSTED" in str(problem)
-        if not is_full:
-            print_exc(file=sys.stderr)
-        console.tell("full" if is_full else "failed")
+    with chdir(tempfile.gettempdir()):
+        return _analysed(request, content, PageConsole(report))
 
 
 def _analysed(request: Request, content: bytes, console: PageConsole) -> Json:

@@ -1,56 +1,221 @@
-"""How are learners fitted for somebody at the page, who may go away at any time?
-
-Each job is a process of its own, which a thread of the server watches: it ends with an answer, when it is cancelled,
-when it takes too much, when its client is gone, and with the server. Whatever happens, its folder is deleted; results
-are kept in memory, for as long as the client is there.
-"""
+"""Work that may take too long or too much memory: child processes that can be ended, and the analyses they run."""
 
 import json
 import os
 import secrets
 import shutil
 import signal
+import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from multiprocessing import connection, get_context, parent_process
 from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Event, Lock, Thread, Timer
+from traceback import format_exc
 from typing import Any
 
 import anyio
 
+from astonish.page.controls import too_much
 from astonish.page.requests import Request
-from astonish.page.worker import MEMORY, prepare
 
-RUNNING, KEPT = 2, 8  # jobs at once: those that compute, and those whose client is there
-SECONDS, ALONE = 600.0, 5.0  # that a job may take, and that it waits for its client
-_TICK, _QUIET = 0.1, 5.0  # seconds: how often one looks, and after which one remarks that nothing has happened
-_KINDNESS = 10  # of a process that computes for long towards those that answer at once
+SECONDS, MEMORY, IDLE = 120.0, 4 * 2**30, 60.0  # of the process that reads tables
+JOB_SECONDS, NICENESS = 600.0, 10  # of a job, which gives way to processes that answer at once
+RUNNING, KEPT, ALONE = 2, 8, 5.0  # jobs that compute, jobs whose client is there, and seconds without a client
+_TICK, _QUIET = 0.1, 5.0  # seconds between looks, and after which a comment is sent to learn whether somebody reads
+
+
+class LimitError(ValueError):
+    """Raised if a request takes more than a limit, such as "4 GB of memory"."""
+
+    def __init__(self, limit: str) -> None:
+        super().__init__(f"the table takes more than {too_much(limit)}")
+        self.limit = limit
+
+
+class CancelledError(Exception):
+    """Raised if a request is not wanted any more."""
 
 
 class BusyError(ValueError):
-    """Why another job cannot be started now."""
+    """Raised if there are as many jobs as may be."""
+
+
+class Worker:
+    """A child process that computes one request at a time; where one takes too much, another process takes its place.
+
+    The process starts with the first request and stays for the next ones, because importing JAX and compiling take
+    seconds. Each request has a folder for temporary files, which is deleted however the request, the process or the
+    server ends.
+
+    Args:
+        seconds: Time that a request may take.
+        memory: Bytes that the process may take beyond those it starts with, where the system can limit them (Linux).
+        idle: Seconds without a request after which the process ends.
+        niceness: How far the process gives way to others.
+    """
+
+    def __init__(self, seconds: float = SECONDS, memory: int = MEMORY, idle: float = IDLE, niceness: int = 0) -> None:
+        self.seconds, self.memory, self.idle, self.niceness = seconds, memory, idle, niceness
+        self._lock = Lock()
+        self._timer = Timer(0, self.end)  # started after each request
+        self._started: tuple[SpawnProcess, Connection] | None = None
+
+    def ask(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        report: Callable[[Any], None] | None = None,
+        is_wanted: Callable[[], bool] = lambda: True,
+    ) -> Any:
+        """Compute a function of these arguments in the process.
+
+        Args:
+            function: Called there; what it returns or raises comes back.
+            *args: Its arguments.
+            report: Called here with what the function reports by calling its first argument; None if it takes no such.
+            is_wanted: Asked now and then; if not, the process ends with `CancelledError`.
+        """
+        with self._lock, tempfile.TemporaryDirectory(prefix="astonish-") as folder:
+            self._timer.cancel()
+            is_full = True
+            try:
+                answer, is_full = self._answer((folder, function, args, report is not None), report, is_wanted)
+            except (EOFError, OSError):  # the process is gone
+                raise LimitError(f"{self.memory / 2**30:g} GB of memory") from None
+            finally:
+                if is_full:
+                    self.end()
+            self._timer = Timer(self.idle, self._end_between_requests)
+            self._timer.daemon = True
+            self._timer.start()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def end(self) -> None:
+        """End the process, if there is one."""
+        self._timer.cancel()
+        if self._started is not None:
+            (process, pipe), self._started = self._started, None
+            process.kill()
+            process.join()
+            pipe.close()
+
+    def _end_between_requests(self) -> None:
+        with self._lock:
+            self.end()
+
+    def _answer(self, request: Any, report: Any, is_wanted: Callable[[], bool]) -> tuple[Any, bool]:
+        """Send a request once the process is ready; what comes back, and whether the process has grown too large."""
+        if self._started is None:
+            context = get_context("spawn")  # a copy of this process would lack JAX's threads
+            pipe, theirs = context.Pipe()
+            process = context.Process(target=_serve, args=(theirs, self.memory, self.niceness), daemon=True)
+            process.start()
+            theirs.close()
+            self._started = process, pipe
+        pipe, deadline = self._started[1], time.monotonic() + self.seconds
+        while time.monotonic() < deadline:
+            if not is_wanted():
+                raise CancelledError
+            if not pipe.poll(_TICK):
+                continue
+            match pipe.recv():
+                case "ready":
+                    pipe.send(request)
+                case "report", event:
+                    report(event)
+                case "end", answer, is_full:
+                    return answer, is_full
+        raise LimitError(f"{self.seconds / 60:g} minutes" if self.seconds >= 60 else f"{self.seconds:g} seconds")
+
+
+def _serve(pipe: Connection, memory: int, niceness: int) -> None:
+    """Answer one request after another in the child process, until nobody asks any more."""
+    folder = ""
+
+    def leave(*_: Any) -> None:
+        """Delete the folder of the request under way, and end."""
+        while folder and Path(folder).exists():  # something may be written to it meanwhile
+            shutil.rmtree(folder, ignore_errors=True)
+        os._exit(1)
+
+    def leave_with_server() -> None:
+        server = parent_process()
+        if server is not None:
+            connection.wait([server.sentinel])
+            leave()
+
+    Thread(target=leave_with_server, daemon=True).start()
+    signal.signal(signal.SIGTERM, leave)  # the server ends without having ended this
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
+    with suppress(AttributeError, OSError):  # there is no such thing here
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a closed terminal ends the server, which is seen
+        os.nice(niceness)
+    import jax
+
+    jax.config.update("jax_platforms", "cpu")  # the memory of a GPU is taken by the process that asks
+    jax.devices()
+    start = _memory()
+    with suppress(ImportError, OSError, ValueError):  # there are no such limits here, or lower ones
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no copy of the memory on the disk
+        resource.setrlimit(resource.RLIMIT_DATA, (start + memory, start + memory))
+    with suppress(EOFError, BrokenPipeError):
+        while True:
+            pipe.send("ready")
+            try:
+                folder, function, args, reports = pipe.recv()
+                tempfile.tempdir = folder
+                answer = function(*((lambda event: pipe.send(("report", event)),) if reports else ()), *args)
+            except (EOFError, BrokenPipeError):
+                raise
+            except ValueError as problem:
+                answer = ValueError(str(problem))
+            except Exception as problem:
+                if isinstance(problem, MemoryError) or "RESOURCE_EXHAUSTED" in str(problem):  # JAX's word for it
+                    sys.exit(1)
+                answer = RuntimeError(format_exc())
+            pipe.send(("end", answer, _memory() > start + memory / 2))
+
+
+def _memory() -> int:
+    """Return the bytes of memory that this process may write to, where the system says so; else 0."""
+    with suppress(ImportError, OSError):
+        import resource
+
+        return int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+    return 0
 
 
 class PageJob:
-    """One analysis. events: what it told, as server-sent events. archive, report: what is left at the end."""
+    """One analysis for somebody at the page, who may go away at any time.
+
+    A thread follows it: it ends with an answer, when it is cancelled, when it takes too much, when its client is gone,
+    and with the server. Its results are kept in memory for as long as the client is there: `events` are what it told,
+    as server-sent events; `archive` and `report` what is left at the end.
+    """
 
     def __init__(self, request: Request, content: bytes, seconds: float, memory: int) -> None:
-        self.id, self.request, self.seconds, self.memory = secrets.token_urlsafe(16), request, seconds, memory
+        self.id, self.request = secrets.token_urlsafe(16), request
         self.events: list[bytes] = []
         self.archive: bytes | None = None
         self.report = ""
         self.is_running = True
         self.stop = Event()
         self._followers, self._seen, self._content = 0, time.monotonic(), content
-        self._thread = Thread(target=self._watch, daemon=True)
+        self._worker = Worker(seconds, memory, niceness=NICENESS)
+        self._thread = Thread(target=self._run, daemon=True)
         self._thread.start()
 
     async def follow(self, after: int = 0) -> AsyncIterator[bytes]:
-        """The events, as they come, for as long as somebody reads them; after so many that are known."""
+        """Yield the events after the first few, as they come, for as long as somebody reads them."""
         self._followers += 1
         try:
             quiet = time.monotonic()
@@ -59,7 +224,7 @@ class PageJob:
                     yield self.events[after]
                     after, quiet = after + 1, time.monotonic()
                 if time.monotonic() - quiet > _QUIET:
-                    yield b":\n\n"  # a remark, by which the server learns whether somebody still reads
+                    yield b":\n\n"  # a comment, by which the server learns whether somebody still reads
                     quiet = time.monotonic()
                 await anyio.sleep(_TICK)
         finally:
@@ -71,76 +236,59 @@ class PageJob:
         self.stop.set()
         self._thread.join()
 
-    @property
-    def is_alone(self) -> bool:
-        """Whether its client is gone."""
-        return not self._followers and time.monotonic() - self._seen > ALONE
+    def _is_wanted(self) -> bool:
+        """Tell whether its client is there and has not cancelled it."""
+        return not self.stop.is_set() and (self._followers > 0 or time.monotonic() - self._seen <= ALONE)
 
-    def _watch(self) -> None:
-        """Follow the process to its end; then wait until nobody wants its results."""
-        folder = tempfile.mkdtemp(prefix="astonish-")
+    def _run(self) -> None:
+        """Run the analysis to its end; then wait until nobody wants its results."""
         try:
-            self._run(folder)
+            result = self._worker.ask(
+                _analyse, self.request, self._content, report=self._tell, is_wanted=self._is_wanted
+            )
+            self.archive, self.report = result.pop("archive"), result.pop("report")
+            self._tell({"event": "done", **result})
+        except CancelledError:
+            self._tell({"event": "cancelled"})
+        except LimitError as problem:
+            limit = f"it takes more than {problem.limit}, which is the most on the page"
+            self._refuse(f"{limit}; the command has no limit: {self.request.command}")
+        except ValueError as problem:
+            self._refuse(str(problem))
+        except RuntimeError as problem:
+            print(problem, file=sys.stderr)
+            self._tell({"event": "failed"})
         finally:
+            self._worker.end()
             self.is_running, self._content = False, b""
-            shutil.rmtree(folder, ignore_errors=True)
-        while not (self.is_alone or self.stop.wait(_TICK)):
-            pass
+        while self._is_wanted():
+            self.stop.wait(_TICK)
         self.stop.set()
         self.archive, self.report = None, ""
 
-    def _run(self, folder: str) -> None:
-        context = get_context("spawn")  # a copy of this process would lack JAX's threads
-        pipe, theirs = context.Pipe(duplex=False)
-        given = theirs, self.memory, folder, self.request, self._content
-        process = context.Process(target=_serve, args=given, daemon=True)
-        process.start()
-        theirs.close()
-        try:
-            self._listen(pipe)
-        finally:
-            process.kill()
-            process.join()
-            pipe.close()
+    def _refuse(self, text: str) -> None:
+        self._tell({"event": "refused", "text": text})
 
-    def _listen(self, pipe: Connection) -> None:
-        """Take down what the process tells, until it is over."""
-        limit = time.monotonic() + self.seconds
-        with suppress(EOFError, OSError):  # it is gone, for want of memory
-            while not (self.stop.is_set() or self.is_alone):
-                if pipe.poll(_TICK):
-                    event = pipe.recv()
-                    if self._taken_down(event):
-                        return
-                if time.monotonic() > limit:
-                    self._refuse(
-                        f"{self.seconds / 60:g} minutes" if self.seconds >= 60 else f"{self.seconds:g} seconds"
-                    )
-                    return
-            self._tell("cancelled")
-            return
-        self._refuse(f"{self.memory / 2**30:g} GB of memory")
+    def _tell(self, event: dict[str, Any]) -> None:
+        self.events.append(b"data: %b\n\n" % json.dumps(event).encode())
 
-    def _refuse(self, most: str) -> None:
-        limit = f"it takes more than {most}, which is the most on the page"
-        self._tell("refused", text=f"{limit}; the command has no limit: {self.request.command}")
 
-    def _taken_down(self, event: dict[str, Any]) -> bool:
-        """Keep an event for those who follow; whether it is the last."""
-        if event["event"] == "full":
-            raise EOFError
-        self.archive, self.report = event.pop("archive", None), event.pop("report", "")
-        self._tell(**event)
-        return event["event"] in ("done", "refused", "failed")
+def _analyse(report: Callable[[Any], None], request: Request, content: bytes) -> Any:
+    """Run an analysis in the child process; the server itself does not import what this needs."""
+    from astonish.page.analyses import work
 
-    def _tell(self, event: str, **about: Any) -> None:
-        self.events.append(b"data: %b\n\n" % json.dumps({"event": event, **about}).encode())
+    return work(report, request, content)
 
 
 class Jobs:
-    """All jobs of a server. seconds, memory: what each may take."""
+    """All jobs of a server.
 
-    def __init__(self, seconds: float = SECONDS, memory: int = MEMORY) -> None:
+    Args:
+        seconds: Time that each may take.
+        memory: Bytes that each may take.
+    """
+
+    def __init__(self, seconds: float = JOB_SECONDS, memory: int = MEMORY) -> None:
         self.seconds, self.memory = seconds, memory
         self._jobs: dict[str, PageJob] = {}
         self._lock = Lock()
@@ -162,7 +310,7 @@ class Jobs:
             return job
 
     def find(self, key: str) -> PageJob | None:
-        """The job of this name, if it is still known."""
+        """Find the job of this name, if it is still there."""
         job = self._jobs.get(key)
         return None if job is None or job.stop.is_set() else job
 
@@ -174,30 +322,3 @@ class Jobs:
             for job in self._jobs.values():
                 job.end()
             self._jobs = {}
-
-
-def _serve(pipe: Connection, memory: int, folder: str, request: Request, content: bytes) -> None:
-    """In the process: analyse the table, and delete its folder if the server is gone."""
-    Thread(target=_end_with_server, args=(folder,), daemon=True).start()
-    signal.signal(signal.SIGTERM, lambda *_: _forget(folder))  # the server ends without having ended this
-    with suppress(AttributeError, OSError):  # there is no such thing here
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a closed terminal ends the server, which is seen
-        os.nice(_KINDNESS)
-    prepare(memory)
-    from astonish.page.analyses import work
-
-    with suppress(BrokenPipeError):  # nobody listens any more
-        work(pipe, folder, request, content)
-
-
-def _end_with_server(folder: str) -> None:
-    server = parent_process()
-    if server is not None:
-        connection.wait([server.sentinel])
-        _forget(folder)
-
-
-def _forget(folder: str) -> None:
-    while Path(folder).exists():  # something may be written to it meanwhile
-        shutil.rmtree(folder, ignore_errors=True)
-    os._exit(1)
