@@ -35,7 +35,6 @@ NEEDED = {  # which modules need which extras; those in a folder, whatever the f
         for name in ("compare", "headline", "models", "recover", "surprise", "table")
     },
     "people.analysis.fit": {"frames", "plots"},
-    "online.bank.tables": {"frames"},
     "page": {"frames", "page"},
     "page.analyses": {"plots"},
     "people.fit": {"frames"},

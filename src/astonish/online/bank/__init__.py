@@ -1,4 +1,4 @@
-"""How do millions of keyed streams learn from one learner?"""
+"""Millions of keyed streams that learn from one learner."""
 
 from astonish.online.bank.bank import Bank
 

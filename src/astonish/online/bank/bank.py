@@ -1,30 +1,27 @@
-"""How does one learner follow millions of keyed streams at once?"""
+"""Banks: one learner that follows millions of keyed streams."""
 
 import io
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
 from threading import Lock
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import jax
 import numpy as np
 
 from astonish.core.domain import BoolArray, Domain, FloatArray
+from astonish.core.refusal import naming_extra
 from astonish.core.samples import read_series
 from astonish.io.archive import Source, name_of, read, write
 from astonish.io.files import atomic_write
 from astonish.io.state import check_saved_by, described, matching, named_leaves
-from astonish.learners.base import Learner, State, Steps, check, first_state
-from astonish.online.bank.journal import Journal
-from astonish.online.bank.keys import UNKNOWN, Slots, kept_keys, read_keys
-from astonish.online.bank.placement import Placement
-from astonish.online.bank.schedule import Block, Schedule
-from astonish.online.bank.states import States
+from astonish.learners.base import ANSWERS, Learner, State, Steps, check, first_state, wide
+from astonish.online.bank.keys import UNKNOWN, Journal, Placement, kept_keys, read_keys
+from astonish.online.bank.states import Block, Schedule, Slots, States
 
-if TYPE_CHECKING:
-    from astonish.online.bank.tables import ColumnNames
-
+ColumnNames = str | Sequence["ColumnNames"]  # one column, or as many as a sample has parts, each one or several
+_KINDS = ("pandas", "pyarrow", "polars")
 _CAPACITY = Domain(1, 2**31 - 1, whole=True)
 _LARGE = 2**30  # bytes that are not set aside for keys to come, unless somebody asks for them
 
@@ -126,21 +123,31 @@ class Bank:
             self._undo_interrupted()
             return self._placement.all_keys()
 
-    def update_table(self, table: Any, key: str, sample: "ColumnNames") -> Any:
-        """Learn from the rows of a table (pandas, Arrow or Polars), and return the same table with more columns.
+    @naming_extra("tables need")
+    def update_table(self, table: Any, key: str, sample: ColumnNames) -> Any:
+        """Learn from the rows of a table (pandas, Arrow or Polars); return it with a column for each answer of a step.
 
         key, sample: names of columns; for samples of several parts as many, and a list of them for a part of several
         numbers, such as `[["x1", "x2"], "y"]` for a regression.
         """
-        from astonish.online.bank.tables import update_table
+        import narwhals as nw
 
-        return update_table(self, table, key, sample)
+        frame = nw.from_native(table, eager_only=True, pass_through=False)
+        check_columns(frame.columns, (key, *listed(sample)), (*wide("estimate", self.estimate([])), *ANSWERS[1:]))
+        steps = self.update(frame[key].to_numpy(), _from_columns(self.learner.samples, frame, sample))
+        answers = (nw.new_series(*column, backend=frame.implementation) for column in steps.columns().items())
+        return frame.with_columns(*answers).to_native()
 
-    def to_frame(self, kind: str = "pandas") -> Any:
-        """All keys and their estimates, as a table of this kind: pandas, pyarrow or polars."""
-        from astonish.online.bank.tables import to_frame
+    @naming_extra("this table needs")
+    def to_frame(self, kind: Any = "pandas") -> Any:
+        """Return all keys and their estimates, as a table of this kind: pandas, pyarrow or polars."""
+        with naming_extra("tables need"):
+            import narwhals as nw
 
-        return to_frame(self, kind)
+        if kind not in _KINDS:
+            raise ValueError(f"kind = {kind!r} is not known; give one of {', '.join(_KINDS)}")
+        keys = self.keys()
+        return nw.from_dict({"key": keys, **wide("estimate", self.estimate(keys))}, backend=kind).to_native()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all keys and states to one file; `Bank.load` goes on exactly where this left off."""
@@ -265,3 +272,32 @@ class Bank:
                 begun.append((block, self._states.begin(block, samples, seen, rows)))
             for block, steps in ended:
                 yield block, jax.tree.map(np.asarray, steps._replace(state=None))
+
+
+def check_columns(columns: Sequence[str], needed: Sequence[str], added: Sequence[str]) -> None:
+    """Refuse a table without columns that are needed, or with one of those that are added."""
+    for name in needed:
+        if name not in columns:
+            raise ValueError(f"there is no column {name!r}; the columns are {', '.join(columns)}")
+    for name in added:
+        if name in columns:
+            raise ValueError(f"the table has a column {name!r} already; rename it, since the answer needs the name")
+
+
+def listed(names: ColumnNames) -> list[str]:
+    """All names, one after the other.
+
+    >>> listed([["x1", "x2"], "y"])
+    ['x1', 'x2', 'y']
+    """
+    return [names] if isinstance(names, str) else [name for part in names for name in listed(part)]
+
+
+def _from_columns(samples: Any, frame: Any, names: ColumnNames) -> Any:
+    """The columns of these names, put together as the samples of a learner are."""
+    if isinstance(samples, Domain):
+        columns = [frame[name].to_numpy() for name in listed(names)]
+        return columns[0] if isinstance(names, str) else np.stack(columns, axis=1)
+    if isinstance(names, str) or len(names) != len(samples):
+        raise ValueError(f"sample = {names!r}; these samples have {len(samples)} parts, so give columns for each")
+    return tuple(_from_columns(part, frame, name) for part, name in zip(samples, names, strict=True))

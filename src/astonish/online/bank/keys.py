@@ -1,17 +1,25 @@
-"""Where is the state of each key kept? Every key that is known has a slot of its own."""
+"""Keys and their slots: where the state of each key is, and which keys make room for new ones.
+
+While a batch is learned, what it changes is written into a journal as it was before. Whatever interrupts the batch,
+and whenever, the bank is put back from that before it does anything else. Putting it back twice does no harm, so that
+may be interrupted too. Compiled code cannot be interrupted: a batch that it has learned stays learned.
+"""
 
 import sys
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from astonish.core.domain import FloatArray
 from astonish.core.numbers import is_missing
+from astonish.online.bank.states import TILES, Slots, States
 
-Slots = NDArray[np.int64]
 UNKNOWN = -1
 _FREE, _LEFT = UNKNOWN, -2  # places of the table: never taken, and given up
+_PART = TILES[-1]  # samples whose keys are found before any of them is learned from, where XLA computes
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio
 
 
@@ -51,19 +59,18 @@ class WholeNumbers:
             from astonish.engines.native.search import find
 
             return find(np.ascontiguousarray(keys), self._table, self._keys, self._bits, int(_SPREAD))
-        place = self._places(keys)
-        found = self._table.take(place, mode="clip").astype(np.int64)  # a little faster where nothing needs it
-        left, step = self._astray(found, keys), 1
-        while len(left):
-            place[left] = self._on(place[left], step)
-            found[left] = self._table.take(place[left])
-            left, step = left.take(self._astray(found[left], keys[left])), step + 1
-        return found
+        return self._table.take(self._ends(keys), mode="clip").astype(np.int64)
 
-    def _astray(self, slots: Slots, keys: NDArray[np.int64]) -> Slots:
-        """Which keys are not in these slots, but may be elsewhere."""
-        others = (self._keys.take(slots, mode="clip") != keys) | (slots < 0)
-        return np.flatnonzero(others & (slots != _FREE))
+    def _ends(self, keys: NDArray[np.int64]) -> Slots:
+        """Where in the table the search for each key ends: at its slot, or at a free place. `search` does the same."""
+        place, left, step = self._places(keys), np.arange(len(keys)), 1
+        while len(left):
+            slots = self._table.take(place[left], mode="clip")  # a little faster where nothing needs it
+            others = (self._keys.take(slots, mode="clip") != keys[left]) | (slots < 0)
+            left = left[others & (slots != _FREE)]  # they may be further on
+            place[left] = self._on(place[left], step)
+            step += 1
+        return place
 
     def unique(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """Each key once, in the order in which they first occur."""
@@ -87,11 +94,7 @@ class WholeNumbers:
 
     def leave(self, slots: Slots) -> None:
         """Forget the keys in these slots."""
-        place, step = self._places(self._keys[slots]), 1
-        while len(slots):
-            here = self._table[place] == slots
-            self._table[place[here]] = _LEFT
-            place, slots, step = self._on(place[~here], step), slots[~here], step + 1
+        self._table[self._ends(self._keys[slots])] = _LEFT
 
     def _take(self, slots: Slots) -> None:
         self._taken += len(slots)
@@ -185,6 +188,133 @@ def _array(keys: Any) -> Any:
         return np.asarray(keys)
     except ValueError:  # they are of several sorts, for others to refuse
         return np.array(_listed(keys), object)
+
+
+@dataclass
+class Journal:
+    """A bank before a batch. keys: where its keys were kept. used: slots with a key. seen: samples there were.
+
+    rows: states as they were, with their slots. done: numbers that are all above 0 once compiled code has learned the
+    batch; None where XLA computes it. left: slots that were taken from keys, and these keys; None as long as no key was
+    entered. last: when keys last had a sample, with their slots.
+    """
+
+    keys: Any
+    used: int
+    seen: int
+    rows: list[tuple[Slots, list[FloatArray]]] = field(default_factory=list)
+    done: FloatArray | None = None
+    left: tuple[Slots, Any] | None = None
+    last: tuple[Slots, FloatArray] = (np.zeros(0, np.int64), np.zeros(0))
+
+
+class Placement:
+    """Keys in the slots of a bank. used: how many slots have a key. seen: how many samples there were.
+
+    evict: whether the least recently used keys make room for new ones; else new keys are then refused. compiled:
+    whether compiled code finds them.
+    """
+
+    def __init__(self, capacity: int, evict: bool, compiled: bool = False) -> None:
+        self.used = self.seen = 0
+        self._capacity, self._evict, self._compiled = capacity, evict, compiled
+        self._keys: Any = None
+        self._last = np.zeros(capacity if evict else 0, np.int64)  # when each key last had a sample
+
+    @property
+    def nbytes(self) -> int:
+        return self._last.nbytes + (0 if self._keys is None else self._keys.nbytes)
+
+    def find(self, keys: Any) -> Slots:
+        """The slots of these keys, `UNKNOWN` where there is none."""
+        if self._keys is None:
+            return np.full(len(keys), UNKNOWN, np.int64)
+        return np.asarray(self._keys.find(self._keys.read(keys)))
+
+    def all_keys(self) -> Any:
+        """All keys, as an array, in the order of their slots."""
+        return np.array([]) if self._keys is None else self._keys.at(np.arange(self.used))
+
+    def last_used(self) -> Slots:
+        """When each key last had a sample; the order in which they came, if none ever makes room."""
+        return self._last[: self.used] if self._evict else np.arange(self.used)
+
+    def fill(self, keys: Any, last: Slots) -> None:
+        """Put keys, and when they last had a sample, into the first slots."""
+        self._keys = keys_like(keys, self._capacity, self._compiled)
+        self._keys.enter(self._keys.read(keys), np.arange(len(keys)))
+        self.used, self.seen = len(keys), int(last.max()) + 1
+        if self._evict:
+            self._last[: len(keys)] = last
+
+    def journal(self) -> Journal:
+        """What `undo` needs to know, before anything is changed."""
+        return Journal(self._keys, self.used, self.seen)
+
+    def undo(self, journal: Journal) -> None:
+        """Put all keys back as they were."""
+        slots, last = journal.last
+        self._last[slots] = last
+        self._keys, self.used, self.seen = journal.keys, journal.used, journal.seen
+        if self._keys is not None and journal.left is not None:
+            slots, keys = journal.left
+            self._keys.restore(keys, slots, self.used)
+
+    def place(
+        self, keys: Any, samples: int, states: States, journal: Journal, part: int | None = None
+    ) -> Iterator[Slots]:
+        """The slots of the samples' keys, part after part; new keys are given one, and the state to begin with.
+
+        part: samples whose keys are found before any of them is learned from.
+        """
+        part = _PART if part is None else part
+        memory = keys_like(keys, self._capacity, self._compiled) if self._keys is None else self._keys
+        read = memory.read(keys)
+        if len(read) != samples:
+            raise ValueError(f"there are {len(read)} keys and {samples} samples; give a key for each sample")
+        parts: list[Slots] = []
+        for begin in range(0, samples, part):
+            slots = memory.find(read[begin : begin + part])
+            if slots.min() == UNKNOWN:
+                self._enter(memory, read, states, journal)
+                slots = memory.find(read[begin : begin + part])
+            parts.append(slots)
+            yield slots
+        if self._evict:
+            slots = np.concatenate(parts)
+            journal.last = (slots, self._last[slots])
+            self._last[slots] = np.arange(self.seen, self.seen + samples)  # of equals, the last stays
+        self.seen += samples
+
+    def _enter(self, memory: Any, read: Any, states: States, journal: Journal) -> None:
+        """Give slots to those of a batch's keys that are new: unused ones, and those of keys least recently used."""
+        known = memory.find(read)
+        new = np.flatnonzero(known == UNKNOWN)
+        keys = memory.unique([read[i] for i in new] if isinstance(read, list) else read[new])
+        short = max(len(keys) - (self._capacity - self.used), 0)
+        if short and not self._evict:
+            full = f"the bank has room for {self._capacity} keys and knows {self.used}"
+            raise ValueError(f"{full}, {len(keys)} more have come; give a larger capacity, or evict=True")
+        oldest = self._oldest(short, known[known != UNKNOWN])
+        slots = np.concatenate([np.arange(self.used, self.used + len(keys) - short), oldest])
+        journal.rows.append((oldest, states.rows(oldest)))
+        journal.left = (oldest, memory.at(oldest))
+        memory.leave(oldest)
+        self.used += len(keys) - short
+        states.put(slots, states.start)
+        memory.enter(keys, slots)
+        self._keys = memory
+
+    def _oldest(self, count: int, needed: Slots) -> Slots:
+        """So many slots of the keys that were used least recently, none of them needed."""
+        if not count:
+            return np.zeros(0, np.int64)
+        age = self._last[: self.used].copy()
+        age[needed] = np.iinfo(np.int64).max
+        if count > np.count_nonzero(age < np.iinfo(np.int64).max):
+            advice = "give a larger capacity or smaller batches"
+            raise ValueError(f"one batch has more keys than the {self._capacity} there is room for; {advice}")
+        return np.argpartition(age, count - 1)[:count]
 
 
 def kept_keys(keys: Any) -> dict[str, Any]:
