@@ -26,7 +26,7 @@ from astonish import (
     Smile,
     scan,
 )
-from astonish.core.domain import parameters, with_parameters
+from astonish.models.parameters import parameters, with_parameters
 from astonish.models.registry import RESPONSES
 from astonish.people.fit import Estimate, Model
 from astonish.testing.common import takes_any_leaves
@@ -56,10 +56,10 @@ THREES = [3, np.int8(3), np.int64(3), np.array(3), np.array([3, 3]), jnp.asarray
 
 @pytest.mark.parametrize("thing", [*EVERY.values(), *RESPONSE_MODELS], ids=[*EVERY, *map(repr, RESPONSE_MODELS)])
 def test_whole_numbers_become_floating_point_ones(thing: Any) -> None:
-    real = [each.path for each in parameters(thing) if not each.known.domain.whole]
+    real = [path for path, each in parameters(thing).items() if not each.known.domain.whole]
     for path in (path for path in real if path.split(".")[-1] not in ("low", "high")):  # which have to fit each other
         for three in THREES:
-            (found,) = (each.value for each in parameters(with_parameters(thing, {path: three})) if each.path == path)
+            found = parameters(with_parameters(thing, {path: three}))[path].value
             assert np.issubdtype(np.asarray(found).dtype, np.floating)
             np.testing.assert_array_equal(found, three)
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from astonish import Gaussian, MessagePassing, Smile
-from astonish.core.domain import Domain, NamedParameter, Parameter, declared, parameter, parameters, resolve
+from astonish.core.domain import Domain, Parameter, declared, parameter
 from astonish.core.numbers import as_numbers
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.world_parameters import HAZARD, START, STD
+from astonish.models.parameters import NamedParameter, find_parameter, parameters, short_names
 from astonish.people.fit.space import LIMIT, Space
 
 DOMAINS = {
@@ -199,14 +200,18 @@ def test_a_shared_parameter_is_a_field_with_its_own_changes() -> None:
 
 def test_parameters_of_parts_are_found_by_the_end_of_their_path() -> None:
     thing = _Thermostat(sensor=Smile(Gaussian(3.0)))
-    assert [each.path for each in parameters(thing)] == ["offset", "start", "std", "sensor.family.noise", "sensor.m"]
-    assert resolve(thing, "noise").value == 3.0
-    assert resolve(thing, "sensor.m") == NamedParameter("sensor.m", 0.1, declared(Smile)["m"])
+    every = parameters(thing)
+    assert list(every) == ["offset", "start", "std", "sensor.family.noise", "sensor.m"]
+    for word in ("noise", "family.noise", "sensor.noise", "sensor.family.noise"):
+        assert find_parameter(every, word).value == 3.0
+    assert find_parameter(every, "sensor.m") == NamedParameter("sensor.m", 0.1, declared(Smile)["m"])
+    assert short_names(every) == ("offset", "start", "std", "noise", "m")
     twice = _Thermostat(sensor=_Thermostat())
-    assert resolve(twice, "offset").path == "offset"
+    assert find_parameter(parameters(twice), "offset").path == "offset"
+    assert find_parameter(parameters(twice), "sensor.offset").path == "sensor.offset"
     with pytest.raises(ValueError, match=r"there is no parameter 'offsat'; did you mean 'offset'\?"):
-        resolve(twice, "offsat")
-    assert resolve(MessagePassing(Gaussian()), "hazard").known == HAZARD
+        find_parameter(parameters(twice), "offsat")
+    assert find_parameter(parameters(MessagePassing(Gaussian())), "hazard").known == HAZARD
 
 
 def test_usual_values_scale_with_the_outcomes() -> None:

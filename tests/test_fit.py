@@ -28,9 +28,10 @@ from astonish import (
     Smile,
     Stream,
 )
-from astonish.core.domain import Domain, Parameter, parameter, resolve
+from astonish.core.domain import Domain, Parameter, parameter
 from astonish.core.precision import double
 from astonish.core.pytree import pytree_dataclass
+from astonish.models.parameters import find_parameter, parameters
 from astonish.models.registry import LEARNERS
 from astonish.people.fit import (
     CircularEstimate,
@@ -518,9 +519,9 @@ def test_the_unconstrained_scale_covers_what_is_allowed() -> None:
 
 def test_short_names_mean_one_parameter() -> None:
     model = Model(SMILE, Estimate())
-    assert resolve(model, "m").path == "learner.m"
+    assert find_parameter(parameters(model), "m").path == "learner.m"
     with pytest.raises(ValueError, match=r"'noise' may be learner\.family\.noise or response\.noise; give the whole"):
-        resolve(model, "noise")
+        find_parameter(parameters(model), "noise")
     with pytest.raises(ValueError, match=r"no parameter 'k'; known are learner\.family\.noise, learner\.m, response"):
         Space.of(model, ["k"])
     with pytest.raises(ValueError, match="is a whole number"):

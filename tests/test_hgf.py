@@ -33,8 +33,9 @@ from astonish import (
     scan,
 )
 from astonish.cli.app import app
-from astonish.core.domain import declared, with_parameters
+from astonish.core.domain import declared
 from astonish.core.precision import as_double, double
+from astonish.models.parameters import with_parameters
 from astonish.people.fit import Estimate, Model, fit
 from astonish.people.tables import Columns, read_trials
 from astonish.people.tables.regressors import describe, regressors

@@ -16,9 +16,10 @@ from pandas import DataFrame, read_csv
 from scipy.special import expit
 
 from astonish.cli.console import guarded, progress
-from astonish.core.domain import FloatArray, with_parameters
+from astonish.core.domain import FloatArray
 from astonish.core.refusal import unknown
 from astonish.learners.base import Learner
+from astonish.models.parameters import with_parameters
 from astonish.models.registry import LEARNERS
 from astonish.online.series import run_many
 from astonish.people.analysis.outputs import file_name, write_table

@@ -17,8 +17,9 @@ from pandas import DataFrame, read_csv
 
 from astonish import HGF, Beta, Delta, Gaussian, MessagePassing, PearceHall, Smile, VarSmile
 from astonish.cli.console import guarded, say
-from astonish.core.domain import FloatArray, with_parameters
+from astonish.core.domain import FloatArray
 from astonish.learners.base import Learner
+from astonish.models.parameters import with_parameters
 from astonish.online.series import run_many
 from astonish.people.fit import Estimate, Fit, Model, Softmax, fit, plan_trials, simulate_responses
 from astonish.people.fit.bfgs import minimise

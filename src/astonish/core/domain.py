@@ -1,15 +1,13 @@
 """Which values may a sample or a parameter have, and what else is known about a parameter?"""
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, NamedTuple, cast
 
 import jax
 import numpy as np
 
 from astonish.core.numbers import BoolArray as BoolArray, FloatArray as FloatArray, as_numbers
-from astonish.core.refusal import unknown
 
 
 @dataclass(frozen=True)
@@ -200,76 +198,6 @@ def parameter(
     return field(default=default, metadata={"parameter": known, "static": static})
 
 
-class NamedParameter(NamedTuple):
-    """A parameter of a learner or model: where it is, its value, and what is known about it."""
-
-    path: str
-    value: Any
-    known: Parameter
-
-
 def declared(kind: type) -> dict[str, Parameter]:
     """The parameters that a class declares, by name."""
     return {f.name: f.metadata["parameter"] for f in fields(kind) if "parameter" in f.metadata}
-
-
-def parameters(thing: Any, path: str = "") -> Iterator[NamedParameter]:
-    """Every parameter of a learner, of its family and of whatever else it is made of; without those left out (None)."""
-    for f in fields(thing) if is_dataclass(thing) and not isinstance(thing, type) else ():
-        value = getattr(thing, f.name)
-        if "parameter" in f.metadata and value is not None:
-            yield NamedParameter(path + f.name, value, f.metadata["parameter"])
-        yield from parameters(value, f"{path}{f.name}.")
-
-
-def with_parameters(thing: Any, values: Mapping[str, Any]) -> Any:
-    """The same learner with other values of some parameters, by their paths in it.
-
-    >>> from astonish import Gaussian, Smile
-    >>> with_parameters(Smile(Gaussian(1.0), m=0.1), {"family.noise": 5.0})
-    Smile(family=Gaussian(noise=5.0), m=0.1, prior=None, reference=None)
-    """
-    for path, value in values.items():
-        first, _, rest = path.partition(".")
-        part = with_parameters(getattr(thing, first), {rest: value}) if rest else value
-        thing = replace(thing, **{first: part})
-    return thing
-
-
-def resolve(thing: Any, name: str) -> NamedParameter:
-    """The parameter that is meant: by its whole name, by an ending that no other one shares, or by its symbol.
-
-    >>> from astonish import Delta, Gaussian, Smile
-    >>> resolve(Smile(Gaussian()), "noise").path, resolve(Delta(), "alpha").path
-    ('family.noise', 'learning_rate')
-    """
-    meant = matches(thing, name)
-    if not meant:
-        raise unknown("parameter", name, [each.path for each in parameters(thing)])
-    if len(meant) > 1:
-        raise ValueError(f"{name!r} may be {' or '.join(meant)}; give the whole name")
-    (found,) = meant.values()
-    return found
-
-
-def by_name(values: Mapping[str, Any], known: Mapping[str, Parameter]) -> dict[str, Any]:
-    """Values by the names of parameters, where some are given by their symbols.
-
-    >>> from astonish import Delta
-    >>> by_name({"alpha": 0.2, "start": 0.0}, declared(Delta))
-    {'learning_rate': 0.2, 'start': 0.0}
-    """
-    symbols = {each.symbol: name for name, each in known.items() if each.symbol and each.symbol not in known}
-    return {symbols.get(word, word): value for word, value in values.items()}
-
-
-def matches(thing: Any, name: str) -> dict[str, NamedParameter]:
-    """The parameter of this name, or those whose names end with it, by their names; else by symbols."""
-    every = list(parameters(thing))
-    by_symbol = {f"{each.path}.{each.known.symbol}": each for each in every if each.known.symbol}
-    for known in {each.path: each for each in every}, by_symbol:
-        if name in known:
-            return {name: known[name]}
-        if ending := {path: each for path, each in known.items() if path.endswith(f".{name}")}:
-            return ending
-    return {}

@@ -1,23 +1,25 @@
-"""How is a learner put together from its name, the outcomes that it is for, and what was set?
+"""From a specification to a learner: its name, the outcomes that it is for, and what was set.
 
 Whatever was not set is decided by facts about the outcomes, and listed as assumed.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from astonish.beliefs import Rows
 from astonish.core.checks import check_parameters
-from astonish.core.domain import Domain, Parameter, by_name, declared
+from astonish.core.domain import Domain, Parameter, declared
 from astonish.core.kinds import Contexts, OutcomeKind
 from astonish.core.refusal import unknown
 from astonish.learners import PerContext, PerOption
 from astonish.learners.base import Learner
-from astonish.models.parameters import REFERENCE, settable
+from astonish.models.parameters import NamedParameter, find_parameter, short_names
 from astonish.models.registry import FAMILIES, LEARNERS, title
 
 Settings = Mapping[str, float]
+LEARNER = "learner."  # before the names of its parameters, as in a model
 _CONTEXTS: Mapping[Contexts, str] = {
     "together": "contexts together: all of them are forgotten, or thought to change, at every sample",
     "apart": "contexts apart: a sample changes the belief about its own context alone",
@@ -67,6 +69,146 @@ def known_facts(values: Mapping[str, float]) -> Callable[[str, Settings], Fact |
     return lambda name, _: Fact(values[name], "as it is") if name in values else None
 
 
+@dataclass(frozen=True)
+class Specification:
+    """A learner before it is made: its class, the family that it runs on, and the outcomes that it is for.
+
+    name: by which it was asked for. family: None if it runs on none. contexts: whether it learns about contexts
+    together or apart, if that was asked for.
+    """
+
+    name: str
+    learner: Any
+    family: Any
+    outcomes: Outcomes
+    contexts: Contexts | None = None
+
+    @classmethod
+    def of(
+        cls, name: str, outcomes: Outcomes, family: str | None = None, contexts: Contexts | None = None
+    ) -> "Specification":
+        """Find the classes for such outcomes; see `choose`."""
+        learner = LEARNERS.find_for(name, outcomes.kind)
+        home = None
+        if runs_on_family(learner):
+            home = FAMILIES.find_for(family or FAMILIES.names_for(outcomes.kind)[0], outcomes.kind)
+        elif family is not None:
+            raise ValueError(f"{learner.__name__} runs on no family of beliefs; leave out the family {title(family)}")
+        return cls(name, learner, home, outcomes, contexts)
+
+    @cached_property
+    def parameters(self) -> dict[str, NamedParameter]:
+        """All that can be set, by its path in a model: of the learner, its family, its first belief and reference."""
+        known = declared(self.learner)
+        if self.family is not None:
+            first = self.family.prior_parameters
+            around = {f"family.{name}": each for name, each in declared(self.family).items() if name != "size"}
+            known = {**known, **around, **first}
+            for name, each in first.items() if _has(self.learner, "reference") else ():
+                about = f"{name} of the reference belief"
+                known[f"reference.{name}"] = each._replace(default=None, fact="", symbol="", about=about)
+        if self.outcomes.options:
+            known["decay"] = declared(PerOption)["decay"]
+        return {LEARNER + name: NamedParameter(LEARNER + name, each.default, each) for name, each in known.items()}
+
+    @property
+    def settable(self) -> dict[str, Parameter]:
+        """What is known of all that can be set, by short names.
+
+        >>> list(Specification.of("smile", Outcomes("binary", known_facts({}))).settable)
+        ['m', 'ones', 'zeros', 'reference.ones', 'reference.zeros']
+        """
+        short = short_names(self.parameters)
+        return {name: each.known for name, each in zip(short, self.parameters.values(), strict=True)}
+
+    @property
+    def defaults(self) -> dict[str, float | None]:
+        """The value of all that can be set if nothing is; None where outcomes decide, or the learner itself.
+
+        >>> Specification.of("delta", Outcomes("continuous", known_facts({}))).defaults
+        {'learning_rate': 0.1, 'start': None}
+        """
+        return {name: None if known.from_data else known.default for name, known in self.settable.items()}
+
+    def given(self, settings: Settings) -> dict[str, float]:
+        """What was set, by short names; refused if the learner has no such parameter."""
+        short = dict(zip(self.parameters, self.settable, strict=True))
+        return {
+            short[find_parameter(self.parameters, word, title(self.name)).path]: value
+            for word, value in settings.items()
+        }
+
+    def make(self, settings: Settings | None = None) -> Assembly:
+        """Make the learner with these settings; what was not set is decided by facts about the outcomes."""
+        kind, home, outcomes, allowed = self.learner, self.family, self.outcomes, self.settable
+        learned = self._contexts()
+        given = self.given(settings or {})
+        undecided = [word for word, known in allowed.items() if known.fact and word not in {*given, *kind.own_defaults}]
+        facts = {word: outcomes.facts(allowed[word].fact, given) for word in undecided}
+        assumed = {word: fact for word, fact in facts.items() if fact is not None}
+        values = {word: fact.value for word, fact in assumed.items()} | given
+        own = {word: _number(known.domain, values[word]) for word, known in declared(kind).items() if word in values}
+        if home is None:
+            learner, code, classes = kind(**own), f"{kind.__name__}({arguments(own)})", [kind]
+        else:
+            learner, code = self._on_family(own, values, learned == "together")
+            classes = [kind, home]
+        caution = learner.caution()
+        if learned == "together":
+            classes.append(Rows)
+        elif learned == "apart":
+            learner, code = PerContext(learner, outcomes.contexts), f"PerContext({code}, {outcomes.contexts})"
+            classes.append(PerContext)
+        if outcomes.options:
+            more: dict[str, Any] = {"decay": values["decay"]} if "decay" in values else {}
+            more |= {"counterfactual": True} if outcomes.counterfactual else {}
+            words = ", ".join(filter(None, [code, str(outcomes.options), arguments(more)]))
+            learner, code = PerOption(learner, outcomes.options, **more), f"PerOption({words})"
+            classes.append(PerOption)
+        check_parameters(learner)
+        sentences = [f"{word} = {fact.value:.4g}, {fact.source}" for word, fact in assumed.items()]
+        if learned is not None and self.contexts is None:
+            sentences.append(_CONTEXTS[learned])
+        sentences += [caution] if caution else []
+        set_to = {word: values.get(word, known.default) for word, known in allowed.items()}
+        return Assembly(learner, tuple(sentences), code, tuple(classes), set_to)
+
+    def _contexts(self) -> Contexts | None:
+        """How the learner is to learn about contexts; None where outcomes have none."""
+        asked, kind = self.contexts, self.outcomes.kind
+        if asked is not None and asked not in _CONTEXTS:
+            raise unknown("way to learn about contexts", asked, _CONTEXTS)
+        if kind != OutcomeKind.TRANSITIONS:
+            if asked is not None:
+                raise ValueError(f"outcomes that are {kind} have no contexts; leave out contexts {asked}")
+            return None
+        if asked == "together" and self.family is None:
+            name = self.learner.__name__
+            raise ValueError(f"{name} runs on no family of beliefs, so contexts are apart; leave out together")
+        usual: Contexts = self.learner.usual_contexts
+        return asked or usual
+
+    def _on_family(self, own: dict[str, Any], values: Settings, rows: bool) -> tuple[Any, str]:
+        """A learner on its family, or on rows of it, and the code for it."""
+        kind, home = self.learner, self.family
+        around = {word: values[word] for word in declared(home) if word in values}
+        if "size" in declared(home):
+            around["size"] = self.outcomes.labels
+        first = {word: values[word] for word in home.prior_parameters if word in values}
+        family, code = home(**around), f"{home.__name__}({arguments(around)})"
+        if rows:
+            contexts = self.outcomes.contexts
+            family, code = Rows(family, contexts), f"Rows({code}, {contexts})"
+        parts = {"prior": family.prior(**first)}
+        codes = [code, arguments(own), f"prior={code}.prior({arguments(first)})"]
+        other = {word: values[name] for word in home.prior_parameters if (name := f"reference.{word}") in values}
+        if _has(kind, "reference") and (other or not family.proper_likelihood):
+            other = first | other  # where nothing else is set, as the first belief
+            parts["reference"] = family.prior(**other)
+            codes.append(f"reference={code}.prior({arguments(other)})")
+        return kind(family, **own, **parts), f"{kind.__name__}({', '.join(filter(None, codes))})"
+
+
 def assemble(
     name: str,
     outcomes: Outcomes,
@@ -74,115 +216,17 @@ def assemble(
     family: str | None = None,
     contexts: Contexts | None = None,
 ) -> Assembly:
-    """The learner of this name for such outcomes, and what was assumed for it; see `choose`."""
-    kind = LEARNERS.find_for(name, outcomes.kind)
-    home = family_class(kind, outcomes.kind, family)
-    learned = _contexts(kind, home, outcomes, contexts)
-    allowed = allowed_settings(kind, home, outcomes)
-    given = by_name(settings or {}, allowed)
-    for word in given:
-        if word not in allowed:
-            raise unknown("parameter", word, allowed, of=title(name))
-    undecided = [word for word, known in allowed.items() if known.fact and word not in {*given, *kind.own_defaults}]
-    facts = {word: outcomes.facts(allowed[word].fact, given) for word in undecided}
-    assumed = {word: fact for word, fact in facts.items() if fact is not None}
-    values = {word: fact.value for word, fact in assumed.items()} | given
-    own = {word: _number(known.domain, values[word]) for word, known in declared(kind).items() if word in values}
-    if home is None:
-        learner, code, classes = kind(**own), f"{kind.__name__}({arguments(own)})", [kind]
-    else:
-        learner, code = _on_family(kind, home, own, values, outcomes, learned == "together")
-        classes = [kind, home]
-    caution = learner.caution()
-    if learned == "together":
-        classes.append(Rows)
-    elif learned == "apart":
-        learner, code = PerContext(learner, outcomes.contexts), f"PerContext({code}, {outcomes.contexts})"
-        classes.append(PerContext)
-    if outcomes.options:
-        learner, code = _per_option(learner, code, outcomes, values)
-        classes.append(PerOption)
-    check_parameters(learner)
-    sentences = [f"{word} = {fact.value:.4g}, {fact.source}" for word, fact in assumed.items()]
-    if learned is not None and contexts is None:
-        sentences.append(_CONTEXTS[learned])
-    sentences += [caution] if caution else []
-    set_to = {word: values.get(word, known.default) for word, known in allowed.items()}
-    return Assembly(learner, tuple(sentences), code, tuple(classes), set_to)
-
-
-def allowed_settings(kind: Any, home: Any, outcomes: Outcomes) -> dict[str, Parameter]:
-    """What can be set of a class of learners on a family, for such outcomes."""
-    return settable(kind, home) | ({"decay": declared(PerOption)["decay"]} if outcomes.options else {})
-
-
-def _per_option(learner: Any, code: str, outcomes: Outcomes, values: Settings) -> tuple[Any, str]:
-    """A copy of a learner for each option, and the code for it."""
-    more: dict[str, Any] = {"decay": values["decay"]} if "decay" in values else {}
-    more |= {"counterfactual": True} if outcomes.counterfactual else {}
-    words = ", ".join(filter(None, [code, str(outcomes.options), arguments(more)]))
-    return PerOption(learner, outcomes.options, **more), f"PerOption({words})"
-
-
-def _contexts(kind: Any, home: Any, outcomes: Outcomes, asked: Contexts | None) -> Contexts | None:
-    """How a class of learners is to learn about contexts; None where outcomes have none."""
-    if asked is not None and asked not in _CONTEXTS:
-        raise unknown("way to learn about contexts", asked, _CONTEXTS)
-    if outcomes.kind != OutcomeKind.TRANSITIONS:
-        if asked is not None:
-            raise ValueError(f"outcomes that are {outcomes.kind} have no contexts; leave out contexts {asked}")
-        return None
-    if asked == "together" and home is None:
-        raise ValueError(f"{kind.__name__} runs on no family of beliefs, so contexts are apart; leave out together")
-    return asked or kind.usual_contexts
-
-
-def family_class(learner: Any, kind: str, family: str | None = None) -> Any:
-    """The family on which a class of learners runs, for outcomes of this kind; None if it runs on none."""
-    if not runs_on_family(learner):
-        if family is not None:
-            raise ValueError(f"{learner.__name__} runs on no family of beliefs; leave out the family {title(family)}")
-        return None
-    return FAMILIES.find_for(family or FAMILIES.names_for(kind)[0], kind)
+    """Make the learner of this name for such outcomes, and say what was assumed for it; see `choose`."""
+    return Specification.of(name, outcomes, family, contexts).make(settings)
 
 
 def runs_on_family(learner: Any) -> bool:
     """Whether a class of learners runs on a family of beliefs."""
-    return "family" in {field.name for field in fields(learner)}
+    return _has(learner, "family")
 
 
-def usual_settings(name: str, kind: str) -> dict[str, float | None]:
-    """All that can be set of a learner, and its default; None where a fact about the outcomes decides, or itself.
-
-    >>> usual_settings("leaky", "binary")
-    {'keep': 0.9, 'ones': 1.0, 'zeros': 1.0}
-    >>> usual_settings("delta", "continuous")
-    {'learning_rate': 0.1, 'start': None}
-    """
-    learner = LEARNERS.find_for(name, kind)
-    allowed = settable(learner, family_class(learner, kind))
-    return {word: None if known.from_data else known.default for word, known in allowed.items()}
-
-
-def _on_family(
-    kind: Any, home: Any, own: dict[str, Any], values: Settings, outcomes: Outcomes, rows: bool
-) -> tuple[Any, str]:
-    """A learner on its family, or on rows of it, and the code for it."""
-    around = {word: values[word] for word in declared(home) if word in values}
-    if "size" in declared(home):
-        around["size"] = outcomes.labels
-    first = {word: values[word] for word in home.prior_parameters if word in values}
-    family, code = home(**around), f"{home.__name__}({arguments(around)})"
-    if rows:
-        family, code = Rows(family, outcomes.contexts), f"Rows({code}, {outcomes.contexts})"
-    parts = {"prior": family.prior(**first)}
-    codes = [code, arguments(own), f"prior={code}.prior({arguments(first)})"]
-    other = {word: values[REFERENCE + word] for word in home.prior_parameters if REFERENCE + word in values}
-    if "reference" in {f.name for f in fields(kind)} and (other or not family.proper_likelihood):
-        other = first | other  # where nothing else is set, as the first belief
-        parts["reference"] = family.prior(**other)
-        codes.append(f"reference={code}.prior({arguments(other)})")
-    return kind(family, **own, **parts), f"{kind.__name__}({', '.join(filter(None, codes))})"
+def _has(kind: Any, name: str) -> bool:
+    return name in {field.name for field in fields(kind)}
 
 
 def arguments(values: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from pandas import DataFrame, isna
 
 from astonish.core.domain import Domain
 from astonish.core.kinds import MEASURED, OutcomeKind
-from astonish.models.assemble import Assembly, arguments, usual_settings
+from astonish.models.assemble import Assembly, Outcomes, Specification, arguments, known_facts
 from astonish.models.registry import LEARNERS
 from astonish.online.measures import holds_a_belief
 from astonish.page.controls import Json, Values, check_keys, one, one_of, packed
@@ -47,7 +47,7 @@ class DataTab:
         parameters: Json = {kind: {} for kind in OutcomeKind}
         for name in self.learners:
             for kind in LEARNERS.find(name).takes:
-                parameters[kind][name] = usual_settings(name, kind)
+                parameters[kind][name] = Specification.of(name, Outcomes(kind, known_facts({}))).defaults
         known = {"learners": self.learners, "kinds": KINDS, "parameters": parameters, "largest": LARGEST, "ends": ENDS}
         classes = [name for name in self.learners if name in LEARNERS.classes() or name not in LEARNERS.by_name()]
         return {**known, "options": option_controls(self.learners), "different": classes}

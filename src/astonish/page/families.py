@@ -9,7 +9,7 @@ from astonish.beliefs import Grid, finite
 from astonish.core.domain import Domain, declared
 from astonish.core.interpreter import interpreted
 from astonish.models.assemble import arguments, imports
-from astonish.models.parameters import known_parameters
+from astonish.models.parameters import parameters
 from astonish.models.registry import FAMILIES
 from astonish.page.controls import Json, Slider, Values, described, limited, slider_for
 from astonish.theory.expfam import Family
@@ -79,7 +79,7 @@ def presets() -> list[Json]:
 
 def _on_a_line(kind: Any) -> LabFamily:
     low, high = kind.usual_samples
-    sliders = {name: slider_for(name, known, (low, high)) for name, known in known_parameters(kind).items()}
+    sliders = {name: slider_for(name, each.known, (low, high)) for name, each in parameters(kind).items()}
 
     def family(at: Values) -> tuple[Family, str]:
         own = {word: at[word] for word in declared(kind)}

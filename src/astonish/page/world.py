@@ -6,8 +6,7 @@ from typing import ClassVar
 
 from astonish.core.domain import Parameter
 from astonish.core.kinds import Contexts
-from astonish.models.assemble import Assembly, Outcomes, assemble, family_class
-from astonish.models.parameters import settable
+from astonish.models.assemble import Assembly, Outcomes, Specification, assemble
 from astonish.models.registry import LEARNERS, title
 from astonish.online.series import History
 from astonish.page.controls import Json, Slider, Values, described, packed, slider_for
@@ -30,9 +29,8 @@ class WorldTab(ABC):
         self.owners: dict[str, list[str]] = {}  # the learners that are given each parameter
         own: dict[str, Parameter] = {}
         for name in self.learners:
-            learner = LEARNERS.find(name)
-            known = settable(learner, family_class(learner, start.kind))
-            for word in learner.free:
+            known = Specification.of(name, start).settable
+            for word in LEARNERS.find(name).free:
                 if not {word, known[word].fact} & self.world.keys():  # which is set of the world itself
                     self.owners.setdefault(word, []).append(name)
                     own.setdefault(word, known[word])

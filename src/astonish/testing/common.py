@@ -1,16 +1,16 @@
 """What do the checks of learners and of families share?"""
 
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import jax
 import numpy as np
 
-from astonish.core.domain import Parameter
 from astonish.core.precision import double
 from astonish.core.samples import read_series
+from astonish.models.parameters import parameters
 
 Check = Callable[..., None]
 
@@ -44,9 +44,9 @@ def agree(found: Any, expected: Any, sentence: str, rtol: float = 1e-9, atol: fl
         holds(close, f"{sentence}: {np.asarray(one).tolist()} is not {np.asarray(other).tolist()}")
 
 
-def described(owner: str, known: Mapping[str, Parameter]) -> None:
+def described(owner: str, kind: type) -> None:
     """Every parameter has a sentence, and a usual range inside its domain."""
-    for name, each in known.items():
+    for name, (_, _, each) in parameters(kind).items():
         holds(each.about, f"{owner}'s {name} does not say what it means; give it a sentence (about=)")
         holds(each.usual is not None, f"{owner}'s {name} does not say where its values usually lie; give usual=")
         low, high = each.usual or (0.0, 0.0)

@@ -12,7 +12,6 @@ import numpy as np
 
 from astonish.core.checks import check_parameters
 from astonish.core.domain import Domain, Parameter
-from astonish.models.parameters import known_parameters
 from astonish.people.fit.space import Space
 from astonish.testing.common import Check, agree, allowed, answer, described, holds, listed, pickled, takes_any_leaves
 from astonish.theory import expfam, surprise
@@ -100,7 +99,7 @@ def _nodes(domain: Domain, middle: Any, spread: Any) -> tuple[Any, Any]:
 def parameters_are_described(case: CheckedFamily) -> None:
     """Every parameter, of the first belief too, has a domain, a usual range inside it and a sentence."""
     check_parameters(case.family)
-    described(case.name, known_parameters(type(case.family)))
+    described(case.name, type(case.family))
     for name in case.family.prior_parameters:
         taken = name in signature(case.family.prior).parameters
         holds(taken, f"{case.name}.prior takes no {name!r}, which is among its prior_parameters")

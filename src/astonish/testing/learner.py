@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import declared, parameters, with_parameters
 from astonish.core.precision import as_double
 from astonish.core.samples import read_series
 from astonish.learners.base import Learner, check, scan
+from astonish.models.parameters import parameters, with_parameters
 from astonish.online.series import History, run, run_many
 from astonish.online.stream import Stream
 from astonish.testing.common import Check, agree, allowed, answer, described, holds, listed, pickled, takes_any_leaves
@@ -67,7 +67,7 @@ def total(learner: Learner, xs: Any, observed: Any) -> Array:
 @partial(jax.jit, static_argnums=3)
 def _derivative(learner: Learner, xs: Any, observed: Any, names: tuple[str, ...], direction: Any) -> Array:
     """The derivative of the `total` as these parameters change in this direction."""
-    now = {each.path: each.value for each in parameters(learner)}
+    now = {path: each.value for path, each in parameters(learner).items()}
 
     def moved(values: Any) -> Array:
         return total(with_parameters(learner, dict(zip(names, values, strict=True))), xs, observed)
@@ -83,9 +83,9 @@ def _answers(history: Any) -> tuple[Any, ...]:
 def parameters_are_described(case: CheckedLearner) -> None:
     """Every parameter has a domain with its value in it, a usual range inside the domain, and a sentence."""
     check(case.learner)
-    described(case.name, declared(type(case.learner)))
+    described(case.name, type(case.learner))
     for name in case.learner.free:
-        holds(name in declared(type(case.learner)), f"{case.name} has no parameter {name!r}, which it lists as free")
+        holds(name in parameters(type(case.learner)), f"{case.name} has no parameter {name!r}, which it lists as free")
 
 
 @_check
@@ -206,7 +206,7 @@ def gradients_are_finite(case: CheckedLearner) -> None:
         return part if part.dtype.kind == "i" else np.where(missing, np.nan, part)
 
     learner, gapped = as_double(case.learner), jax.tree.map(with_nan, xs)
-    names = tuple(each.path for each in parameters(learner) if not each.known.domain.whole)
+    names = tuple(path for path, each in parameters(learner).items() if not each.known.domain.whole)
     for name, direction in zip(names, np.eye(len(names)), strict=True):
         clean, other = (float(_derivative(learner, part, observed, names, direction)) for part in (xs, gapped))
         holds(np.isfinite(clean), f"the derivative of {case.name} by {name} is {clean}")

@@ -69,7 +69,7 @@ def estimated(starts: int, priors: bool, shared: Sequence[str], conditions: Sequ
 
 def _described(model: "Candidate") -> str:
     """A learner, what to cite for it, its free parameters, and how it responds."""
-    from astonish.people.fit.space import short_names
+    from astonish.models.parameters import short_names
 
     sources = "; ".join(entry.brief for entry in _of(model.learner))
     free = _listed(list(short_names(model.free)))

@@ -1,4 +1,4 @@
-"""How do options become models to fit to trials?"""
+"""Models to fit to trials, from the options of a command."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -7,9 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from astonish.core.domain import Parameter, by_name, matches, resolve, with_parameters
 from astonish.core.refusal import unknown
-from astonish.models.assemble import allowed_settings, family_class, runs_on_family
+from astonish.models.assemble import Specification, runs_on_family
+from astonish.models.parameters import NamedParameter, find_parameter, matching, parameters, with_parameters
 from astonish.models.registry import LEARNERS, RESPONSES
 from astonish.people.analysis.console import Console
 from astonish.people.analysis.options import TrialOptions, numbers
@@ -19,8 +19,10 @@ from astonish.people.fit.estimate import usable
 from astonish.people.fit.likelihood import explained
 from astonish.people.fit.priors import Priors
 from astonish.people.tables import Trials
-from astonish.people.tables.facts import choose, outcomes_of
+from astonish.people.tables.facts import outcomes_of
 from astonish.responses import Response
+
+Responding = tuple[Response, Response | None]  # how responses come about, and second ones
 
 
 @dataclass(frozen=True)
@@ -66,36 +68,39 @@ class Candidate:
 def candidates(learners: Sequence[str], options: TrialOptions, trials: Trials, console: Console) -> list[Candidate]:
     """The models of these learners, such as "smile" or, with parameters to be fitted, "smile:m,noise".
 
-    What was set concerns those that have such a parameter, a family those that run on one. If one of them cannot be
-    fitted, none is.
+    What was set concerns those that have such a parameter, or else the response model; a family those that run on one.
+    If one of them cannot be fitted, none is.
     """
-    settings, outcomes = numbers("--set", options.settings), outcomes_of(trials)
-    kinds = {learner: LEARNERS.find_for(name_and_free(learner)[0], trials.kind) for learner in learners}
-    on_family = [learner for learner, kind in kinds.items() if runs_on_family(kind)] or learners
-    families = {learner: options.family if learner in on_family else None for learner in learners}
-    homes = {learner: family_class(kind, trials.kind, families[learner]) for learner, kind in kinds.items()}
-    allowed = {learner: allowed_settings(kind, homes[learner], outcomes) for learner, kind in kinds.items()}
-    every = {word: known for own in allowed.values() for word, known in own.items()}
-    for own in allowed.values():
-        by_symbol = {word: settings.pop(word) for word in list(settings) if word not in every}
-        settings |= by_name(by_symbol, own)
-    response = _response(options, trials)
-    of_response = {word: settings.pop(word) for word in list(settings) if word not in every and matches(response, word)}
-    for word in settings:
-        if word not in every:
-            raise unknown("parameter", word, every, of=" or ".join(learners))
-    response, held = _set(response, of_response)
-    models = [
-        _candidate(
-            learner, settings, own, (response, held), replace(options, family=families[learner]), trials, console
+    outcomes, names = outcomes_of(trials), {learner: name_and_free(learner)[0] for learner in learners}
+    on_family = [each for each, name in names.items() if runs_on_family(LEARNERS.find_for(name, trials.kind))]
+    learning = {
+        each: Specification.of(
+            name, outcomes, options.family if each in on_family or not on_family else None, options.contexts
         )
-        for learner, own in allowed.items()
+        for each, name in names.items()
+    }
+    responding = _response(options, trials), _second(options, trials)
+    own: dict[str, dict[str, float]] = {learner: {} for learner in learners}
+    held: dict[str, float] = {}
+    for word, value in numbers("--set", options.settings).items():
+        having = [learner for learner, specification in learning.items() if matching(specification.parameters, word)]
+        for learner in having:
+            own[learner] |= {word: value}
+        if not having:
+            every = {short: None for specification in learning.values() for short in specification.settable}
+            each = _of_responses(responding, word)
+            if each is None:
+                raise unknown("parameter", word, every, of=" or ".join(learners))
+            held[each.path] = float(each.known.domain.check(word, value))
+    models = [
+        _candidate(learner, specification, own[learner], responding, held, options, trials, console)
+        for learner, specification in learning.items()
     ]
     _check_by_condition(options, models)
-    for each in models:
-        usable(each.model, trials, each.free)
-    for each in models:
-        say_assembly(console, each.name, each.model.learner, each.assumed)
+    for candidate in models:
+        usable(candidate.model, trials, candidate.free)
+    for candidate in models:
+        say_assembly(console, candidate.name, candidate.model.learner, candidate.assumed)
     return models
 
 
@@ -121,59 +126,57 @@ def name_and_free(learner: str) -> tuple[str, list[str]]:
 
 def _candidate(
     learner: str,
+    specification: Specification,
     settings: Mapping[str, float],
-    allowed: Mapping[str, Parameter],
-    responding: tuple[Response, Sequence[str]],
+    responding: Responding,
+    held: Mapping[str, float],
     options: TrialOptions,
     trials: Trials,
     console: Console,
 ) -> Candidate:
-    """The model of one learner. responding: the response model, and its parameters that are not to be fitted."""
-    name, listed = name_and_free(learner)
-    given = {word: value for word, value in settings.items() if word in allowed}
-    own = given | {
-        word: _first(allowed[word])
-        for word in by_name(dict.fromkeys(listed), allowed)
-        if _left_out(word, allowed, given)
-    }
-    chosen = choose(name, trials, own, options.family, options.contexts)
-    (response, held), second = responding, _second(options, trials)
-    kind = LEARNERS.find(name)
-    theirs = [word for word in listed if not matches(chosen.learner, word) and matches(response, word)]
-    words = [*response.free, *_further(options, second=False), *theirs]
-    from_response = list(dict.fromkeys(path for path in _paths(response, words) if path not in held))
+    """The model of one learner. held: parameters of the responses that are not fitted, by path, and their values."""
+    listed, kind, (response, second) = name_and_free(learner)[1], specification.learner, responding
+    given = specification.given(settings)
+    begin = {}  # of parameters to be found that would not be used without a value, in the middle of usual ones
+    for word in listed:
+        for _, value, known in matching(specification.parameters, word):
+            if value is None and not known.fact and known.usual is not None:
+                begin[word] = 0.5 * sum(known.usual)
+    assembly = specification.make(specification.given(begin) | given)
+    model = with_parameters(Model(assembly.learner, response, second), held)
+    learned = parameters(model.learner, "learner.")
+    others = {word: _of_responses(responding, word) for word in listed if not matching(learned, word)}
+    theirs = {word: each.path for word, each in others.items() if each is not None}
     from_learner = [word for word in listed if word not in theirs] or [word for word in kind.free if word not in given]
+    further = [*(options.free_response or []), *theirs.values()]
+    from_response = _free_of(response, "response.", further, held)
     if not kind.learns:
-        from_learner, from_response = _without_learning(response, from_learner, from_response, trials)
-    free = [f"learner.{resolve(chosen.learner, word).path}" for word in from_learner]
-    free += [f"response.{resolve(response, word).path}" for word in from_response]
-    from_second = () if second is None else (*second.free, *_further(options, second=True))
-    free += [f"second.{resolve(second, word).path}" for word in from_second]
-    differs = _differing(options, Model(chosen.learner, response, second), free)
-    model = Model(chosen.learner, response, second, differs=differs)
-    return Candidate(learner, model, tuple(free), trials, console, (*chosen.assumed, *_first_responses(model, trials)))
+        from_response = [path for path in from_response if path != f"response.{response.scale}"]
+        if trials.options is not None:  # all are alike for ever, so that only the last choice makes a difference
+            from_learner, from_response = [], list(dict.fromkeys(["response.perseveration", *from_response]))
+        elif response.anchored:
+            from_learner = []
+    free = [find_parameter(learned, word).path for word in from_learner] + from_response
+    if second is not None:
+        free += _free_of(second, "second.", further, held)
+    model = replace(model, differs=_differing(options, model, free))
+    assumed = (*assembly.assumed, *_first_responses(model, trials))
+    return Candidate(learner, model, tuple(free), trials, console, assumed)
 
 
-def _left_out(word: str, allowed: Mapping[str, Parameter], own: Mapping[str, float]) -> bool:
-    """Whether a parameter that is to be found has no value from which to begin, so that it would not be used."""
-    known = allowed.get(word)
-    return (
-        known is not None and known.default is None and not known.fact and known.usual is not None and word not in own
-    )
+def _of_responses(responding: Responding, word: str) -> NamedParameter | None:
+    """The parameter of the response model, or else of that of second responses, that a word means; None if of none."""
+    for root, response in zip(("response.", "second."), responding, strict=True):
+        if response is not None and matching(every := parameters(response, root), word):
+            return find_parameter(every, word)
+    return None
 
 
-def _first(known: Parameter) -> float:
-    assert known.usual is not None
-    return 0.5 * sum(known.usual)
-
-
-def _without_learning(
-    response: Response, own: list[str], others: list[str], trials: Trials
-) -> tuple[list[str], list[str]]:
-    """The parameters that responses tell of a learner that never learns."""
-    if trials.options is not None:  # all are alike for ever, so that only the last choice makes a difference
-        return [], list(dict.fromkeys(["perseveration", *(word for word in others if word != response.scale)]))
-    return ([] if response.anchored else own), [word for word in others if word != response.scale]
+def _free_of(response: Response, root: str, further: Sequence[str], held: Mapping[str, float]) -> list[str]:
+    """The free parameters of a response model: those always fitted, and those of the further ones that are its own."""
+    words = [*response.free, *(word for word in further if word.startswith("second.") == (root == "second."))]
+    every = parameters(response, root)
+    return [path for path in dict.fromkeys(find_parameter(every, word).path for word in words) if path not in held]
 
 
 def _differing(options: TrialOptions, model: Model, free: Sequence[str]) -> tuple[str, ...]:
@@ -182,31 +185,21 @@ def _differing(options: TrialOptions, model: Model, free: Sequence[str]) -> tupl
         return ()
     if not options.by_condition:
         return tuple(path for path in free if path.startswith("learner."))
-    return tuple(path for word in options.by_condition for path in _path(model, word) if path in free)
+    return tuple(path for word in options.by_condition for path in _paths(model, word) if path in free)
 
 
-def _set(response: Response, values: Mapping[str, float]) -> tuple[Response, list[str]]:
-    """The response model with these values of parameters, and which these are."""
-    found = {word: resolve(response, word) for word in values}
-    checked = {each.path: float(each.known.domain.check(word, values[word])) for word, each in found.items()}
-    return with_parameters(response, checked), list(checked)
-
-
-def _paths(response: Response, words: Sequence[str]) -> list[str]:
-    return [resolve(response, word).path for word in words]
-
-
-def _path(model: Model, word: str) -> list[str]:
-    """The path of a parameter by its name; nothing if the model has none of that name."""
-    return [resolve(model, word).path] if matches(model, word) else []
+def _paths(model: Model, word: str) -> list[str]:
+    """The path of the parameter that a word means; none if the model has no such parameter."""
+    every = parameters(model)
+    return [find_parameter(every, word).path] if matching(every, word) else []
 
 
 def _check_by_condition(options: TrialOptions, models: Sequence[Candidate]) -> None:
     """Refuse a name that is a free parameter of no model."""
     for word in options.by_condition or ():
-        if not any(_path(each.model, word) for each in models):
-            resolve(models[0].model, word)  # says what there is
-        if not any(path in each.free for each in models for path in _path(each.model, word)):
+        if not any(_paths(each.model, word) for each in models):
+            find_parameter(parameters(models[0].model), word)  # says what there is
+        if not any(path in each.free for each in models for path in _paths(each.model, word)):
             free = ", ".join(dict.fromkeys(path for each in models for path in each.free))
             raise ValueError(f"--by-condition {word} is not free; free are {free}")
 
@@ -242,4 +235,4 @@ def _second(options: TrialOptions, trials: Trials) -> Response | None:
 def _further(options: TrialOptions, second: bool) -> list[str]:
     """Parameters of a response model that are to be fitted as well; those of the second begin with "second."."""
     words = options.free_response or []
-    return [word.removeprefix("second.") for word in words if word.startswith("second.") == second]
+    return [word.rpartition(".")[2] for word in words if word.startswith("second.") == second]

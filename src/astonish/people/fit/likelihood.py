@@ -11,10 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import BoolArray, matches, resolve, with_parameters
+from astonish.core.domain import BoolArray
 from astonish.core.pytree import pytree_dataclass
 from astonish.core.xla_kernels import loop
 from astonish.learners.base import Learner, State, advance, newly_failed
+from astonish.models.parameters import find_parameter, matching, parameters, with_parameters
 from astonish.people.fit.requirements import explicable_responses, explicable_second
 from astonish.people.tables import Trials
 from astonish.responses.base import Distribution, Prediction, Response, ResponseInput
@@ -39,7 +40,7 @@ class Model:
     def __post_init__(self) -> None:
         if isinstance(self.differs, str):
             raise ValueError(f"differs = {self.differs!r} is one word; give a list of names, as in [{self.differs!r}]")
-        paths = tuple(dict.fromkeys(resolve(self, name).path for name in self.differs))
+        paths = tuple(dict.fromkeys(find_parameter(parameters(self), name).path for name in self.differs))
         object.__setattr__(self, "differs", paths)
 
     def in_trial(self, at: "ParticipantData") -> "Model":
@@ -101,8 +102,8 @@ class TrialCarry(NamedTuple):
 def participant_data(model: Model, trials: Trials) -> ParticipantData:
     """The trials of all participants, stacked, as this model is to explain them."""
     responses = explicable_responses(model.learner, model.response, trials)
-    known = [name for name in trials.given if matches(model.learner, name)]
-    given = {f"learner.{resolve(model.learner, name).path}": trials.given[name] for name in known}
+    known = parameters(model.learner, "learner.")
+    given = {find_parameter(known, name).path: column for name, column in trials.given.items() if matching(known, name)}
     scored = explained(model, trials)
     data = ParticipantData(trials.outcomes, trials.observed, trials.starts, responses, scored, given)
     if model.differs:

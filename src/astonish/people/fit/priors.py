@@ -11,7 +11,8 @@ import numpy as np
 
 from astonish.core.domain import FloatArray
 from astonish.core.numbers import as_numbers
-from astonish.people.fit.space import Space, short_names
+from astonish.models.parameters import short_names
+from astonish.people.fit.space import Space
 from astonish.people.fit.usual import usual, usual_of_each
 from astonish.people.tables import Trials
 

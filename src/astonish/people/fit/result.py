@@ -15,11 +15,12 @@ from astonish.core.domain import BoolArray, FloatArray
 from astonish.core.precision import as_double, double
 from astonish.core.xla_kernels import compiled
 from astonish.learners.base import failed
+from astonish.models.parameters import short_names
 from astonish.online.series import OPTIONS
 from astonish.people.fit.likelihood import Model, ParticipantData, TrialOutputs, evaluate
 from astonish.people.fit.priors import in_words, method_in_words
 from astonish.people.fit.search import SAME
-from astonish.people.fit.space import Space, short_names
+from astonish.people.fit.space import Space
 from astonish.people.tables import Trials
 
 TRIAL_COLUMNS = ("expected_response", "log_likelihood", "fitted_learning_rate", "fitted_surprise")

@@ -13,14 +13,11 @@ from astonish.core.domain import (
     BoolArray,
     Domain,
     FloatArray,
-    NamedParameter,
     Parameter,
-    parameters,
-    resolve,
-    with_parameters,
 )
 from astonish.core.precision import double
 from astonish.core.refusal import unknown
+from astonish.models.parameters import NamedParameter, find_parameter, parameters, short_names, with_parameters
 from astonish.people.fit.contrasts import effects
 from astonish.people.tables import Trials
 
@@ -52,7 +49,7 @@ class Space:
         found: dict[str, NamedParameter] = {}
         for name in names:
             short, _, condition = name.partition("[")
-            each = resolve(model, short)
+            each = find_parameter(parameters(model), short)
             labels = _conditions(each.path, condition, model, trials)
             found |= {f"{each.path}[{label}]": each for label in labels} or {each.path: each}
         whole = next((each.path for each in found.values() if each.known.domain.whole), None)
@@ -151,8 +148,8 @@ class Space:
 
     def start(self, model: Any) -> FloatArray:
         """The unconstrained values that the model has now."""
-        now = {each.path: each.value for each in parameters(model)}
-        return self.unconstrained([float(now[name.partition("[")[0]]) for name in self.names])
+        now = parameters(model)
+        return self.unconstrained([float(now[name.partition("[")[0]].value) for name in self.names])
 
     def derivatives(self, unconstrained: Array) -> Array:
         """The derivative of each value by its unconstrained one."""
@@ -205,24 +202,6 @@ def _further(trials: Trials | None) -> float:
     parts = (np.where(trials.observed, trials.scalar_outcomes, np.nan), trials.responses, trials.second)
     ranges = [np.nanmax(part) - np.nanmin(part) for part in parts if part is not None and np.isfinite(part).any()]
     return max([0.0, *(float(abs(np.log(width))) - _ORDINARY for width in ranges if width > 0)])
-
-
-def short_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names without what is not needed to tell them apart.
-
-    >>> short_names(("learner.m", "learner.family.noise", "response.noise[0.5]"))
-    ('m', 'family.noise', 'response.noise[0.5]')
-    """
-    paths = {name.partition("[")[0] for name in names}
-
-    def shortest(name: str) -> str:
-        path, bracket, condition = name.partition("[")
-        parts = path.split(".")
-        endings = [".".join(parts[k:]) for k in range(len(parts) - 1, -1, -1)]
-        end = next(end for end in endings if sum(f".{other}".endswith(f".{end}") for other in paths) == 1)
-        return end + bracket + condition
-
-    return tuple(map(shortest, names))
 
 
 def _constrain(domain: Domain, unit: float, unconstrained: Array) -> Array:

@@ -17,9 +17,10 @@ from astonish.core.precision import as_double, double
 from astonish.core.refusal import check_installed, naming_extra
 from astonish.core.xla_kernels import compiled
 from astonish.io.files import atomic_write
+from astonish.models.parameters import short_names
 from astonish.online.series import OPTIONS
 from astonish.people.fit.likelihood import Model, ParticipantData, evaluate
-from astonish.people.fit.space import Space, short_names
+from astonish.people.fit.space import Space
 from astonish.people.posterior.checks import MIDDLE, checked
 from astonish.people.posterior.density import ParameterBlocks
 from astonish.people.posterior.design import Design

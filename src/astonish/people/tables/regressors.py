@@ -10,13 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 from pandas import DataFrame
 
-from astonish.core.domain import PROBABILITY, FloatArray, resolve, with_parameters
+from astonish.core.domain import PROBABILITY, FloatArray
 from astonish.core.kinds import MEASURED, NUMBERS
 from astonish.core.precision import Number, as_double, double
 from astonish.core.refusal import unknown
 from astonish.core.special import difference
 from astonish.core.xla_kernels import compiled, loop
 from astonish.learners.base import Learner, State, advance, check, failed, newly_failed
+from astonish.models.parameters import find_parameter, parameters, with_parameters
 from astonish.online.measures import COLUMNS, applicable, check_holds_a_belief, in_order, measures_and_quantities
 from astonish.online.series import to_common_length
 from astonish.people.tables.trials import Trials
@@ -71,7 +72,7 @@ def regressors(
     wanted = _wanted(learner, surprises, hazard)
     given = {}
     for name, values in trials.given.items():
-        found = resolve(learner, name)
+        found = find_parameter(parameters(learner), name)
         given[found.path] = found.known.domain.check(f"{trials.columns.given[name]}, which gives {name},", values)
     with double():
         people, length = trials.observed.shape

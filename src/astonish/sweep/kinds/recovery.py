@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from astonish.core.domain import COUNT, POSITIVE, Domain, resolve
+from astonish.core.domain import COUNT, POSITIVE, Domain
+from astonish.models.parameters import find_parameter, parameters
 from astonish.models.registry import LEARNERS
 from astonish.people.fit import Estimate, Model, plan_trials, recover_models, recover_parameters
 from astonish.people.tables import Trials
@@ -72,7 +73,8 @@ def candidate(setting: Setting) -> tuple[Model, list[str]]:
     """The model of a setting, and its free parameters."""
     model = Model(_learner(setting), Estimate(setting["response_noise"]))
     free = LEARNERS.find(setting["learner"]).free
-    return model, [*(f"learner.{resolve(model.learner, name).path}" for name in free), "response.noise"]
+    own = parameters(model.learner, "learner.")
+    return model, [*(find_parameter(own, name).path for name in free), "response.noise"]
 
 
 def _simulation(setting: Setting) -> dict[str, Any]:
