@@ -41,8 +41,9 @@ from astonish import (
 )
 from astonish.core.samples import read_series
 from astonish.models import assemble as assembling
-from astonish.models.parameters import described, table
+from astonish.models.parameters import described, find_parameter, parameters, table
 from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES, find_any
+from astonish.people.fit import Estimate, Model
 from astonish.people.tables import Columns, Trials, read_trials
 from astonish.people.tables.facts import choose, learner_for
 from astonish.responses import Softmax
@@ -180,6 +181,19 @@ def test_what_is_set_is_heeded() -> None:
     )
     assert learner_for("message-passing", KINDS["binary"], {"hypotheses": 7.0}).hypotheses == 7  # type: ignore[attr-defined]
     assert learner_for("leaky", KINDS["binary"], {"ones": 3, "keep": 0.5}).prior.ones == 3  # type: ignore[attr-defined]
+
+
+def test_a_word_means_the_same_before_and_after_the_learner_is_made() -> None:
+    settings = {"learner.m": 0.4, "family.noise": 2.0, "learner.mean": 1.0, "std": 5.0, "reference.std": 9.0}
+    choice = choose("smile", _trials(), settings)
+    learner: Any = choice.learner
+    assert (learner.m, learner.family, learner.prior) == (0.4, Gaussian(2.0), Gaussian(2.0).prior(1.0, 5.0))
+    assert learner.reference == Gaussian(2.0).prior(1.0, 9.0)
+    assert list(choice.settings) == ["m", "noise", "mean", "std", "reference.mean", "reference.std"]
+    specification = assembling.Specification.of("smile", assembling.Outcomes("continuous", lambda *_: None))
+    model = parameters(Model(learner, Estimate()))
+    for word in ("m", "family.noise", "learner.noise", "learner.m"):
+        assert find_parameter(specification.parameters, word).path == find_parameter(model, word).path
 
 
 def test_noise_that_a_column_gives_is_not_estimated() -> None:
