@@ -522,7 +522,7 @@ def test_short_names_mean_one_parameter() -> None:
     assert find_parameter(parameters(model), "m").path == "learner.m"
     with pytest.raises(ValueError, match=r"'noise' may be learner\.family\.noise or response\.noise; give the whole"):
         find_parameter(parameters(model), "noise")
-    with pytest.raises(ValueError, match=r"no parameter 'k'; known are learner\.family\.noise, learner\.m, response"):
+    with pytest.raises(ValueError, match=r"no parameter 'k'; known are family\.noise, m, response\.noise, growth"):
         Space.of(model, ["k"])
     with pytest.raises(ValueError, match="is a whole number"):
         Space.of(Model(MessagePassing(Gaussian()), Estimate(anchored=False)), ["hypotheses"])
