@@ -38,9 +38,8 @@ from astonish.core.precision import double
 from astonish.models.registry import LEARNERS
 from astonish.online.measures import COLUMNS
 from astonish.page import data, guard, lab, maze, server
-from astonish.page.averages import compared
 from astonish.page.controls import json_number
-from astonish.page.gaussian import GaussianTab
+from astonish.page.gaussian import GaussianTab, compared
 from astonish.page.upload import ENDS
 from astonish.paper.figure import RunSettings
 from astonish.paper.figure1 import SIMULATIONS

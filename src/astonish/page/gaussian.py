@@ -1,19 +1,20 @@
-"""Gaussian world: how do all learners follow samples about a mean that jumps?"""
+"""Gaussian world: all learners follow samples about a mean that jumps, with one measure of surprise for all."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from astonish.core.domain import Domain, FloatArray
 from astonish.core.kinds import OutcomeKind
+from astonish.core.precision import double
 from astonish.models.assemble import Assembly, Outcomes, imports, known_facts
 from astonish.online.explanation import explain
+from astonish.online.measures import applicable, measure
 from astonish.online.series import History, run
-from astonish.page.averages import compared
 from astonish.page.controls import Json, Slider, Values, listed, numbers, one, one_of, packed
 from astonish.page.explained import explained
-from astonish.page.surprises import MEASURES, Surprises, about
-from astonish.page.world import WorldTab, shown
+from astonish.page.world import MEASURES, WorldTab, settings_of
 from astonish.worlds.gaussian_jumps import Episode, facts, gaussian_jumps
 
 LOW, HIGH = -20.0, 20.0
@@ -21,6 +22,8 @@ LONGEST = 1000  # so many samples are drawn, and the first of them used: more sa
 LENGTH = 1024  # all series are padded to this, so that nothing is compiled anew
 SEEDS = range(50)  # over which errors are averaged
 SHOWN = ("smile", "varsmile", "message-passing", "delta")
+OWN, ERROR = "own", "absolute_error"  # measures of surprise that every learner has
+CLEAR = 2.0  # standard errors of a difference with which the difference is compared
 
 
 class GaussianTab(WorldTab):
@@ -33,7 +36,7 @@ class GaussianTab(WorldTab):
         "samples": Slider("number of samples", Domain(20, LONGEST, whole=True), 200),
     }
     between = (LOW, HIGH)
-    surprises: ClassVar[Surprises] = Surprises()
+    _measures: ClassVar[dict[str, frozenset[str]]] = {}  # those that a learner has, by its name, once they are known
 
     def outcomes(self, at: Values) -> Outcomes:
         return Outcomes(OutcomeKind.CONTINUOUS, known_facts(facts(at["hazard"], at["noise"], LOW, HIGH)))
@@ -46,18 +49,52 @@ class GaussianTab(WorldTab):
         at, others = numbers(request, self.sliders, "learners", "measure")
         measured, made = one_of("measure", others.get("measure", "shannon"), MEASURES), self.chosen(at, others)
         task = series(at, int(at["seed"]))
-        found = {name: followed(assembly, task) for name, assembly in made.items()}
-        surprise = {name: self.surprises.of(name, history, measured) for name, history in found.items()}
-        without = [name for name, values in surprise.items() if values is None]
-        learners = {name: assembly.learner for name, assembly in made.items()}
+        steps, learners = len(task.samples), {}
+        for name, assembly in made.items():
+            history = followed(assembly, task)
+            surprise = self.surprise_of(name, history, measured)
+            off = history.estimate[:steps] - task.truth
+            learners[name] = {
+                "settings": settings_of(assembly),
+                "estimate": packed(history.estimate[:steps]),
+                "surprise": None if surprise is None else packed(surprise[:steps]),
+                "learning_rate": packed(history.learning_rate[:steps]),
+                "squared_error": float(np.mean(off**2)),
+                "absolute_error": float(np.mean(np.abs(off))),
+            }
+        if measured == OWN:
+            own = {name: assembly.learner.surprise_measure for name, assembly in made.items()}
+            parts = [f"{name}: {MEASURES.get(measure, 'one that it defines')}" for name, measure in own.items()]
+            words = (
+                f"Surprise is measured differently by each learner, so that heights do not compare. {'; '.join(parts)}."
+            )
+        else:
+            without = [name for name, shown in learners.items() if shown["surprise"] is None]
+            missing = f" Not shown, for they do not have it: {', '.join(without)}." if without else ""
+            words = f"Surprise is the {MEASURES[measured]} for all learners.{missing}"
         return {
             "samples": packed(task.samples),
             "truth": packed(task.truth),
             "changes": (np.flatnonzero(task.changed) + 1).tolist(),
-            "surprise": {"label": f"surprise: {MEASURES[measured]}", "words": about(measured, learners, without)},
-            "learners": {name: _drawn(made[name], found[name], surprise[name], task) for name in made},
+            "surprise": {"label": f"surprise: {MEASURES[measured]}", "words": words},
+            "learners": learners,
             "python": self.script(at, made),
         }
+
+    def surprise_of(self, name: str, history: History, measured: str) -> FloatArray | None:
+        """Measure the surprise at each sample; None if the learner of this name does not have this measure."""
+        learner = history.learner
+        if measured in (OWN, learner.surprise_measure):
+            return history.surprise
+        if measured == ERROR:
+            with double():
+                first = float(learner.estimate(learner.init()))
+            return np.abs(history.samples - np.append(first, history.estimate[:-1]))
+        if name not in self._measures:
+            self._measures[name] = frozenset(applicable(learner))
+        if measured not in self._measures[name]:
+            return None
+        return measure(learner, history.samples, names=[measured])[measured].to_numpy()
 
     def explain(self, request: Any) -> Json:
         """What one sample did to one learner. at: which sample, counted from 0."""
@@ -71,12 +108,12 @@ class GaussianTab(WorldTab):
         """Mean squared errors over many seeds, at one setting of everything else."""
         at, others = numbers(request, {name: each for name, each in self.sliders.items() if name != "seed"}, "learners")
         tasks = [series(at, seed) for seed in SEEDS]
-        return compared(
-            {
-                name: np.array([_off(followed(assembly, task), task) for task in tasks])
-                for name, assembly in self.chosen(at, others).items()
-            }
-        )
+        errors = {}
+        for name, assembly in self.chosen(at, others).items():
+            estimates = [followed(assembly, task).estimate[: len(task.samples)] for task in tasks]
+            off = [estimate - task.truth for estimate, task in zip(estimates, tasks, strict=True)]
+            errors[name] = np.mean(np.square(off), axis=1)
+        return compared(errors)
 
     def chosen(self, at: Values, others: Json) -> dict[str, Assembly]:
         """The learners that a request names, or those that are shown at first."""
@@ -124,15 +161,28 @@ def followed(assembly: Assembly, task: Episode) -> History:
     return run(assembly.learner, np.append(task.samples, np.full(LENGTH - len(task.samples), np.nan)))
 
 
-def _drawn(assembly: Assembly, history: History, surprise: FloatArray | None, task: Episode) -> Json:
-    off = history.estimate[: len(task.samples)] - task.truth
-    return {
-        **shown(assembly, history, len(task.samples)),
-        "surprise": None if surprise is None else packed(surprise[: len(task.samples)]),
-        "squared_error": float(np.mean(off**2)),
-        "absolute_error": float(np.mean(np.abs(off))),
-    }
+def compared(errors: Mapping[str, FloatArray]) -> Json:
+    """Average the errors of each learner, and say which is least and whether it is so clearly.
+
+    Learners are compared seed by seed, so that what is hard for all of them does not count.
+
+    Args:
+        errors: By learner, one for each seed.
+    """
+    averages = {name: _average(values) for name, values in errors.items()}
+    learners = {name: {"mean": mean, "error": error} for name, (mean, error) in averages.items()}
+    if len(averages) < 2:
+        return {"learners": learners, "best": None, "words": "Choose several learners, and their errors are compared."}
+    best, second, *_ = sorted(averages, key=lambda name: averages[name][0])
+    gap, error = _average(errors[second] - errors[best])
+    words = (
+        f"Over {len(errors[best])} random seeds, {best} has the least mean squared error. That of {second}, the "
+        f"second, is larger by {gap:.3g} ± {error:.2g} (paired by seed; ± 1 standard error), which is "
+        f"{'more' if gap > CLEAR * error else 'not more'} than {CLEAR:g} standard errors."
+    )
+    return {"learners": learners, "best": best, "words": words}
 
 
-def _off(history: History, task: Episode) -> float:
-    return float(np.mean((history.estimate[: len(task.samples)] - task.truth) ** 2))
+def _average(values: Any) -> tuple[float, float]:
+    """The mean over seeds, and its standard error."""
+    return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))

@@ -173,7 +173,9 @@ def _serve(pipe: Connection, memory: int, niceness: int) -> None:
             try:
                 folder, function, args, reports = pipe.recv()
                 tempfile.tempdir = folder
-                answer = function(*((lambda event: pipe.send(("report", event)),) if reports else ()), *args)
+                if reports:
+                    args = (lambda event: pipe.send(("report", event)), *args)
+                answer = function(*args)
             except (EOFError, BrokenPipeError):
                 raise
             except ValueError as problem:

@@ -1,29 +1,74 @@
-"""Belief lab: what does one observation do to a belief, and how surprising is it by every measure?"""
+"""Belief lab: what one observation does to a belief, and how surprising it is by every measure."""
 
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from astonish.core.domain import declared
+from astonish.beliefs import Grid, finite
+from astonish.core.domain import Domain, declared
 from astonish.core.interpreter import interpreted
 from astonish.core.precision import as_double, double
 from astonish.learners import Smile
-from astonish.models.assemble import arguments
+from astonish.models.assemble import arguments, imports
+from astonish.models.parameters import parameters
+from astonish.models.registry import FAMILIES
 from astonish.online.explanation import explain
 from astonish.online.measures import COLUMNS, Moment, all_measures
-from astonish.page.controls import Json, Values, described, json_number, numbers, one_of, packed, slider_for
+from astonish.page.controls import (
+    Json,
+    Slider,
+    Values,
+    described,
+    json_number,
+    limited,
+    numbers,
+    one_of,
+    packed,
+    slider_for,
+)
 from astonish.page.explained import stack
-from astonish.page.families import LabFamily, lab_families, presets
+from astonish.paper import figure1, figure2
+from astonish.paper.examples import COLLEAGUES, WORDS, listener, voting
 from astonish.people.tables.regressors import describe
 from astonish.theory import expfam, rule
-from astonish.theory.drawing import BARS, Drawing, drawn
+from astonish.theory.drawing import BARS, drawn
 from astonish.theory.expfam import Belief, Family, bregman
 
 READINESS = {"m": slider_for("m", declared(Smile)["m"])}
 GAMMAS: Any = np.linspace(0.0, 1.0, 101)
 DRAWN = ("belief", "scaled", "updated")
+MOST_OUTCOMES, LARGEST_SAMPLE = 50, 1e6
+ALPHA = {"first": 10.0, "second": 4.0, "third": 2.0, "fourth": 1.0}  # of a Dirichlet belief to begin with
+GRID = "Grid(jnp.array({models}), lambda x, models: jnp.log(models[:, x]), jnp.array({width}), {domain})"
+
+
+class LabFamily(NamedTuple):
+    """A family of beliefs in the lab.
+
+    sliders: of the belief and, as x, of the observation. family, prior: from the values of the sliders to the family,
+    with its code in Python, and to the arguments of its prior. imports: what the code needs.
+    outcomes: what can be observed, by name; none for numbers. points: what the bars stand for; none for a density.
+    """
+
+    label: str
+    sliders: Mapping[str, Slider]
+    family: Callable[[Values], tuple[Family, str]]
+    prior: Callable[[Values], Mapping[str, Any]]
+    imports: list[str]
+    outcomes: tuple[str, ...] = ()
+    points: tuple[str, ...] = ()
+
+    def outcome(self, x: float) -> str:
+        """The name of what was observed; empty for a number."""
+        return self.outcomes[int(x - self.sliders["x"].domain.low)] if self.outcomes else ""
+
+    def described(self) -> Json:
+        """For the page."""
+        named = {"outcomes": self.outcomes, "points": self.points}
+        return {"label": self.label, "sliders": described(self.sliders), **named}
 
 
 class LabTab:
@@ -48,16 +93,22 @@ class LabTab:
         with double():
             family = as_double(shape.family(at)[0])
             belief = as_double(family.prior(**shape.prior(at)))
-            found = _update(family, belief, x, m)
-            drawing = drawn(family, jax.tree.map(lambda *parts: np.stack(parts), *found["beliefs"].values()))
+            update = _update(family, belief, x, m)
+            drawing = drawn(family, jax.tree.map(lambda *parts: np.stack(parts), *update["beliefs"].values()))
+        heights = {name: packed(height) for name, height in zip(DRAWN, drawing.heights, strict=True)}
+        picture: Json = {"kind": BARS, "at": list(shape.points), **heights}
+        if drawing.kind != BARS:  # with the observation to expect at each value
+            expected = None if drawing.expected is None else packed(drawing.expected)
+            at_values = {"at": packed(drawing.at), "expected": expected, "same_axis": drawing.has_samples}
+            picture = {"kind": drawing.kind, **at_values, **heights}
         explanation = explain(Smile(family, m, prior=belief), [x], 0, shape.outcome(x))
-        measures = {column: found["measures"][column] for column in COLUMNS if column in found["measures"]}
+        measures = {column: update["measures"][column] for column in COLUMNS if column in update["measures"]}
         return {
-            "drawn": _drawn(shape, drawing),
+            "drawn": picture,
             "sentence": explanation.sentence,
             **stack(explanation),
-            **{name: json_number(found[name]) for name in ("gamma", "surprise", "bound", "bound_max")},
-            **{name: packed(found[name]) for name in ("gammas", "again", "spent")},
+            **{name: json_number(update[name]) for name in ("gamma", "surprise", "bound", "bound_max")},
+            **{name: packed(update[name]) for name in ("gammas", "again", "spent")},
             "measures": [
                 {"name": column, "value": json_number(value), "meaning": describe(column).replace("`", "")}
                 for column, value in measures.items()
@@ -101,11 +152,118 @@ def _update(family: Family, belief: Belief, x: Any, m: Any) -> dict[str, Any]:
     }
 
 
-def _drawn(shape: LabFamily, drawing: Drawing) -> Json:
-    """Belief, scaled likelihood and updated belief for the page, and the observation to expect at each value."""
-    heights = {name: packed(height) for name, height in zip(DRAWN, drawing.heights, strict=True)}
-    if drawing.kind == BARS:
-        return {"kind": BARS, "at": list(shape.points), **heights}
-    expected = None if drawing.expected is None else packed(drawing.expected)
-    at = {"at": packed(drawing.at), "expected": expected, "same_axis": drawing.has_samples}
-    return {"kind": drawing.kind, **at, **heights}
+# ---- which beliefs can be shaped, and what can be set of them
+
+
+def lab_families() -> dict[str, LabFamily]:
+    """Those of the catalogue about one number, the probabilities of four outcomes, and the paper's examples.
+
+    To be called in double precision.
+    """
+    kinds = {name: kind for name, kind in FAMILIES.classes().items() if kind.support and kind.proper_likelihood}
+    return {name: _on_a_line(kind) for name, kind in kinds.items()} | {"dirichlet": _dirichlet()} | _examples()
+
+
+def presets() -> list[Json]:
+    """Who believes what, and sees what, in the paper's examples and in Fig. 2B. To be called in double precision."""
+    beliefs = listener()[1]
+    _, (_, undecided), (_, used) = figure1.drivers(figure1.MANY)
+    people: list[tuple[str, str, Any]] = [
+        *((f"Election: colleague {name}, and candidate 2 wins", "election", w) for name, w in COLLEAGUES.items()),
+        ("Joke: guns, after goldfish", "joke", _weights_of(beliefs["after"])),
+        ("Joke: guns, out of the blue", "joke", _weights_of(beliefs["before"])),
+        ("Parking lot: used to the red car, and sees the green one", "parking", _weights_of(used)),
+        ("Parking lot: undecided, and sees the green car", "parking", _weights_of(undecided)),
+        ("Parking lot: cares only about a free slot", "slots", (1.0, 1.0, 1.0)),
+    ]
+    normal = {f"Figure 2B: a belief {width:g} times as wide as the noise": width for width in figure2.WIDTHS.values()}
+    return [{"label": label, "family": family, "values": _weights(w) | {"x": 1}} for label, family, w in people] + [
+        {"label": label, "family": "gaussian", "values": {"noise": 1.0, "mean": 0.0, "std": width, "x": figure2.FAR}}
+        for label, width in normal.items()
+    ]
+
+
+def _on_a_line(kind: Any) -> LabFamily:
+    low, high = kind.usual_samples
+    sliders = {name: slider_for(name, parameter.known, (low, high)) for name, parameter in parameters(kind).items()}
+
+    def family(at: Values) -> tuple[Family, str]:
+        own = {word: at[word] for word in declared(kind)}
+        return kind(**own), f"{kind.__name__}({arguments(own)})"
+
+    samples: Domain = family({name: slider.default for name, slider in sliders.items()})[0].samples
+    few = samples.is_index and samples.has_low and samples.high - samples.low <= MOST_OUTCOMES
+    first = round(min(low + 0.6 * (high - low), samples.high), None if samples.whole else 2)
+    return LabFamily(
+        f"{kind.__name__}: {(kind.__doc__ or '').partition(chr(10))[0].replace('`', '')}",
+        {**sliders, "x": Slider("observation", limited(samples, LARGEST_SAMPLE), first, (low, high))},
+        family,
+        lambda at: {word: at[word] for word in kind.prior_parameters},
+        imports([kind], "rule"),
+        tuple(str(k) for k in range(int(samples.low), int(samples.high) + 1)) if few else (),
+    )
+
+
+def _dirichlet() -> LabFamily:
+    names, kind = tuple(ALPHA), FAMILIES.find("dirichlet")
+    about, domain = "1, and one more for each observation that comes first", Domain(0, LARGEST_SAMPLE, open=True)
+    sliders = {
+        f"alpha{k}": Slider(f"alpha of the {name} outcome", domain, alpha, (1, 101), about=about)
+        for k, (name, alpha) in enumerate(ALPHA.items(), 1)
+    }
+    return LabFamily(
+        "Dirichlet: which of four outcomes comes next?",
+        {**sliders, "x": Slider("observation", Domain(0, 3, whole=True), 3)},
+        lambda _: (kind(4), "Dirichlet(4)"),
+        lambda at: {"alpha": list(at.values())},
+        imports([kind], "rule"),
+        names,
+        names,
+    )
+
+
+def _examples() -> dict[str, LabFamily]:
+    """The paper's examples: voters, a listener, drivers (Fig. 1)."""
+    probabilities: Any = voting().probability.to_numpy().reshape(4, 4)
+    candidates = tuple(f"candidate {k}" for k in range(1, 5))
+    (slots, _), (cars, _), _ = figure1.drivers(figure1.MANY)
+    kinds = ("red cars", "green BMWs", f"the other {figure1.MANY - 2} kinds")
+    return {
+        "election": _grid(
+            "Election: which candidate do most people prefer?", finite(probabilities), candidates, candidates
+        ),
+        "joke": _grid("Joke: what does 'tank' mean?", listener()[0], ("container", "vehicle"), tuple(WORDS)),
+        "parking": _grid("Parking lot: which kind of car does the neighbour drive?", cars, kinds, figure1.CARS),
+        "slots": _grid("Parking lot: how busy is the day?", slots, ("quiet", "usual", "busy"), figure1.CARS),
+    }
+
+
+def _grid(label: str, family: Grid, points: tuple[str, ...], outcomes: tuple[str, ...]) -> LabFamily:
+    models, width = np.asarray(family.points).tolist(), np.broadcast_to(np.asarray(family.width), len(points)).tolist()
+    code, lines = f"finite({models})", ["from astonish import finite, rule"]
+    if np.asarray(family.width).ndim:  # it was not made by `finite`
+        code = GRID.format(models=models, width=width, domain=f"Domain(0, {len(outcomes) - 1}, whole=True)")
+        lines = [
+            "import jax.numpy as jnp",
+            "from astonish import Grid, rule",
+            "from astonish.core.domain import Domain",
+        ]
+    sliders = {
+        f"weight{k}": Slider(f"weight of {name}", Domain(0, 1), round(1 / len(points), 3))
+        for k, name in enumerate(points, 1)
+    }
+    x = Slider("observation", Domain(0, len(outcomes) - 1, whole=True), 1)
+    return LabFamily(label, {**sliders, "x": x}, lambda _: (family, code), _prior, lines, outcomes, points)
+
+
+def _prior(at: Values) -> Mapping[str, Any]:
+    if not any(at.values()):
+        raise ValueError("the weights are all 0; give at least one above 0")
+    return {"weights": list(at.values())}
+
+
+_weights_of = interpreted(lambda belief: belief.weights)
+
+
+def _weights(weights: Any) -> Values:
+    return {f"weight{k}": float(f"{weight:.6g}") for k, weight in enumerate(np.asarray(weights), 1)}

@@ -1,7 +1,7 @@
-"""The maze: how do learners of transitions do when the rooms are rearranged?
+"""The maze: learners of transitions, while the rooms are rearranged now and then.
 
 The walk is that of the paper's section 2.4, except that the environment also switches when somebody presses a button.
-What is believed, and its error, are the paper's own, as in its Figures 5 and 6 (see `tasks.maze_beliefs`).
+What is believed, and its error, are the paper's own, as in its Figures 5 and 6 (see `worlds.maze_beliefs`).
 """
 
 from typing import Any, ClassVar
@@ -14,8 +14,7 @@ from astonish.models.assemble import Assembly, Outcomes, imports, known_facts
 from astonish.online.explanation import explain
 from astonish.page.controls import Json, Slider, Values, listed, numbers, one, one_of, packed
 from astonish.page.explained import explained
-from astonish.page.surprises import MEASURES
-from astonish.page.world import WorldTab, settings_of
+from astonish.page.world import MEASURES, WorldTab, settings_of
 from astonish.worlds.maze import A, B, Walk, maze
 from astonish.worlds.maze_beliefs import current_error, estimator, follow
 
@@ -45,9 +44,8 @@ class MazeTab(WorldTab):
 
     def answer(self, request: Any) -> Json:
         """The walk, and what each learner makes of it."""
-        at, switches, asked = self._asked(request, "second")
+        at, way, switches, asked = self._asked(request, "second")
         second = one_of("second", asked.get("second", NONE), [*self.learners, NONE])
-        way = walked(at["hazard"], int(at["seed"]), switches)
         made = {name: self.assembled(name, at) for name in (asked["learner"], second) if name != NONE}
         return {
             "rooms": way.rooms.tolist(),
@@ -59,21 +57,21 @@ class MazeTab(WorldTab):
 
     def explain(self, request: Any) -> Json:
         """What one step did to the belief about the room that was left. at: which step, counted from 0."""
-        at, switches, asked = self._asked(request, "at")
+        at, way, _, asked = self._asked(request, "at")
         step = int(one("at", asked.get("at"), _STEP))
-        way = walked(at["hazard"], int(at["seed"]), switches)
         here, there = way.rooms[step], way.rooms[step + 1]
         others = [f"room {room + 1}" for room in range(ROOMS) if room != here]
         seen, where = f"room {there + 1}", f"in room {here + 1}"
         learner = self.assembled(asked["learner"], at).learner
         return explained(explain(learner, way.choices, step, seen, where), STEPS, others)
 
-    def _asked(self, request: Any, *more: str) -> tuple[Values, list[int], Json]:
-        """The values of sliders, the steps before which the button was pressed, and the other parts."""
+    def _asked(self, request: Any, *more: str) -> tuple[Values, Walk, list[int], Json]:
+        """The values of sliders, the walk, the steps before which the button was pressed, and the other parts."""
         at, asked = numbers(request, self.sliders, "learner", "switches", *more)
         name = one_of("learner", asked.get("learner", "smile"), self.learners)
         pressed = listed("switches", asked.get("switches", []), MOST_SWITCHES)
-        return at, [int(one("switches", step, _STEP)) for step in pressed], {**asked, "learner": name}
+        switches = [int(one("switches", step, _STEP)) for step in pressed]
+        return at, walked(at["hazard"], int(at["seed"]), switches), switches, {**asked, "learner": name}
 
     def script(self, at: Values, made: dict[str, Assembly], switches: list[int]) -> str:
         """The same in Python."""

@@ -8,8 +8,16 @@ from astonish.core.domain import Parameter
 from astonish.core.kinds import Contexts
 from astonish.models.assemble import Assembly, Outcomes, Specification, assemble
 from astonish.models.registry import LEARNERS, title
-from astonish.online.series import History
-from astonish.page.controls import Json, Slider, Values, described, packed, slider_for
+from astonish.page.controls import Json, Slider, Values, described, slider_for
+
+MEASURES = {  # of surprise, as the page calls them
+    "shannon": "Shannon surprise, -ln p(x) (nats)",
+    "absolute_error": "size of the prediction error (units of the samples)",
+    "confidence_corrected": "confidence-corrected surprise (nats)",
+    "bayes_factor": "logarithm of the Bayes factor (nats)",
+    "bayesian": "Bayesian surprise (nats)",
+    "own": "each learner's own measure",
+}
 
 
 class WorldTab(ABC):
@@ -55,12 +63,6 @@ class WorldTab(ABC):
         """A learner that is given the facts about this world, and what is set for it."""
         own = {word: at[word] for word, names in self.owners.items() if name in names}
         return assemble(name, self.outcomes(at), own, contexts=self.contexts)
-
-
-def shown(assembly: Assembly, history: History, steps: int) -> Json:
-    """What every such tab shows of a learner: its parameters, and what it did in the first steps of a series."""
-    series = {name: getattr(history, name)[:steps] for name in ("estimate", "surprise", "learning_rate")}
-    return {"settings": settings_of(assembly), **{name: packed(values) for name, values in series.items()}}
 
 
 def settings_of(assembly: Assembly) -> str:

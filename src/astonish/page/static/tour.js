@@ -109,8 +109,8 @@ function screen(views, spec, number, changed) { // what belongs to one screen, w
     const silent = spec.steps && !answer.text.length;
     const texts = silent ? ["Press the right arrow key, or Next line."] : answer.text;
     lines.replaceChildren(...texts.map((text) => element("p", { className: silent ? "quiet" : "" }, text)));
-    const verdict = badge(answer.mark, answer.verdict.replace(" as stated", ""));
-    found.replaceChildren(...(answer.verdict ? [verdict, " at these settings. "] : []), answer.found);
+    const verdict = badge(answer.mark, answer.here);
+    found.replaceChildren(...(answer.here ? [verdict, " at these settings. "] : []), answer.found);
     draw(drawing(spec, answer));
     me.python = answer.python;
     article.dataset.answers = Number(article.dataset.answers ?? 0) + 1;

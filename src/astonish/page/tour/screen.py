@@ -11,9 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from astonish.page.controls import Json, Slider, Values, described, numbers, one_of, packed
+from astonish.paper.claims import FAILS, HOLDS, IN_PART
 
 Words = dict[str, str]
 VERDICTS = Path(__file__).with_name("verdicts.json")
+# the mark of a verdict, for those who do not see its colour, and how it is put of some settings
+SIGNS = {HOLDS: ("✓", "holds"), IN_PART: ("◐", "holds in part"), FAILS: ("✗", "does not hold")}
 
 
 class Options(NamedTuple):
@@ -89,8 +92,8 @@ class Screen:
             for name, choice in self.choices.items()
         }
         shown = self.show(at, chosen)
-        marks = {claim["verdict"]: claim["mark"] for claim in all_claims().values()}
-        return {**shown._asdict(), "mark": marks.get(shown.verdict, ""), "python": dedent(shown.python).lstrip("\n")}
+        sign, here = SIGNS.get(shown.verdict, ("", ""))
+        return {**shown._asdict(), "mark": sign, "here": here, "python": dedent(shown.python).lstrip("\n")}
 
 
 @cache
