@@ -41,7 +41,7 @@ STATIC = Path(__file__).parent / "static"
 LARGEST_REQUEST = 64 * 1024
 AT_ONCE = 2  # answers computed side by side
 COMPILED = "/jax/core/compile/backend_compile_duration"  # what JAX calls the event that a program was compiled
-PROGRAMS = 250  # compiled programs, of one to twenty megabytes each, that a process of its own keeps
+PROGRAMS = 100  # compiled programs, of one to twenty megabytes each, that are kept beside those of the warm-up
 COMPRESSION = 1  # of 9; more would take longer than it saves
 UPLOADS = 4  # tables held in memory; one is computed, the others wait for it
 # a report brings its own style and pictures, and nothing in it may run
@@ -68,7 +68,8 @@ def make_app(
         worker: Reads the tables that people send, within its limits.
         jobs: The analyses that people ask for, within their limits.
         feed: A stream to be shown.
-        programs: Number of compiled programs above which all are forgotten; only where nothing else computes.
+        programs: Number of programs compiled since the warm-up above which all are forgotten; only where nothing else
+            computes.
     """
     data, gaussian, maze = DataTab(learners), GaussianTab(learners), MazeTab(learners)
     process, fits = worker or Worker(), jobs or Jobs()
@@ -132,7 +133,7 @@ async def warm_up(state: Any, tabs: dict[str, Tab]) -> None:
     for tab, question in [*asked, *((tabs["tour"], screen) for screen in screens)]:
         with suppress(Exception):  # whoever asks for it is told what is wrong
             await to_thread.run_sync(partial(tab.answer, question), limiter=one_at_a_time)
-    state.is_warming = False
+    state.is_warming, state.compiled = False, 0
 
 
 def forget_programs(state: Any) -> None:
