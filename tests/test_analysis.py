@@ -12,9 +12,8 @@ from typer.testing import CliRunner
 
 from astonish import Delta, PerOption
 from astonish.cli.app import app
-from astonish.people.analysis.headline import headline
-from astonish.people.analysis.methods import estimated
-from astonish.people.analysis.options import CompareOptions, FitOptions, TrialOptions, command_line
+from astonish.people.analysis.compare import headline
+from astonish.people.analysis.report import estimated
 from astonish.people.fit import Model, Selection, Softmax, plan_trials, select, simulate_responses
 from astonish.worlds import bandit
 
@@ -51,8 +50,18 @@ BANDIT = ("--choice", "choice", "--reward", "reward", "--subject", "id")
 
 
 def test_a_fit_of_choices_that_are_paid(choices: Path, tmp_path: Path) -> None:
-    words = ("--learner", "rw:alpha", "--free-response", "perseveration", "--starts", 2, "--map", "--out", tmp_path)
-    result = _done("fit", choices, *BANDIT, *words)
+    words = (
+        "--learner",
+        "rw:alpha",
+        "--fit-response-parameter",
+        "perseveration",
+        "--starts",
+        2,
+        "--weak-priors",
+        "--out",
+        tmp_path,
+    )
+    result = _done("fit", choices, *BANDIT, *words, "--out", tmp_path)
     people = pd.read_csv(tmp_path / "participants.csv")
     assert np.corrcoef(people.learning_rate, np.linspace(0.2, 0.8, 12))[0, 1] > 0.5
     assert {"beta", "perseveration"} <= set(people)
@@ -200,7 +209,14 @@ def test_a_posterior_with_contrasts_and_what_it_says(numbers: Path, tmp_path: Pa
 
 
 def test_a_second_response(numbers: Path, tmp_path: Path) -> None:
-    words = ("--second-response", "rt", "--second-response-model", "log-rt", "--free-response", "second.by_uncertainty")
+    words = (
+        "--second-response",
+        "rt",
+        "--second-response-model",
+        "log-rt",
+        "--fit-response-parameter",
+        "second.by_uncertainty",
+    )
     followed = FOLLOWED[:-2]
     _done("fit", numbers, *followed, *words, "--learner", "kalman", "--starts", 1, "--out", tmp_path)
     people = pd.read_csv(tmp_path / "participants.csv")
@@ -229,25 +245,6 @@ def test_what_choices_do_not_tell_is_said(choices: Path, tmp_path: Path) -> None
     done = _done("fit", choices, *BANDIT, *shown, "--out", tmp_path)
     assert "12 of 12 participants come with a note" in done.stderr
     assert "the responses do not tell all parameters" in done.stderr
-
-
-def test_a_command_line_says_what_the_options_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And is understood in the same way."""
-    trials = TrialOptions(
-        tmp_path / "my data.csv", ["x"], response="b", responded="before", response_range=(0.0, 300.0),
-        ignore=["v", "w"], free_running=True, settings=["noise=2", "start=0"], group="diagnosis",
-        covariate=["age", "iq"], missing=["-999"],
-    )  # fmt: skip
-    for name, options in (
-        ("fit", FitOptions(map=True, starts=3, shared=["noise"], out=tmp_path / "o")),
-        ("compare", CompareOptions(["delta", "smile:m,noise"], baseline=False, held_out=True, score="mse")),
-    ):
-        line = command_line(name, trials, options)
-        seen: list[Any] = []
-        monkeypatch.setattr(f"astonish.people.analysis.{name}.run_{name}", lambda *given, seen=seen: seen.extend(given))
-        _done(*shlex.split(line)[1:])
-        assert seen[0] == trials
-        assert seen[1] == options
 
 
 def _selection(evidence: Any, names: tuple[str, ...] = ("one", "two")) -> Selection:
@@ -301,7 +298,7 @@ def test_what_is_set_is_not_fitted_unless_it_is_listed(choices: Path, tmp_path: 
 
 
 def test_stretches_of_trials_are_left_out(choices: Path, tmp_path: Path) -> None:
-    words = ("--learner", "rw", "--learner", "two-rate", "--starts", 1, "--map", "--out", tmp_path)
+    words = ("--learner", "rw", "--learner", "two-rate", "--starts", 1, "--weak-priors", "--out", tmp_path)
     result = _done("compare", choices, *BANDIT, *words, "--held-out", "--folds", 3)
     assert "log_loss" in result.stdout
     report = (tmp_path / "report.html").read_text()

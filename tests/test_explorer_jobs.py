@@ -269,10 +269,10 @@ def test_questions_come_in_a_sentence_that_names_the_option(page: Page) -> None:
         ("fit", {"file": "/etc/passwd"}, "there is no 'file' to set"),
         ("fit", {"posterior": "100"}, "there is no 'posterior' to set"),
         ("fit", {"starts": "1000"}, "starts = 1000 is not allowed; give a whole number from 1 to 50"),
-        ("fit", {"starts": "many"}, "starts = 'many' is not a number"),
+        ("fit", {"starts": "many"}, "starts = 'many' is not a whole number"),
         ("fit", {"settings": "particles=100000"}, "particles = 100000 is not allowed"),
         ("fit", {"response_scale": "0"}, "response_scale = '0' is not understood; give two numbers, such as 0 100"),
-        ("fit", {"map": "perhaps"}, "map = 'perhaps' is not known; give one of yes, no"),
+        ("fit", {"weak_priors": "perhaps"}, "weak_priors = 'perhaps' is not known; give one of yes, no"),
         ("compare", {"score": "guess"}, "score = 'guess' is not known; give one of log-probability, mse"),
         ("recover", {"participants": "2"}, "participants = 2 is not allowed; give a whole number from 3 to 500"),
     ],
@@ -294,9 +294,9 @@ def test_a_learner_of_ones_own_is_found_from_another_folder(tmp_path: Path, monk
     offered = ["delta", "brought_along.py:Mine"]
     asked = [("outcome", "x"), ("learner", "delta"), ("learner", "brought_along.py:Mine")]
     for analysis, words in (("fit", asked[:1] + asked[2:]), ("compare", asked)):
-        found = _from_anywhere(requests.understood(analysis, "t.csv", words, offered)).options.learner
+        found = _from_anywhere(requests.understood(analysis, "t.csv", words, offered)).learner
         own = f"{tmp_path / 'brought_along.py'}:Mine"
-        assert found == (own if analysis == "fit" else ["delta", own])
+        assert found == (own if analysis == "fit" else ("delta", own))
 
 
 def test_too_many_searches_are_refused() -> None:

@@ -30,12 +30,10 @@ NATIVE = [
     if path.stem not in ("__init__", "layout")
 ]
 NEEDED = {  # which modules need which extras; those in a folder, whatever the folder needs
-    **{
-        f"people.analysis.{name}": {"frames"}
-        for name in ("compare", "headline", "models", "recover", "surprise", "table")
-    },
-    "people.analysis.fit": {"frames", "plots"},
-    "page": {"frames", "page"},
+    **{f"people.analysis.{name}": {"cli", "frames"} for name in ("compare", "models", "recover", "surprise", "table")},
+    "people.analysis.fit": {"cli", "frames", "plots"},
+    **{name: {"cli"} for name in ("io.request", "people.analysis.report", "people.analysis.requests")},
+    "page": {"cli", "frames", "page"},
     "page.analyses": {"plots"},
     "people.fit": {"frames"},
     "people.fit.behaviour_plot": {"plots"},

@@ -75,7 +75,7 @@ def test_what_is_known_of_people_and_trials_is_read() -> None:
     ("change", "columns", "sentence"),
     [
         ({}, {"group": "c"}, "c is calm and wild for participant 0; a group and a covariate are one for each"),
-        ({}, {"covariates": ("x",)}, "for participant 0; .*--given is about trials"),
+        ({}, {"covariates": ("x",)}, "for participant 0; .*--per-trial is about trials"),
         ({"g": "all"}, {"group": "g"}, "g is 'all' for everybody; name a column that differs"),
         ({"age": 3.0}, {"covariates": ("age",)}, "age is 3 for everybody"),
         ({"c": "one"}, {"condition": "c"}, "c is 'one' on all trials; name a column that differs"),

@@ -382,7 +382,7 @@ def test_a_response_model_is_one_file(tmp_path: Path) -> None:
 IN_THE_TREE = """
 import sys
 from astonish.models.registry import CATALOGUES
-from astonish.people.analysis.options import FITTED_HELP
+from astonish.people.analysis.requests import FITTED_HELP
 
 catalogue = next(each for each in CATALOGUES if each.room == f"astonish.{sys.argv[1]}")
 assert catalogue.names[0] == "new-name" and "jax" not in sys.modules

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from astonish.cli.app import app, main
+from astonish.cli.app import app
 from astonish.io.files import locked
 from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES
 
@@ -85,7 +85,7 @@ def test_fit_finds_the_rates_and_leaves_tables_pictures_and_a_page(file: Path, t
     assert {path.name for path in out.iterdir()} == {
         ".lock", "participants.csv", "parameters.csv", "trials.csv", "fit.png", "fit.pdf", "report.html",
         "behaviour.png", "behaviour.pdf", "participant.png", "participant.pdf", "methods.txt", "references.bib",
-        "script.py",
+        "script.py", "request.toml",
     }  # fmt: skip
     text = _page(out)
     assert "delta fitted to 3 participants" in text
@@ -133,7 +133,7 @@ def test_fit_of_choices(file: Path, tmp_path: Path) -> None:
         *words,
         "--response-model",
         "softmax",
-        "--free-response",
+        "--fit-response-parameter",
         "lapse",
         "--starts",
         "2",
@@ -224,7 +224,7 @@ def _refused(*words: str | Path) -> str:
         ),
         (("--response-model", "softmax"), "but the outcomes x are numbers: what was chosen? If b says which option"),
         (
-            ("--free-response", "laps"),
+            ("--fit-response-parameter", "laps"),
             "there is no parameter 'laps'; did you mean 'lapse'? Known are noise, growth, lapse",
         ),
         (
@@ -411,7 +411,9 @@ def test_a_learner_of_ones_own_is_run_over_trials(learner: str, own: Path, file:
 @pytest.mark.parametrize("ending", ["", ":pace", ": pace , begin"])
 def test_models_of_ones_own_are_fitted(ending: str, own: Path, file: Path, tmp_path: Path) -> None:
     words = ("--learner", f"{own}:Follower{ending}", "--response-model", f"{own}:Report", "--set", "begin=0")
-    result = _run("fit", file, *PEOPLE, *words, "--free-response", "shift", "--starts", "2", "--out", tmp_path / "o")
+    result = _run(
+        "fit", file, *PEOPLE, *words, "--fit-response-parameter", "shift", "--starts", "2", "--out", tmp_path / "o"
+    )
     assert result.exit_code == 0, result.output
     people = pd.read_csv(tmp_path / "o" / "participants.csv").set_index("participant")
     found = ["pace", "begin"] if "begin" in ending else ["pace"]
@@ -509,35 +511,6 @@ def test_what_was_not_meant_is_refused_with_what_is_allowed(file: Path) -> None:
     result = _run("fit", file, *PEOPLE, "--responded", "later")
     assert result.exit_code == 2
     assert "'later' is not one of 'before', 'after'" in " ".join(result.stderr.replace("│", "").split())
-
-
-def test_old_options_still_work_and_say_what_they_are_now(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    old = ("--response-time=after", "--respond", "estimate", "--also", "growth")
-    words = (
-        "fit",
-        file,
-        *PEOPLE[:4],
-        *PEOPLE[6:],
-        *old,
-        "--learner",
-        "delta",
-        "--starts",
-        "1",
-        "--out",
-        tmp_path / "o",
-    )
-    monkeypatch.setattr(sys, "argv", ["astonish", *map(str, words)])
-    with pytest.raises(SystemExit) as end:
-        main()
-    assert end.value.code == 0
-    said = capsys.readouterr().err.splitlines()
-    for before, now in (("response-time", "responded"), ("respond", "response-model"), ("also", "free-response")):
-        assert f"astonish: --{before} is now --{now}; the old name goes with the next release" in said
-    assert "growth" in pd.read_csv(tmp_path / "o" / "participants.csv").columns
-    page = (tmp_path / "o" / "report.html").read_text()
-    assert "--free-response growth" in page  # as it is to be typed from now on
 
 
 def test_learners_are_listed_with_their_parameters(own: Path) -> None:

@@ -27,7 +27,7 @@ pytestmark = [
 HELICOPTER = (
     DATA / "helicopter" / "exp1.csv.gz",
     *("--outcome", "x_t", "--response", "b_t", "--responded", "before", "--subject", "subj_num"),
-    *("--block", "new_block", "--ignore", "v_t", "--given", "noise=sigma"),
+    *("--block", "new_block", "--ignore", "v_t", "--per-trial", "noise=sigma"),
 )
 POSITION = (
     DATA / "ada_learn" / "main_ada-pos.csv.gz",

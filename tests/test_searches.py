@@ -495,7 +495,7 @@ def test_the_commands_take_weak_priors(tmp_path: Path) -> None:
         "recover": ["--learner", "delta", "--participants", "6"],
     }.items():
         out = tmp_path / command
-        result = CliRunner().invoke(app, [command, *words, *more, "--map", "--out", str(out)])
+        result = CliRunner().invoke(app, [command, *words, *more, "--weak-priors", "--out", str(out)])
         assert result.exit_code == 0, result.output
         report = (out / "report.html").read_text()
         assert "maximum a posteriori" in report
@@ -508,7 +508,7 @@ def test_the_commands_take_weak_priors(tmp_path: Path) -> None:
     plain = CliRunner().invoke(
         app, ["fit", *words, "--learner", "delta", "--starts", "2", "--out", str(tmp_path / "ml")]
     )
-    assert "--map (priors='usual') is recommended" in plain.output
+    assert "--weak-priors (priors='usual') is recommended" in plain.output
     assert "is recommended" in (tmp_path / "ml" / "report.html").read_text()
 
 

@@ -100,7 +100,7 @@ def test_how_it_was_understood_is_said_before_the_work(file: Path, tmp_path: Pat
 
 def test_a_gap_in_what_a_column_gives_costs_that_row(file: Path, tmp_path: Path) -> None:
     result = _run(
-        file, "--outcome", "x", "--learner", "nassar2012", "--given", "noise=length", "--out", tmp_path / "o.csv"
+        file, "--outcome", "x", "--learner", "nassar2012", "--per-trial", "noise=length", "--out", tmp_path / "o.csv"
     )
     assert result.exit_code == 0, result.output
     assert "  line 6: length is empty" in result.stderr.splitlines()
@@ -132,7 +132,7 @@ def test_contexts_of_transitions_are_learned_together_or_apart(tmp_path: Path) -
 def test_all_options_reach_the_learner(tmp_path: Path) -> None:
     table = pd.DataFrame({"x": list("abcab"), "y": list("bcabc"), "m": 0.5, "surprise": 1.0})
     table.to_csv(tmp_path / "t.csv", index=False)
-    words = ["--outcome", "x", "--outcome", "y", "--kind", "transitions", "--learner", "smile", "--given", "m=m"]
+    words = ["--outcome", "x", "--outcome", "y", "--kind", "transitions", "--learner", "smile", "--per-trial", "m=m"]
     words += ["--label", "a", "--label", "b", "--label", "c", "--label", "d", "--measure", "shannon"]
     words += [
         "--measure",
@@ -288,7 +288,7 @@ def test_bids_tells_participants_apart(file: Path, tmp_path: Path) -> None:
         (("--outcome", "x", "--set", "m=much"), "--set m = 'much' is not a number; give one"),
         (("--outcome", "x", "--set", "m=1", "--set", "m=2"), "--set gives m twice, as 1 and 2; give it once"),
         (("--outcome", "x", "--set", "n=1"), "there is no parameter 'n' of smile; known are m, noise, mean, std"),
-        (("--outcome", "x", "--given", "noise"), "--given noise is not understood; give a name and a value"),
+        (("--outcome", "x", "--per-trial", "noise"), "--per-trial noise is not understood; give a name and a value"),
         (
             ("--outcome", "x", "--measure", "shanon"),
             "there is no measure 'shanon'; did you mean 'shannon'? Known are all, surprise, shannon",

@@ -137,7 +137,7 @@ def test_every_thins_what_is_printed_not_what_is_learned() -> None:
 def test_what_was_not_set_is_told_from_the_first_samples_which_are_learned_too() -> None:
     rng = np.random.default_rng(3)
     lines = "".join(f"{x}\n" for x in np.append(rng.normal(20, 2, 130), rng.normal(40, 2, 20)))
-    done = _watched(lines, "--json", "--first", "100", "--learner", "varsmile")
+    done = _watched(lines, "--json", "--warm-up", "100", "--learner", "varsmile")
     rows = _rows(done.stdout)
     assert [row["sample"] for row in rows] == list(range(1, 151))
     assert next(row["sample"] for row in rows if row["alarm"]) == 131

@@ -22,7 +22,7 @@ from astonish.learners.base import Learner
 from astonish.models.parameters import with_parameters
 from astonish.models.registry import LEARNERS
 from astonish.online.series import run_many
-from astonish.people.analysis.outputs import file_name, write_table
+from astonish.people.analysis.report import file_name, write_table
 from astonish.people.fit import Estimate, Model, compare_mse, held_out
 from astonish.people.tables import Columns, Trials, read_trials
 from astonish.people.tables.facts import learner_for

@@ -369,7 +369,7 @@ def passed_lines(fits: Mapping[str, Passed]) -> Iterator[str]:
 
 
 TRIALS: Mapping[str, tuple[int, ...]] = {"choices": (25, 50, 100, 200, 400), "estimates": (10, 25, 50)}
-METHODS: Mapping[str, Priors] = {"likelihood": None, "--map": "usual"}
+METHODS: Mapping[str, Priors] = {"likelihood": None, "weak priors": "usual"}
 
 
 def recovered(case: Case, people: int, steps: int, priors: Priors) -> tuple[int, FloatArray, int]:

@@ -8,13 +8,13 @@ from astonish import __version__
 from astonish.core.refusal import NotInstalledError, check_installed
 
 try:
-    check_installed("the command needs", "typer", "rich")
+    check_installed("the command needs", "pydantic", "rich", "typer")
 except NotInstalledError as problem:
     sys.exit(f"astonish: {problem}")
 
 import typer
 
-from astonish.cli import cite, compare, explore, fit, learners, recover, reproduce, surprise, sweep, watch
+from astonish.cli import cite, explore, learners, people, reproduce, sweep, watch
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -35,7 +35,7 @@ def astonish(
 
 
 for _command in (
-    reproduce.reproduce, surprise.surprise, fit.fit, compare.compare, recover.recover, sweep.sweep, watch.watch,
+    reproduce.reproduce, people.surprise, people.fit, people.compare, people.recover, sweep.sweep, watch.watch,
     explore.explore, learners.learners, cite.cite,
 ):  # fmt: skip
     app.command()(_command)

@@ -90,7 +90,7 @@ def progress(on: str, counted: bool = True) -> Iterator[Callable[[float], None]]
 
 
 class Terminal:
-    """Where an analysis that somebody asked for at a terminal says what it does (see `analysis.console.Console`)."""
+    """Where an analysis that somebody asked for at a terminal says what it does (see `analysis.report.Console`)."""
 
     say, progress = staticmethod(say), staticmethod(progress)
     fitted = None  # there may be hundreds of participants, and all are in the tables
@@ -101,8 +101,13 @@ class Terminal:
         print(text, flush=True)
 
     @staticmethod
+    def saved(report: Path) -> None:
+        """Where the report is, on the standard output."""
+        print(f"Report: {report}", flush=True)
+
+    @staticmethod
     def table(name: str, frame: "DataFrame") -> None:
         """A table, on the standard output, with its name above it."""
-        from astonish.people.analysis.outputs import in_lines
+        from astonish.people.analysis.report import in_lines
 
         print(f"{name}\n{in_lines(frame)}\n", flush=True)

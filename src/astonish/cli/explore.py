@@ -12,7 +12,7 @@ from typing import Annotated
 from typer import Option
 
 from astonish.cli.console import guarded, refuse, say
-from astonish.people.analysis.options import OWN
+from astonish.people.analysis.requests import OWN
 
 PORT = 8765
 LOCAL = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}  # for all addresses of this machine, one of its own

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from typer import Argument, Exit, Option
 
 from astonish.cli.console import guarded, progress, refuse, say
-from astonish.people.analysis.outputs import write_table
+from astonish.people.analysis.report import write_table
 
 _SHOWN = 10  # failures that are listed one by one
 

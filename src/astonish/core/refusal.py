@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 EXTRAS = {  # which modules each of them installs, besides those of other extras
-    "cli": ("rich", "typer"),
+    "cli": ("pydantic", "rich", "typer"),
     "cluster": ("dask", "distributed"),
     "excel": ("openpyxl",),
     "frames": ("narwhals", "pandas"),

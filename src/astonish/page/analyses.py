@@ -9,7 +9,6 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -20,25 +19,24 @@ from pandas import DataFrame, isna
 from astonish.models.registry import LEARNERS
 from astonish.page.controls import Json, json_number, packed
 from astonish.page.formulas import defused_text
-from astonish.page.requests import Request
+from astonish.page.requests import Analysis
 from astonish.page.upload import as_file, check_size
 from astonish.people.analysis.compare import run_compare
 from astonish.people.analysis.fit import run_fit
 from astonish.people.analysis.recover import run_recover
-from astonish.people.analysis.report import METHODS, REFERENCES, SCRIPT
+from astonish.people.analysis.report import METHODS, REFERENCES, REPORT, SCRIPT
 from astonish.people.analysis.table import read_responses
 from astonish.people.fit import Fit
 
 MOST_SEARCHES = 5000  # participants x searches for each x learners
 SHOWN_TRIALS = 50_000  # of all participants together, whose courses are drawn
 LARGEST_RESULT = 64 * 2**20  # bytes
-REPORT = "report.html"
 _RUNS: dict[str, Any] = {"fit": run_fit, "compare": run_compare, "recover": run_recover}
 _SMALLEST_STEP, _SECONDS = 0.01, 0.2  # of progress, so that the page is not told more often than it can be seen
 
 
 class PageConsole:
-    """Where an analysis that was asked for on the page says what it does (see `analysis.console.Console`)."""
+    """Where an analysis that was asked for on the page says what it does (see `analysis.report.Console`)."""
 
     def __init__(self, report: Callable[[Json], None]) -> None:
         self._report, self._lock, self._left = report, Lock(), SHOWN_TRIALS
@@ -54,8 +52,10 @@ class PageConsole:
 
     def show(self, text: str) -> None:
         """A result."""
-        if not text.startswith("Report:"):  # it is in a folder that the reader cannot see
-            self.tell("show", text=text)
+        self.tell("show", text=text)
+
+    def saved(self, report: Path) -> None:
+        """Say nothing: the report is in a folder that the reader cannot see."""
 
     def table(self, name: str, frame: DataFrame) -> None:
         """A result that is a table."""
@@ -88,21 +88,21 @@ class PageConsole:
         self.tell("progress", doing=doing, share=1.0)
 
 
-def work(report: Callable[[Json], None], request: Request, content: bytes) -> Json:
+def work(report: Callable[[Json], None], request: Analysis, content: bytes) -> Json:
     """Analyse a table in this process; report events meanwhile, and return what is left at the end."""
     request = _from_anywhere(request)
     with chdir(tempfile.gettempdir()):
         return _analysed(request, content, PageConsole(report))
 
 
-def _analysed(request: Request, content: bytes, console: PageConsole) -> Json:
+def _analysed(request: Analysis, content: bytes, console: PageConsole) -> Json:
     """What is left when the analysis is done: the folder that the command writes, packed, and what to copy from it."""
-    file = request.trials.file
+    file = request.file
     with as_file(file.name, content):  # refused if it is too large
         file.write_bytes(content)
     _check(request, console)
-    _RUNS[request.analysis](request.trials, request.options, console)
-    out = request.options.out
+    _RUNS[request.command](request, console)
+    out = request.out
     texts = {name: (out / name).read_text(encoding="utf-8") for name in (METHODS, REFERENCES, SCRIPT, REPORT)}
     files = sorted(path for path in out.iterdir() if path.is_file() and path.name != ".lock")
     whole = io.BytesIO()
@@ -127,29 +127,23 @@ def _downloaded(path: Path) -> bytes:
     return defused_text(path.read_bytes().decode()).encode() if path.suffix == ".csv" else path.read_bytes()
 
 
-def _from_anywhere(request: Request) -> Request:
+def _from_anywhere(request: Analysis) -> Analysis:
     """The same, with learners of one's own, whose files are named from where the page was started, by full paths."""
-    names = []
     for name in _learners(request):
         LEARNERS.find(name)  # so that a module is found that lies there
-        place, _, kind = name.rpartition(":")
-        names.append(f"{Path(place).resolve()}:{kind}" if place.endswith(".py") else name)
-    named: Any = names[0] if isinstance(request.options.learner, str) else names or None
-    return request._replace(options=replace(request.options, learner=named))
+    return request.moved(lambda place: place.resolve() if place.suffix == ".py" else place)
 
 
-def _learners(request: Request) -> list[str]:
-    named = request.options.learner
-    return [named] if isinstance(named, str) else list(named or ())
+def _learners(request: Analysis) -> tuple[str, ...]:
+    return (request.learner,) if isinstance(request.learner, str) else request.learner
 
 
-def _check(request: Request, console: PageConsole) -> None:
+def _check(request: Analysis, console: PageConsole) -> None:
     """Refuse what would take too long; tell how many participants there are."""
-    trials = read_responses(request.trials)
+    trials = read_responses(request)
     check_size(trials)
-    options = request.options
-    people = getattr(options, "participants", len(trials))
-    searches = people * getattr(options, "starts", 5) * max(len(_learners(request)), 1)
+    people = getattr(request, "participants", len(trials))
+    searches = people * getattr(request, "starts", 5) * max(len(_learners(request)), 1)
     if searches > MOST_SEARCHES:
         raise ValueError(
             f"{people} participants, and what was asked for each, make {searches} searches; the page takes up to "

@@ -16,7 +16,7 @@ from astonish.online.measures import holds_a_belief
 from astonish.page.controls import Json, Values, check_keys, one, one_of, packed
 from astonish.page.explained import explained
 from astonish.page.formulas import defused
-from astonish.page.requests import controls as option_controls
+from astonish.page.requests import form
 from astonish.page.upload import ENDS, LARGEST, as_file, check_size
 from astonish.people.tables import Columns, Trials, read_trials
 from astonish.people.tables.explanation import explain_trial
@@ -50,7 +50,7 @@ class DataTab:
                 parameters[kind][name] = Specification.of(name, Outcomes(kind, known_facts({}))).defaults
         known = {"learners": self.learners, "kinds": KINDS, "parameters": parameters, "largest": LARGEST, "ends": ENDS}
         classes = [name for name in self.learners if name in LEARNERS.classes() or name not in LEARNERS.by_name()]
-        return {**known, "options": option_controls(self.learners), "different": classes}
+        return {**known, "options": form(self.learners), "different": classes}
 
     def preview(self, request: Mapping[str, str], content: bytes) -> Json:
         """The columns of a table, its first rows, and what its columns may be: guesses, to be shown."""

@@ -21,7 +21,7 @@ from typing import Any
 import anyio
 
 from astonish.page.controls import too_much
-from astonish.page.requests import Request
+from astonish.page.requests import Analysis
 
 SECONDS, MEMORY, IDLE = 120.0, 4 * 2**30, 60.0  # of the process that reads tables
 JOB_SECONDS, NICENESS = 600.0, 10  # of a job, which gives way to processes that answer at once
@@ -204,7 +204,7 @@ class PageJob:
     as server-sent events; `archive` and `report` what is left at the end.
     """
 
-    def __init__(self, request: Request, content: bytes, seconds: float, memory: int) -> None:
+    def __init__(self, request: Analysis, content: bytes, seconds: float, memory: int) -> None:
         self.id, self.request = secrets.token_urlsafe(16), request
         self.events: list[bytes] = []
         self.archive: bytes | None = None
@@ -254,7 +254,7 @@ class PageJob:
             self._tell({"event": "cancelled"})
         except LimitError as problem:
             limit = f"it takes more than {problem.limit}, which is the most on the page"
-            self._refuse(f"{limit}; the command has no limit: {self.request.command}")
+            self._refuse(f"{limit}; the command has no limit: {self.request.command_line()}")
         except ValueError as problem:
             self._refuse(str(problem))
         except RuntimeError as problem:
@@ -275,7 +275,7 @@ class PageJob:
         self.events.append(b"data: %b\n\n" % json.dumps(event).encode())
 
 
-def _analyse(report: Callable[[Any], None], request: Request, content: bytes) -> Any:
+def _analyse(report: Callable[[Any], None], request: Analysis, content: bytes) -> Any:
     """Run an analysis in the child process; the server itself does not import what this needs."""
     from astonish.page.analyses import work
 
@@ -303,7 +303,7 @@ class Jobs:
         if len(self._jobs) >= KEPT:
             raise BusyError(f"the results of {KEPT} analyses are open, the most at once; close one of their pages")
 
-    def start(self, request: Request, content: bytes) -> PageJob:
+    def start(self, request: Analysis, content: bytes) -> PageJob:
         """Start a job, unless there are too many."""
         with self._lock:
             self.check()

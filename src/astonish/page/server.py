@@ -214,7 +214,7 @@ async def _start(request: Request) -> Response:
             job = state.jobs.start(understood, await read_body(request, LARGEST))
     except BusyError as problem:
         raise HTTPException(429, str(problem)) from None
-    return JSONResponse({"job": job.id, "command": understood.command, "seconds": state.jobs.seconds})
+    return JSONResponse({"job": job.id, "command": understood.command_line(), "seconds": state.jobs.seconds})
 
 
 async def _follow(request: Request) -> Response:
@@ -254,8 +254,8 @@ def _job(request: Request) -> PageJob:
 
 def _download(job: PageJob, end: str, content: bytes, kind: str) -> Response:
     """Send a file to keep, whose name has letters, digits and hyphens only."""
-    stem = re.sub(r"[^A-Za-z0-9]+", "-", job.request.trials.file.name.partition(".")[0]).strip("-")
-    name = "-".join(part for part in ("astonish", job.request.analysis, stem) if part)
+    stem = re.sub(r"[^A-Za-z0-9]+", "-", job.request.file.name.partition(".")[0]).strip("-")
+    name = "-".join(part for part in ("astonish", job.request.command, stem) if part)
     return Response(content, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}.{end}"'})
 
 

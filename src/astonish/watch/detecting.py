@@ -86,7 +86,7 @@ def _uncertainty(learner: Learner, state: Any) -> Any:
     return math.nan if std is None else std
 
 
-def samples_needed(name: str, settings: Mapping[str, float], kind: str, family: str | None, first: int) -> int:
+def samples_needed(name: str, settings: Mapping[str, float], kind: str, family: str | None, warm_up: int) -> int:
     """How many samples have to be seen before the learner of this name can be made: none, if everything is set."""
     _check_numbers(kind)
 
@@ -99,7 +99,7 @@ def samples_needed(name: str, settings: Mapping[str, float], kind: str, family: 
     try:
         assemble(name, Outcomes(kind, asked), settings, family)
     except UnknownFactError:
-        return int(COUNT.check("first", first))
+        return int(COUNT.check("warm_up", warm_up))
     return 0
 
 

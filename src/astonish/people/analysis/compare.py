@@ -6,15 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 from astonish.core.kinds import ResponseKind
 from astonish.io.files import locked
+from astonish.io.request import FILE
 from astonish.models.registry import LEARNERS
-from astonish.people.analysis.console import Console
-from astonish.people.analysis.headline import BASELINE, headline
-from astonish.people.analysis.methods import Methods, estimated, methods
 from astonish.people.analysis.models import Candidate, candidates
-from astonish.people.analysis.options import CompareOptions, TrialOptions, command_line
-from astonish.people.analysis.outputs import drawn, file_name, finish, left_out, shown, write_table
-from astonish.people.analysis.report import behaviour_section, described, methods_section, understood
-from astonish.people.analysis.script import compare_script
+from astonish.people.analysis.report import (
+    Console,
+    Methods,
+    behaviour_section,
+    compare_script,
+    described,
+    drawn,
+    estimated,
+    file_name,
+    left_out,
+    methods,
+    shown,
+    understood,
+    write_report,
+    write_table,
+)
+from astonish.people.analysis.requests import CompareRequest
 from astonish.people.analysis.table import read_responses
 from astonish.people.fit import Fit, Selection, compare_elpd, compare_fits, compare_mse, held_out
 from astonish.people.tables import Trials
@@ -23,6 +34,8 @@ from astonish.report.page import details, paragraph, section
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+BASELINE = "no-learning"
+SURE = 0.95
 CAPTION = (
     "A: what each participant's BIC under a model is, less that under the first; diamonds are means with 95 % "
     "confidence intervals. B: the share of people who use each model, with its standard deviation, and the protected "
@@ -37,79 +50,78 @@ COLUMNS = (
     "many participants a parameter is at its bound, and the search did not end. More columns are in comparison.csv."
 )
 HELD_OUT = (
-    "Log loss: minus the log-probability of the responses in each block, from parameters found without it, summed over "
+    "Log loss: minus the log-probability of the responses in {part}, from parameters found without it, summed over "
     "participants; less is better. difference: log loss minus that of the first model, with its standard error over "
     "participants."
 )
 LAPLACE = "Shares rest on the log-evidence of each participant by Laplace's approximation, which needs priors."
 BIC = "Shares rest on -BIC/2 for the log-evidence of each participant."
 SQUARED_ERROR = (
-    "mse: the mean squared error of predicting the responses in each block, with parameters found without it; a mean "
+    "mse: the mean squared error of predicting the responses in {part}, with parameters found without it; a mean "
     "over participants. Less is better. difference: mse minus that of the first model, with its standard error over "
     "participants. best, better: for how many participants the error is the least of all, and less than the first "
     "model's. Parameters are the most probable ones; they are those of the least squared error if noise is normal and "
     "of constant size, and no response is a lapse."
 )
+ANCHORED = (
+    "A learner that is anchored goes on from each of the participant's responses, so that only the step to the next "
+    "one is explained; one that is free-running goes its own way, so that whole courses of responses are."
+)
 BASE = f"{BASELINE} never learns: a learner that explains responses no better has explained nothing by learning."
 _STARTS = 3  # of fits that only ask whether another winner is found
 
 
-def run_compare(trials: TrialOptions, options: CompareOptions, console: Console) -> None:
+def run_compare(request: CompareRequest, console: Console) -> None:
     """Fit several learners to the same responses, and leave tables, figures and a report in a folder."""
-    names = options.learner or ["delta", "smile"]
-    _check(names, options)
-    table = read_responses(trials)
-    console.say(table.preview())
-    if options.score == "mse" and table.response_kind == ResponseKind.CHOICE:
-        raise ValueError("--score mse is for responses that are numbers, but these are choices; leave it out")
-    add = options.baseline and BASELINE not in names and table.kind in LEARNERS.find(BASELINE).takes
-    models = (_with_baseline if add else candidates)(names, trials, table, console)
-    command, out = command_line("compare", trials, options), options.out
-    how: dict[str, Any] = {"starts": options.starts, "seed": options.seed, "priors": "usual" if options.map else None}
-    with locked(out):
-        fits = {model.name: model.fit(out=out, waited_for=True, **how) for model in models}
-        found = compare_fits(fits, evidence=_evidence(fits))
-        console.table("Models", _short(found))
-        predicted = _predicted(models, how, options, console) if options.held_out else None
-        other = _other_way(models, how, options)
-        sentences = headline(found, predicted, options.score, other)
-        sections = [understood(models), *_sections(found, fits, options, console)]
-        if predicted is not None:
-            sections.insert(3, _held_out(predicted, options))
-        code = compare_script(trials, options, list(fits), _evidence(fits))
-        sections.append(methods_section(_methods(models, options), code, command, out))
-        for sentence in sentences:
-            console.show(sentence)
-        sections.insert(0, section("What it says", *map(paragraph, sentences[1:])))
-        finish(
-            console,
-            out,
-            "Which learner explains people best?",
-            sentences[0],
-            sections,
-            command,
-            excluded=found.excluded,
-        )
-
-
-def _with_baseline(names: Sequence[str], options: TrialOptions, trials: Trials, console: Console) -> list[Candidate]:
-    """The models of these learners, and the baseline, unless it alone cannot explain such responses."""
-    try:
-        return candidates([*names, BASELINE], options, trials, console)
-    except ValueError as problem:
-        models = candidates(names, options, trials, console)  # says what is wrong with them, if they are to blame
-        console.say(f"there is no baseline that never learns: {str(problem).partition(';')[0]}")
-        return models
-
-
-def _check(names: Sequence[str], options: CompareOptions) -> None:
+    names = request.learner
     if len(set(names)) < 2 or len(set(names)) < len(names):
         listed = " --learner ".join(names)
         raise ValueError(f"--learner {listed} names {len(set(names))} models; name two or more, each once")
-    if options.score == "mse" and not options.held_out:
+    if request.score == "mse" and not request.held_out:
         raise ValueError("--score mse is about blocks that are left out; add --held-out")
-    if options.folds is not None and not options.held_out:
-        raise ValueError(f"--folds {options.folds} is about trials that are left out; add --held-out")
+    if request.folds is not None and not request.held_out:
+        raise ValueError(f"--folds {request.folds} is about trials that are left out; add --held-out")
+    trials = read_responses(request)
+    console.say(trials.preview())
+    if request.score == "mse" and trials.response_kind == ResponseKind.CHOICE:
+        raise ValueError("--score mse is for responses that are numbers, but these are choices; leave it out")
+    add = request.baseline and BASELINE not in names and trials.kind in LEARNERS.find(BASELINE).takes
+    models = (_with_baseline if add else candidates)(names, request, trials, console)
+    priors = "usual" if request.weak_priors else None
+    search: dict[str, Any] = {"starts": request.starts, "seed": request.seed, "priors": priors}
+    with locked(request.out):
+        request.write(request.out / FILE)
+        fits = {model.name: model.fit(out=request.out, waited_for=True, **search) for model in models}
+        selection = compare_fits(fits, evidence=_evidence(fits))
+        console.table("Models", _short(selection))
+        predicted = _predicted(models, search, request, console) if request.held_out else None
+        other = _other_way(models, search, request)
+        sentences = headline(selection, predicted, request.score, other)
+        sections = [understood(models), *_sections(selection, fits, request, console)]
+        if predicted is not None:
+            sections.insert(3, _held_out(predicted, request))
+        for sentence in sentences:
+            console.show(sentence)
+        write_report(
+            console,
+            request,
+            "Which learner explains people best?",
+            sentences[0],
+            [section("What it says", *map(paragraph, sentences[1:])), *sections],
+            _methods(models, request),
+            compare_script(request, list(fits), _evidence(fits)),
+            excluded=selection.excluded,
+        )
+
+
+def _with_baseline(names: Sequence[str], request: CompareRequest, trials: Trials, console: Console) -> list[Candidate]:
+    """The models of these learners, and the baseline, unless it alone cannot explain such responses."""
+    try:
+        return candidates([*names, BASELINE], request, trials, console)
+    except ValueError as problem:
+        models = candidates(names, request, trials, console)  # says what is wrong with them, if they are to blame
+        console.say(f"there is no baseline that never learns: {problem}")
+        return models
 
 
 def _short(found: Selection) -> "DataFrame":
@@ -137,9 +149,9 @@ def _short(found: Selection) -> "DataFrame":
     return short.drop(columns="mse") if short["mse"].isna().all() else short
 
 
-def _sections(found: Selection, fits: Mapping[str, Fit], options: CompareOptions, console: Console) -> list[str]:
+def _sections(found: Selection, fits: Mapping[str, Fit], request: CompareRequest, console: Console) -> list[str]:
     """Write what was found, and describe it."""
-    out = options.out
+    out = request.out
     write_table(found.table.reset_index(names="model"), out / "comparison.csv")
     write_table(found.people, out / "participants.csv")
     for name, each in fits.items():
@@ -176,30 +188,31 @@ def _estimates(fits: Mapping[str, Fit], console: Console) -> str:
 
 
 def _predicted(
-    models: Sequence[Candidate], how: dict[str, Any], options: CompareOptions, console: Console
+    models: Sequence[Candidate], search: dict[str, Any], request: CompareRequest, console: Console
 ) -> "DataFrame":
     """How well each model predicts blocks, or stretches of trials, that are left out."""
-    doing, folds = f"leaving out {_parts(options)},", options.folds
-    found = {model.name: model.run(doing, held_out, folds=folds, **how) for model in models}
-    table = (compare_mse if options.score == "mse" else compare_elpd)(found)
-    console.table(f"{_parts(options)} left out".capitalize(), table.reset_index(names="model"))
+    doing, folds = f"leaving out {_parts(request)},", request.folds
+    found = {model.name: model.run(doing, held_out, folds=folds, **search) for model in models}
+    table = (compare_mse if request.score == "mse" else compare_elpd)(found)
+    console.table(f"{_parts(request)} left out".capitalize(), table.reset_index(names="model"))
     return table
 
 
-def _held_out(predicted: "DataFrame", options: CompareOptions) -> str:
+def _held_out(predicted: "DataFrame", request: CompareRequest) -> str:
     table = predicted.reset_index(names="model")
-    write_table(table, options.out / "held_out.csv")
-    about = (SQUARED_ERROR if options.score == "mse" else HELD_OUT).replace("each block", f"each of {_parts(options)}")
-    heading = f"{_parts(options)} left out".capitalize()
+    write_table(table, request.out / "held_out.csv")
+    part = "each block" if request.folds is None else f"each of {_parts(request)}"
+    about = (SQUARED_ERROR if request.score == "mse" else HELD_OUT).format(part=part)
+    heading = f"{_parts(request)} left out".capitalize()
     return section(heading, paragraph(about), shown(table, heading))
 
 
-def _parts(options: CompareOptions) -> str:
+def _parts(request: CompareRequest) -> str:
     """What is left out."""
-    return "blocks" if options.folds is None else f"{options.folds} stretches of trials"
+    return "blocks" if request.folds is None else f"{request.folds} stretches of trials"
 
 
-def _other_way(models: Sequence[Candidate], how: dict[str, Any], options: CompareOptions) -> Selection | None:
+def _other_way(models: Sequence[Candidate], search: dict[str, Any], request: CompareRequest) -> Selection | None:
     """The comparison if the learner did not go on from responses, or if it did; None where that makes no difference."""
     if models[0].model.response.kind != "estimate":
         return None
@@ -209,20 +222,82 @@ def _other_way(models: Sequence[Candidate], how: dict[str, Any], options: Compar
         turned = replace(response, anchored=not response.anchored)
         others.append(replace(model, model=replace(model.model, response=turned)))
     try:
-        fits = {model.name: model.fit(out=options.out, **{**how, "starts": _STARTS}) for model in others}
+        fits = {model.name: model.fit(out=request.out, **{**search, "starts": _STARTS}) for model in others}
     except ValueError:  # a learner that cannot go on from responses
         return None
     return compare_fits(fits, evidence=_evidence(fits))
 
 
-def _methods(models: Sequence[Candidate], options: CompareOptions) -> Methods:
+def _methods(models: Sequence[Candidate], request: CompareRequest) -> Methods:
     differing = list(dict.fromkeys(path.rpartition(".")[2] for model in models for path in model.model.differs))
-    sentences = estimated(options.starts, options.map, (), differing)
+    sentences = estimated(request.starts, request.weak_priors, (), differing)
     sentences.append(
         "Models were compared by BIC and by random-effects model selection with protected exceedance probabilities "
         "(Stephan et al. 2009; Rigoux et al. 2014)."
     )
-    if options.held_out:
-        what = "Each block" if options.folds is None else f"Each of {_parts(options)}"
+    if request.held_out:
+        what = "Each block" if request.folds is None else f"Each of {_parts(request)}"
         sentences.append(f"{what} was left out in turn and predicted from the parameters of a participant's others.")
     return methods(models, sentences, ["select"])
+
+
+def headline(found: Selection, predicted: "DataFrame | None", score: str, other: Selection | None) -> list[str]:
+    """The first sentence is the message; others qualify it.
+
+    predicted: how well models predict blocks left out. other: the same comparison, anchored instead of free-running, or
+    the other way round.
+    """
+    table = found.table
+    people = found.people["participant"].nunique()
+    used, least = str(table["share"].idxmax()), str(table["bic"].idxmin())
+    row = table.loc[used]
+    sure = f"protected probability that no other is used by more people: {row['protected']:.2f}"
+    if used == least:
+        first = f"{used} has the least BIC over {people} participants, and most people use it ({sure})"
+    else:
+        few = f"for {row['best']:.0f} of {people} participants its BIC is the least"
+        first = f"most people use {used} ({sure}; {few}), but {least} has the least BIC over all participants"
+    sentences = [first]
+    if row["protected"] < SURE:
+        sentences.append(f"That is not sure: the probability of {used} is less than {SURE:g}.")
+    if used != least:
+        sentences.append(
+            f"So a few participants are explained so much better by {least} that they outweigh the others."
+        )
+    if BASELINE in (used, least):
+        sentences.append("No learner explains these responses better than a baseline that never learns.")
+    return [*sentences, *_of_blocks(predicted, used, score), *_of_anchoring(other, used), *_of_searches(table)]
+
+
+def _of_blocks(predicted: "DataFrame | None", used: str, score: str) -> list[str]:
+    if predicted is None:
+        return ["Blocks were not left out; with --held-out you see which model predicts what it was not fitted to."]
+    column = "mse" if score == "mse" else "log_loss"
+    best = str(predicted[column].idxmin())
+    what = "squared error" if score == "mse" else "log loss"
+    same = ", the same model" if best == used else f", not {used}"
+    return [f"Of blocks that were left out, {best} has the least {what}{same}."]
+
+
+def _of_anchoring(other: Selection | None, used: str) -> list[str]:
+    if other is None:
+        return []
+    winner = str(other.table["share"].idxmax())
+    if winner == used:
+        return [f"{ANCHORED} Either way, most people use {used}."]
+    return [f"{ANCHORED} It decides the winner here: the other way round, most people use {winner}."]
+
+
+def _of_searches(table: Any) -> list[str]:
+    """Models of which parameters are at a bound, or searches did not end."""
+    found = []
+    for name, row in table.iterrows():
+        if row["unfinished"]:
+            found.append(f"{name}: {_of_people(row['unfinished'])} the search did not end.")
+        if row["at_bound"]:
+            found.append(f"{name}: {_of_people(row['at_bound'])} a parameter is at its bound.")
+    return found
+
+
+def _of_people(count: float) -> str:
+    return f"for {count:.0f} participant{'' if count == 1 else 's'}"

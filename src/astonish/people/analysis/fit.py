@@ -5,20 +5,26 @@ from collections.abc import Sequence
 from typing import Any
 
 from astonish.io.files import locked
-from astonish.people.analysis.console import Console
-from astonish.people.analysis.methods import Methods, estimated, methods
+from astonish.io.request import FILE
 from astonish.people.analysis.models import Candidate, candidates
-from astonish.people.analysis.options import FitOptions, TrialOptions, command_line
-from astonish.people.analysis.outputs import drawn, finish, left_out, shown, write_table
 from astonish.people.analysis.report import (
+    Console,
+    Methods,
     behaviour_section,
     described,
     described_in_short,
     differences_section,
-    methods_section,
+    drawn,
+    estimated,
+    fit_script,
+    left_out,
+    methods,
+    shown,
     understood,
+    write_report,
+    write_table,
 )
-from astonish.people.analysis.script import fit_script
+from astonish.people.analysis.requests import FitRequest
 from astonish.people.analysis.table import read_responses
 from astonish.people.fit import Fit
 from astonish.people.fit.description import describe
@@ -54,46 +60,44 @@ CHECKS = (
 )
 
 
-def run_fit(trials: TrialOptions, options: FitOptions, console: Console) -> None:
+def run_fit(request: FitRequest, console: Console) -> None:
     """Fit one learner, and leave tables, figures and a report in a folder."""
-    table = read_responses(trials)
-    console.say(table.preview())
-    (model,) = candidates([options.learner], trials, table, console)
+    trials = read_responses(request)
+    console.say(trials.preview())
+    (model,) = candidates([request.learner], request, trials, console)
     console.say(f"can such a design tell {', '.join(model.free)} at all? astonish recover, with the same options, says")
-    command, out = command_line("fit", trials, options), options.out
+    out = request.out
     with locked(out):
-        priors: Priors = "usual" if options.map else None
-        found = model.fit(options.starts, options.seed, out, options.shared or (), priors, waited_for=True)
+        request.write(out / FILE)
+        priors: Priors = "usual" if request.weak_priors else None
+        found = model.fit(request.starts, request.seed, out, request.shared, priors, waited_for=True)
         for sentence in found.method:
             console.say(sentence)
         sections = [
-            _parameters(found, options),
+            _parameters(found, request),
             *differences_section(found, out),
             *behaviour_section({model.name: found}, out),
         ]
-        if options.posterior:
-            sections += _posterior(model, options, console)
-        _write(found, options, console)
+        if request.posterior:
+            sections += _posterior(model, request, console)
+        _write(found, request, console)
         for heading, shown_table in described_in_short(found):
             console.table(heading, shown_table)
         for sentence in _noted(found):
             console.say(sentence)
-        sections += [
-            _participants(found),
-            methods_section(_methods(model, options), fit_script(trials, options), command, out),
-        ]
+        sections.append(_participants(found))
         medians = ", ".join(f"median {row.parameter} {row.median:.3g}" for row in describe(found).itertuples())
         lead = f"{model.name} fitted to {len(found.values)} participants; {medians}"
         console.show(lead)
-        about = str(found.model)
-        finish(
+        write_report(
             console,
-            out,
+            request,
             "A fit to people's responses",
             lead,
             [understood([model]), *sections],
-            command,
-            about,
+            _methods(model, request),
+            fit_script(request),
+            str(found.model),
             found.excluded,
         )
 
@@ -105,15 +109,15 @@ def _noted(found: Fit) -> list[str]:
     return [f"{who}, such as: {note}" for note, _ in notes.most_common(1)]
 
 
-def _parameters(found: Fit, options: FitOptions) -> str:
-    figure = drawn(plot_fit(found), options.out / "fit", "Parameters and behaviour", CAPTION)
+def _parameters(found: Fit, request: FitRequest) -> str:
+    figure = drawn(plot_fit(found), request.out / "fit", "Parameters and behaviour", CAPTION)
     return section("Parameters", *described(found, "Parameters"), *map(paragraph, found.method), figure)
 
 
-def _write(found: Fit, options: FitOptions, console: Console) -> None:
-    write_table(found.table(), options.out / "parameters.csv")
-    write_table(found.people(), options.out / "participants.csv")
-    write_table(found.trial_table(), options.out / "trials.csv")
+def _write(found: Fit, request: FitRequest, console: Console) -> None:
+    write_table(found.table(), request.out / "parameters.csv")
+    write_table(found.people(), request.out / "participants.csv")
+    write_table(found.trial_table(), request.out / "trials.csv")
     taken = [name for name in TRIAL_COLUMNS if name in found.trials.frame]
     if taken:
         names = f"the table has {', '.join(taken)} already"
@@ -127,13 +131,13 @@ def _participants(found: Fit) -> str:
     return section("Participants", paragraph(note + PARTICIPANTS), *left_out(found.excluded), rows)
 
 
-def _posterior(model: Candidate, options: FitOptions, console: Console) -> list[str]:
+def _posterior(model: Candidate, request: FitRequest, console: Console) -> list[str]:
     """Draw from the posterior, write the draws, and describe them."""
     from astonish.people.posterior import hierarchical
     from astonish.people.posterior.nuts import LEAST
     from astonish.people.posterior.plot import interpretation, plot_predictive
 
-    how: dict[str, Any] = {"shared": options.shared or (), "draws": options.posterior, "seed": options.seed}
+    how: dict[str, Any] = {"shared": request.shared, "draws": request.posterior, "seed": request.seed}
     try:
         found = model.run("drawing from the posterior of", hierarchical, **how)
     except KeyboardInterrupt:
@@ -141,20 +145,20 @@ def _posterior(model: Candidate, options: FitOptions, console: Console) -> list[
             f"stopped: there are no {LEAST} draws of two chains yet, so none are kept, and the report has no posterior"
         )
         return []
-    table, checks, contrasts = found.table(), found.predictive(options.seed), found.contrasts()
-    write_table(table, options.out / "posterior.csv")
-    write_table(checks, options.out / "predictive.csv")
-    found.save(options.out / "posterior.nc")
+    table, checks, contrasts = found.table(), found.predictive(request.seed), found.contrasts()
+    write_table(table, request.out / "posterior.csv")
+    write_table(checks, request.out / "predictive.csv")
+    found.save(request.out / "posterior.nc")
     console.show(f"{found}\n")
     warned = [paragraph(f"Beware: {warning}.") for warning in found.warnings]
     compared = [] if contrasts.empty else [paragraph(CONTRASTS), shown(contrasts, "Contrasts")]
     if compared:
-        write_table(contrasts, options.out / "contrasts.csv")
+        write_table(contrasts, request.out / "contrasts.csv")
     sentences = [interpretation(row) for _, row in checks[checks["participant"] == ""].iterrows()]
     for sentence in sentences:
         console.show(sentence)
     assumed = [paragraph(f"Assumed: {ASSUMED}.")] if model.trials.options and model.trials.payoffs is None else []
-    figure = drawn(plot_predictive(checks), options.out / "predictive", "Simulated and observed", CHECKS)
+    figure = drawn(plot_predictive(checks), request.out / "predictive", "Simulated and observed", CHECKS)
     group = shown(table[table["kind"] != "participant"], "Group")
     return [
         section("The group", paragraph(GROUP), *warned, group, *compared),
@@ -162,14 +166,14 @@ def _posterior(model: Candidate, options: FitOptions, console: Console) -> list[
     ]
 
 
-def _methods(model: Candidate, options: FitOptions) -> Methods:
-    sentences = estimated(options.starts, options.map, options.shared or (), _names(model.model.differs))
+def _methods(model: Candidate, request: FitRequest) -> Methods:
+    sentences = estimated(request.starts, request.weak_priors, request.shared, _names(model.model.differs))
     cite, more = [], []
-    if options.posterior:
+    if request.posterior:
         cite, more = ["hierarchical"], ["numpyro"]
         sentences.append(
             "A hierarchical model, in which participants' parameters are normally distributed on the unconstrained "
-            f"scale, was drawn from with the No-U-Turn sampler ({options.posterior} draws of each of 4 chains)."
+            f"scale, was drawn from with the No-U-Turn sampler ({request.posterior} draws of each of 4 chains)."
         )
     return methods([model], sentences, cite, more)
 

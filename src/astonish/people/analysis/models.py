@@ -1,4 +1,4 @@
-"""Models to fit to trials, from the options of a command."""
+"""Models to fit to trials, from a request."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -11,9 +11,8 @@ from astonish.core.refusal import unknown
 from astonish.models.assemble import Specification, runs_on_family
 from astonish.models.parameters import NamedParameter, find_parameter, matching, parameters, with_parameters
 from astonish.models.registry import LEARNERS, RESPONSES
-from astonish.people.analysis.console import Console
-from astonish.people.analysis.options import TrialOptions, numbers
-from astonish.people.analysis.outputs import UNFINISHED
+from astonish.people.analysis.report import UNFINISHED, Console
+from astonish.people.analysis.requests import TrialRequest
 from astonish.people.fit import Fit, Model, fit
 from astonish.people.fit.estimate import usable
 from astonish.people.fit.likelihood import explained
@@ -65,7 +64,7 @@ class Candidate:
             return function(self.model, self.trials, self.free, *arguments, progress=report, **how)
 
 
-def candidates(learners: Sequence[str], options: TrialOptions, trials: Trials, console: Console) -> list[Candidate]:
+def candidates(learners: Sequence[str], request: TrialRequest, trials: Trials, console: Console) -> list[Candidate]:
     """The models of these learners, such as "smile" or, with parameters to be fitted, "smile:m,noise".
 
     What was set concerns those that have such a parameter, or else the response model; a family those that run on one.
@@ -75,14 +74,14 @@ def candidates(learners: Sequence[str], options: TrialOptions, trials: Trials, c
     on_family = [each for each, name in names.items() if runs_on_family(LEARNERS.find_for(name, trials.kind))]
     learning = {
         each: Specification.of(
-            name, outcomes, options.family if each in on_family or not on_family else None, options.contexts
+            name, outcomes, request.family if each in on_family or not on_family else None, request.contexts
         )
         for each, name in names.items()
     }
-    responding = _response(options, trials), _second(options, trials)
+    responding = _response(request, trials), _second(request, trials)
     own: dict[str, dict[str, float]] = {learner: {} for learner in learners}
     held: dict[str, float] = {}
-    for word, value in numbers("--set", options.settings).items():
+    for word, value in request.settings.items():
         having = [learner for learner, specification in learning.items() if matching(specification.parameters, word)]
         for learner in having:
             own[learner] |= {word: value}
@@ -93,10 +92,10 @@ def candidates(learners: Sequence[str], options: TrialOptions, trials: Trials, c
                 raise unknown("parameter", word, every, of=" or ".join(learners))
             held[each.path] = float(each.known.domain.check(word, value))
     models = [
-        _candidate(learner, specification, own[learner], responding, held, options, trials, console)
+        _candidate(learner, specification, own[learner], responding, held, request, trials, console)
         for learner, specification in learning.items()
     ]
-    _check_by_condition(options, models)
+    _check_by_condition(request, models)
     for candidate in models:
         usable(candidate.model, trials, candidate.free)
     for candidate in models:
@@ -130,7 +129,7 @@ def _candidate(
     settings: Mapping[str, float],
     responding: Responding,
     held: Mapping[str, float],
-    options: TrialOptions,
+    request: TrialRequest,
     trials: Trials,
     console: Console,
 ) -> Candidate:
@@ -148,7 +147,7 @@ def _candidate(
     others = {word: _of_responses(responding, word) for word in listed if not matching(learned, word)}
     theirs = {word: each.path for word, each in others.items() if each is not None}
     from_learner = [word for word in listed if word not in theirs] or [word for word in kind.free if word not in given]
-    further = [*(options.free_response or []), *theirs.values()]
+    further = [*request.fit_response_parameter, *theirs.values()]
     from_response = _free_of(response, "response.", further, held)
     if not kind.learns:
         from_response = [path for path in from_response if path != f"response.{response.scale}"]
@@ -159,7 +158,7 @@ def _candidate(
     free = [find_parameter(learned, word).path for word in from_learner] + from_response
     if second is not None:
         free += _free_of(second, "second.", further, held)
-    model = replace(model, differs=_differing(options, model, free))
+    model = replace(model, differs=_differing(request, model, free))
     assumed = (*assembly.assumed, *_first_responses(model, trials))
     return Candidate(learner, model, tuple(free), trials, console, assumed)
 
@@ -179,13 +178,13 @@ def _free_of(response: Response, root: str, further: Sequence[str], held: Mappin
     return [path for path in dict.fromkeys(find_parameter(every, word).path for word in words) if path not in held]
 
 
-def _differing(options: TrialOptions, model: Model, free: Sequence[str]) -> tuple[str, ...]:
+def _differing(request: TrialRequest, model: Model, free: Sequence[str]) -> tuple[str, ...]:
     """The free parameters that differ between conditions: those named that the model has, or all of the learner."""
-    if options.condition is None:
+    if request.condition is None:
         return ()
-    if not options.by_condition:
+    if not request.by_condition:
         return tuple(path for path in free if path.startswith("learner."))
-    return tuple(path for word in options.by_condition for path in _paths(model, word) if path in free)
+    return tuple(path for word in request.by_condition for path in _paths(model, word) if path in free)
 
 
 def _paths(model: Model, word: str) -> list[str]:
@@ -194,9 +193,9 @@ def _paths(model: Model, word: str) -> list[str]:
     return [find_parameter(every, word).path] if matching(every, word) else []
 
 
-def _check_by_condition(options: TrialOptions, models: Sequence[Candidate]) -> None:
+def _check_by_condition(request: TrialRequest, models: Sequence[Candidate]) -> None:
     """Refuse a name that is a free parameter of no model."""
-    for word in options.by_condition or ():
+    for word in request.by_condition:
         if not any(_paths(each.model, word) for each in models):
             find_parameter(parameters(models[0].model), word)  # says what there is
         if not any(path in each.free for each in models for path in _paths(each.model, word)):
@@ -211,28 +210,28 @@ def _first_responses(model: Model, trials: Trials) -> list[str]:
     return [f"{begin} ({count} in all); with --free-running it is"] if count else []
 
 
-def _response(options: TrialOptions, trials: Trials) -> Response:
+def _response(request: TrialRequest, trials: Trials) -> Response:
     """A response model, its parameters where a search may begin."""
     kind = str(trials.response_kind)
-    model = RESPONSES.find_for(options.response_model or RESPONSES.names_for(kind)[0], kind)
-    response: Response = model.for_responses(trials.responses, _further(options, second=False), trials.outcome_range)
-    if options.free_running and "anchored" in {field.name for field in fields(model)}:
+    model = RESPONSES.find_for(request.response_model or RESPONSES.names_for(kind)[0], kind)
+    response: Response = model.for_responses(trials.responses, _further(request, second=False), trials.outcome_range)
+    if request.free_running and "anchored" in {field.name for field in fields(model)}:
         response = replace(response, anchored=False)  # type: ignore[type-var]
     return response
 
 
-def _second(options: TrialOptions, trials: Trials) -> Response | None:
+def _second(request: TrialRequest, trials: Trials) -> Response | None:
     """The model of the second response, if there is one."""
-    if (options.second_response is None) != (options.second_response_model is None):
+    if (request.second_response is None) != (request.second_response_model is None):
         raise ValueError("--second-response and --second-response-model go together; give both, such as rt and log-rt")
-    if options.second_response_model is None:
+    if request.second_response_model is None:
         return None
-    model = RESPONSES.find_for(options.second_response_model, "continuous")
-    second: Response = model.for_responses(trials.second, _further(options, second=True), trials.outcome_range)
+    model = RESPONSES.find_for(request.second_response_model, "continuous")
+    second: Response = model.for_responses(trials.second, _further(request, second=True), trials.outcome_range)
     return second
 
 
-def _further(options: TrialOptions, second: bool) -> list[str]:
+def _further(request: TrialRequest, second: bool) -> list[str]:
     """Parameters of a response model that are to be fitted as well; those of the second begin with "second."."""
-    words = options.free_response or []
+    words = request.fit_response_parameter
     return [word.rpartition(".")[2] for word in words if word.startswith("second.") == second]

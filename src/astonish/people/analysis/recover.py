@@ -5,13 +5,20 @@ from pathlib import Path
 from typing import Any
 
 from astonish.io.files import locked
-from astonish.people.analysis.console import Console
-from astonish.people.analysis.methods import methods
+from astonish.io.request import FILE
 from astonish.people.analysis.models import Candidate, candidates
-from astonish.people.analysis.options import RecoverOptions, TrialOptions, command_line
-from astonish.people.analysis.outputs import drawn, file_name, finish, shown, write_table
-from astonish.people.analysis.report import methods_section, understood
-from astonish.people.analysis.script import recover_script
+from astonish.people.analysis.report import (
+    Console,
+    drawn,
+    file_name,
+    methods,
+    recover_script,
+    shown,
+    understood,
+    write_report,
+    write_table,
+)
+from astonish.people.analysis.requests import RecoverRequest
 from astonish.people.analysis.table import read_responses
 from astonish.people.fit import Fit, recover_models, recover_parameters, trials_needed
 from astonish.people.tables.choices import ASSUMED
@@ -33,32 +40,34 @@ CHOSEN = "Left: which model is chosen, given the true one. Right: which is true,
 _STARTS = 3
 
 
-def run_recover(trials: TrialOptions, options: RecoverOptions, console: Console) -> None:
+def run_recover(request: RecoverRequest, console: Console) -> None:
     """Ask whether a design can tell parameters and learners, and leave tables, figures and a report in a folder."""
-    if options.participants < 3:
-        raise ValueError(f"--participants {options.participants} is too few to tell anything; give at least 3")
-    table = read_responses(trials)
-    console.say(table.preview())
-    models = candidates(options.learner or ["smile"], trials, table, console)
-    command, out = command_line("recover", trials, options), options.out
+    if request.participants < 3:
+        raise ValueError(f"--participants {request.participants} is too few to tell anything; give at least 3")
+    trials, out = read_responses(request), request.out
+    console.say(trials.preview())
+    models = candidates(request.learner, request, trials, console)
     with locked(out):
-        truth = {model.name: _likely(model, options, console) for model in models}
-        how: dict[str, Any] = {"participants": options.participants, "seed": options.seed}
-        how["priors"] = "usual" if options.map else None
-        sections = [understood(models), *_assumed(table, console)]
-        sections += [_parameters(model, out, truth=truth[model.name], **how) for model in models]
-        if options.trials:
-            sections += [_needed(model, options.trials, out, truth=truth[model.name], **how) for model in models]
+        request.write(out / FILE)
+        truth = {model.name: _likely(model, request, console) for model in models}
+        search: dict[str, Any] = {"participants": request.participants, "seed": request.seed}
+        search["priors"] = "usual" if request.weak_priors else None
+        sections = [understood(models), *_assumed(trials, console)]
+        sections += [_parameters(model, out, truth=truth[model.name], **search) for model in models]
+        if request.trials:
+            sections += [_needed(model, request.trials, out, truth=truth[model.name], **search) for model in models]
         if len(models) > 1:
-            sections.append(_models(models, out, truth, **how))
+            sections.append(_models(models, out, truth, **search))
         simulated = (
-            f"{options.participants} simulated participants with each of {', '.join(each.name for each in models)}"
+            f"{request.participants} simulated participants with each of {', '.join(each.name for each in models)}"
         )
-        weak = "; all estimates are maximum a posteriori, with weak priors where values usually lie" * options.map
+        weak = (
+            "; all estimates are maximum a posteriori, with weak priors where values usually lie" * request.weak_priors
+        )
         done = "Parameters were recovered from simulated participants, as advised by Wilson & Collins (2019)."
-        code = recover_script(trials, options, list(truth), _STARTS)
-        sections.append(methods_section(methods(models, [done], ["recover_parameters"]), code, command, out))
-        finish(console, out, "Would we find what is there?", simulated + weak, sections, command)
+        how = methods(models, [done], ["recover_parameters"])
+        code = recover_script(request, list(truth), _STARTS)
+        write_report(console, request, "Would we find what is there?", simulated + weak, sections, how, code)
 
 
 def _assumed(table: Any, console: Console) -> list[str]:
@@ -69,9 +78,9 @@ def _assumed(table: Any, console: Console) -> list[str]:
     return [paragraph(f"Assumed: {ASSUMED}.")]
 
 
-def _likely(model: Candidate, options: RecoverOptions, console: Console) -> Fit | None:
+def _likely(model: Candidate, request: RecoverRequest, console: Console) -> Fit | None:
     """A fit to the real participants, whose parameters are those that people may have; None if nobody's are known."""
-    found = model.fit(_STARTS, options.seed, options.out, priors="usual" if options.map else None)
+    found = model.fit(_STARTS, request.seed, request.out, priors="usual" if request.weak_priors else None)
     if not all(found.notes):
         return found
     console.say(f"{model.name}: nobody's parameters are known well, so they are drawn about those that the model has")

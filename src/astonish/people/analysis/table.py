@@ -1,84 +1,85 @@
-"""How do options become trials?"""
+"""Tables of trials, read as a request says."""
 
 from typing import Any
 
 from astonish.models.registry import RESPONSES
-from astonish.people.analysis.options import TableOptions, TrialOptions, pairs
+from astonish.people.analysis.requests import TableRequest, TrialRequest
 from astonish.people.tables import Columns, Trials, read_trials
 
 
-def read_outcomes(options: TableOptions) -> Trials:
-    """The outcomes of a table."""
-    return _read(options, {}, {})
+def read_outcomes(request: TableRequest) -> Trials:
+    """Read the outcomes of a table."""
+    return _read(request, {}, {})
 
 
-def read_responses(options: TrialOptions) -> Trials:
-    """The outcomes and responses of a table."""
-    if options.choice is None and options.reward is None and options.response is None:
+def read_responses(request: TrialRequest) -> Trials:
+    """Read the outcomes and responses of a table."""
+    if request.choice is None and request.reward is None and request.response is None:
         raise ValueError(
             "which column is to be explained? Give --response COLUMN, or of a choice and what it paid --choice COLUMN "
             "--reward COLUMN"
         )
-    if options.choice is not None and options.response is not None:
-        raise ValueError(f"--choice {options.choice} is the response; leave out --response {options.response}")
+    if request.choice is not None and request.response is not None:
+        raise ValueError(f"--choice {request.choice} is the response; leave out --response {request.response}")
+    if request.by_condition and request.condition is None:
+        raise ValueError(f"--by-condition {request.by_condition[0]} needs the column of conditions; give --condition")
     columns = {
-        "response": options.response,
-        "ignore": tuple(options.ignore or ()),
-        "payoffs": tuple(options.payoff or ()),
-        "second_response": options.second_response,
-        "condition": options.condition,
-        "group": options.group,
-        "covariates": tuple(options.covariate or ()),
-        "change": options.change,
+        "response": request.response,
+        "ignore": request.ignore,
+        "payoffs": request.payoff,
+        "second_response": request.second_response,
+        "condition": request.condition,
+        "group": request.group,
+        "covariates": request.covariate,
+        "change": request.change,
     }
-    if options.by_condition and options.condition is None:
-        raise ValueError(f"--by-condition {options.by_condition[0]} needs the column of conditions; give --condition")
-    model = None if options.response_model is None else RESPONSES.find(options.response_model)
+    model = None if request.response_model is None else RESPONSES.find(request.response_model)
     by_model = None if model is None or len(model.takes) > 1 else model.takes[0]
-    asked = {
-        "response_kind": options.response_kind or (by_model if options.choice is None else None),
-        "responds_before": None if options.responded is None else options.responded == "before",
-        "response_range": options.response_range,
-        "response_scale": options.response_scale,
+    responses = {
+        "response_kind": request.response_kind,
+        "responds_before": None if request.responded is None else request.responded == "before",
+        "response_range": request.response_range,
+        "response_scale": request.response_scale,
     }
-    return _read(options, columns, asked)
+    if request.response_kind is None and request.choice is None:
+        responses["response_kind"] = by_model
+    return _read(request, columns, responses)
 
 
-def _read(options: TableOptions, columns: dict[str, Any], asked: dict[str, Any]) -> Trials:
+def _read(request: TableRequest, columns: dict[str, Any], responses: dict[str, Any]) -> Trials:
     named = Columns(
-        _outcome(options),
-        options.subject,
-        options.block,
-        given=pairs("--given", options.given),
-        trial=options.trial,
-        choice=options.choice,
-        counterfactual=tuple(options.counterfactual or ()),
+        _outcome(request),
+        request.subject,
+        request.block,
+        given=dict(request.per_trial),
+        trial=request.trial,
+        choice=request.choice,
+        counterfactual=request.counterfactual,
         **columns,
     )
     return read_trials(
-        options.file,
+        request.file,
         named,
-        kind=options.kind,
-        labels=options.label or None,
-        missing=options.missing or None,
-        decimal=options.decimal,
-        options=None if options.options is None else [word.strip() for word in options.options.split(",")],
-        **asked,
+        kind=request.kind,
+        labels=list(request.label) or None,
+        missing=list(request.missing) or None,
+        decimal=request.decimal,
+        options=None if request.options is None else [word.strip() for word in request.options.split(",")],
+        **responses,
     )
 
 
-def _outcome(options: TableOptions) -> str | tuple[str, str]:
+def _outcome(request: TableRequest) -> str | tuple[str, str]:
     """The column of the outcome, two for transitions, or that of the reward."""
-    names = options.outcome or []
-    if (options.choice is None) != (options.reward is None):
-        one, other = ("--choice", "--reward") if options.reward is None else ("--reward", "--choice")
-        raise ValueError(
-            f"{one} goes with {other}, the column of {'what it paid' if other == '--reward' else 'what was chosen'}"
-        )
-    if options.reward is not None:
+    names = request.outcome
+    if request.choice is not None and request.reward is None:
+        raise ValueError("--choice goes with --reward, the column of what it paid")
+    if request.reward is not None:
+        if request.choice is None:
+            raise ValueError("--reward goes with --choice, the column of what was chosen")
         if names:
-            raise ValueError(f"--reward {options.reward} is the outcome of a choice; leave out --outcome {names[0]}")
-        return options.reward
+            raise ValueError(f"--reward {request.reward} is the outcome of a choice; leave out --outcome {names[0]}")
+        return request.reward
     if not names:
         raise ValueError("which column is the outcome? Give --outcome COLUMN, or --choice COLUMN --reward COLUMN")
     if len(names) > 2:

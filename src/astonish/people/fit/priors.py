@@ -99,7 +99,8 @@ def method_in_words(
     if not few:
         return ()
     who = f"{few} of {len(responses)} participants gave fewer than {enough} responses for each free parameter"
-    return (f"{who}: their values of the greatest likelihood may be far off; --map (priors='usual') is recommended",)
+    advice = "--weak-priors (priors='usual') is recommended"
+    return (f"{who}: their values of the greatest likelihood may be far off; {advice}",)
 
 
 def _sentence(name: str, space: Space, k: int, low: FloatArray, high: FloatArray) -> str:

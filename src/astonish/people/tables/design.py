@@ -74,7 +74,7 @@ def _of_participants(trials: Trials, name: str, values: Any) -> NDArray[Any]:
     for row, places in enumerate(trials.rows):
         own = pd.unique(pd.Series(values[places[places >= 0]]).dropna())
         if len(own) > 1:
-            what = "--condition" if is_label else "--given"
+            what = "--condition" if is_label else "--per-trial"
             both = f"{name} is {own[0]} and {own[1]} for participant {trials.subjects[row]}"
             raise ValueError(f"{both}; a group and a covariate are one for each participant ({what} is about trials)")
         if len(own):

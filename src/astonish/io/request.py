@@ -1,0 +1,362 @@
+"""A request: one typed description of what a user asks.
+
+The fields of a request are declared once, by `asked`. The options of a command, the form of the page, the TOML file and
+the command line that a report offers, and the message about a value that is wrong all derive from them.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, Union, get_args, get_origin
+
+from astonish.core.refusal import check_installed, unknown
+from astonish.io.files import write_text
+
+check_installed("requests need", "pydantic")
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo  # noqa: E402
+
+FILE = "request.toml"  # beside the results of a request
+CLASSES = ("learners", "beliefs", "responses")  # what a field can name: a known word, or file.py:Class
+_ONE_OF = "{} = {} is not known; give one of {}"
+
+
+class Asked(NamedTuple):
+    """A field of a request.
+
+    Attributes:
+        shape: "column", "choice", "number", "yes or no" or "text".
+        several: Whether it may be given more than once.
+        of: Which classes it names, one of `CLASSES`; empty for other fields.
+        options: The words among which to choose.
+        kind: The type of one value.
+
+    """
+
+    name: str
+    flag: str
+    label: str
+    help: str
+    heading: str
+    metavar: str
+    shape: str
+    several: bool
+    of: str
+    options: tuple[str, ...]
+    kind: Any
+    default: Any
+    is_argument: bool
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """The field as a control of the page."""
+        is_flag, default = self.shape == "yes or no", self.default
+        if default is not None:
+            default = ("yes" if default else "no") if is_flag else None if self.several else default
+        about = {name: getattr(self, name) for name in ("name", "flag", "label", "help", "shape", "several", "options")}
+        return {**about, "default": default}
+
+
+def asked(
+    help: str,
+    default: Any = ...,
+    heading: str = "Options",
+    *,
+    label: str = "",
+    flag: str = "",
+    metavar: str = "",
+    argument: bool = False,
+) -> Any:
+    """Declare a field of a request.
+
+    Args:
+        help: One line for the help of the command.
+        default: Value if nothing is said; required when left out.
+        heading: Heading under which help lists it.
+        label: A few words for the page.
+        flag: Option of the command. Default: the field's name, `free_running` as `--free-running`.
+        metavar: What help shows in place of the value.
+        argument: Whether the command takes it without an option before it.
+
+    """
+    extra: Any = {"heading": heading, "flag": flag, "metavar": metavar, "argument": argument}
+    return Field(default, description=help, title=label or None, json_schema_extra=extra)
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str | int | float) else value
+
+
+def _two(value: Any, info: ValidationInfo) -> Any:
+    parts = re.split(r"[\s,;]+", value.strip()) if isinstance(value, str) else value
+    if isinstance(parts, list) and len(parts) != 2:
+        raise ValueError(f"{info.field_name} = {value!r:.60} is not understood; give two numbers, such as 0 100")
+    return parts
+
+
+def assignments(flag: str) -> BeforeValidator:
+    """Make a converter of words such as `noise=sigma` to names and values.
+
+    >>> Request.model_config["extra"], assignments("--set").func(["m=0.1", "noise = 25"])
+    ('forbid', {'m': '0.1', 'noise': '25'})
+    """
+
+    def read(words: Any) -> Any:
+        if isinstance(words, Mapping):
+            return words
+        values: dict[str, str] = {}
+        for word in _listed(words):
+            name, equals, value = (part.strip() for part in str(word).partition("="))
+            if not (name and equals and value):
+                raise ValueError(f"{flag} {word} is not understood; give a name and a value, such as {flag} noise=...")
+            if name in values:
+                raise ValueError(f"{flag} gives {name} twice, as {values[name]} and {value}; give it once")
+            values[name] = value
+        return values
+
+    return BeforeValidator(read)
+
+
+SEVERAL = BeforeValidator(_listed)
+Column = Annotated[str, "column"]
+Columns = Annotated[tuple[Column, ...], SEVERAL]
+Words = Annotated[tuple[str, ...], SEVERAL]
+Learner = Annotated[str, "learners"]
+FamilyName = Annotated[str, "beliefs"]
+ResponseName = Annotated[str, "responses"]
+Ends = Annotated[tuple[float, float], BeforeValidator(_two)]
+
+
+class Request(BaseModel):
+    """What a user asks of a command, the page, a file or Python; derived classes declare the fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", coerce_numbers_to_str=True)
+    command: ClassVar[str] = ""
+
+    def __init__(self, /, **words: Any) -> None:
+        try:
+            super().__init__(**words)
+        except ValidationError as problem:
+            raise ValueError(_sentence(type(self), problem)) from None
+
+    @classmethod
+    def asked(cls) -> list[Asked]:
+        """List what can be said, in the order of the fields."""
+        return [_described(name, field) for name, field in cls.model_fields.items()]
+
+    def said(self) -> dict[str, Any]:
+        """Return the values that differ from their defaults, by name."""
+        values = {each.name: (getattr(self, each.name), each.default) for each in self.asked()}
+        return {name: value for name, (value, default) in values.items() if value != default}
+
+    def moved(self, place: Callable[[Path], Path]) -> Self:
+        """Return the same request with other paths, also of classes of a user's own, such as `models.py:Mine`."""
+
+        def there(value: Any, of: str) -> Any:
+            if isinstance(value, tuple):
+                return tuple(there(part, of) for part in value)
+            if isinstance(value, Path):
+                return place(value)
+            file, ending, rest = str(value).partition(".py:")
+            return f"{place(Path(file + '.py')).as_posix()}:{rest}" if of and ending else value
+
+        return self.model_copy(update={
+            each.name: there(getattr(self, each.name), each.of)
+            for each in self.asked()
+            if each.name in self.model_fields_set and (each.of or each.kind is Path)
+        })  # fmt: skip
+
+    @classmethod
+    def read(cls, path: Path, **overriding: Any) -> Self:
+        """Read a request from a TOML file, in which paths are relative to the file.
+
+        Args:
+            path: File that `write` has made, or that was written by hand.
+            overriding: Values that are used instead of those in the file.
+
+        """
+        content = read_toml(path)
+        command, digest = content.pop("command", cls.command), content.pop("sha256", None)
+        if command != cls.command:
+            raise ValueError(f"{path} is a request of astonish {command}; give it to that command")
+        try:
+            request = cls(**content).moved(lambda place: Path(os.path.normpath(path.parent / place)))
+        except ValueError as problem:
+            raise ValueError(f"{path}: {problem}") from None
+        table = getattr(request, "file", None)
+        if digest is not None and table is not None and table.is_file() and _digest(table) != digest:
+            advice = f"restore the table, or delete the line sha256 in {path} to use the table as it is now"
+            raise ValueError(f"{table} is not the table of {path}: it has been changed since; {advice}")
+        given = {name: getattr(request, name) for name in request.model_fields_set}
+        return cls(**{**given, **overriding})
+
+    def write(self, path: Path) -> None:
+        """Write the request, with a hash of its table, as TOML from which `read` makes the same."""
+        given = {each.name for each in self.asked() if each.kind is Path and getattr(self, each.name) is not None}
+        whole = type(self)(**self.said() | {name: getattr(self, name) for name in given})
+        table = getattr(self, "file", None)
+        values = {"command": self.command}
+        if table is not None and table.is_file():
+            values["sha256"] = _digest(table)
+        values |= whole.moved(lambda place: _relative(place, path.parent)).said()
+        lines = [f"{name} = {_toml(value)}" for name, value in values.items()]
+        write_text(path, "\n".join([f"# astonish {self.command} {path.name} repeats this", *lines, ""]))
+
+    def command_line(self) -> str:
+        """Return the command that asks the same.
+
+        >>> class Greeting(Request):
+        ...     command = "greet"
+        ...     file: Path = asked("Whom.", argument=True)
+        ...     loud: bool = asked("Loudly?", True)
+        ...     words: Words = asked("Which words.", ())
+        >>> request = Greeting(file="my friends.csv", loud=False, words=["good", "day"])
+        >>> request.command_line()
+        "astonish greet 'my friends.csv' --no-loud --words good --words day"
+        >>> request.python()
+        "Greeting(file='my friends.csv', loud=False, words=('good', 'day'))"
+        """
+        arguments, options, said = [], [], self.said()
+        for each in self.asked():
+            if each.name not in said:
+                continue
+            value = said[each.name]
+            if each.is_argument:
+                arguments += [str(part) for part in _listed(str(value) if isinstance(value, Path) else value)]
+            elif isinstance(value, bool):
+                options.append(each.flag if value else each.flag.replace("--", "--no-", 1))
+            elif isinstance(value, Mapping):
+                options += [part for name, word in value.items() for part in (each.flag, f"{name}={_word(word)}")]
+            elif isinstance(value, tuple) and not each.several:
+                options += [each.flag, *map(_word, value)]
+            else:
+                parts = value if isinstance(value, tuple) else (value,)
+                options += [word for part in parts for word in (each.flag, _word(part))]
+        return shlex.join(["astonish", self.command, *arguments, *options])
+
+    def python(self) -> str:
+        """Return the Python that makes the same request."""
+        written = (f"{name}={_plain(value)!r}" for name, value in self.said().items())
+        return f"{type(self).__name__}({', '.join(written)})"
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file, or refuse it in a sentence."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {path}; give a TOML file") from None
+    except ValueError as problem:
+        raise ValueError(f"{path} is not TOML ({problem}); mend it") from None
+
+
+def _described(name: str, field: Any) -> Asked:
+    """Take apart the type of a field: marks, whether it is repeated, and the type of one value."""
+    kind, marks, several = field.annotation, list(field.metadata), False
+    while (origin := get_origin(kind)) in (Annotated, Union, UnionType, tuple):
+        parts = get_args(kind)
+        if origin is Annotated:
+            kind, marks = parts[0], [*marks, *parts[1:]]
+        elif origin is tuple and parts[-1] is not Ellipsis:
+            break
+        else:
+            several |= origin is tuple
+            kind = next(part for part in parts if part is not type(None))
+    several |= origin is dict
+    words = (
+        get_args(kind) if origin is Literal else kind if isinstance(kind, type) and issubclass(kind, StrEnum) else ()
+    )
+    of = next((mark for mark in marks if mark in CLASSES), "")
+    shape = "column" if "column" in marks else "choice" if words or of else "yes or no" if kind is bool else "text"
+    extra = field.json_schema_extra
+    return Asked(
+        name,
+        extra["flag"] or f"--{name.replace('_', '-')}",
+        field.title or name.replace("_", " "),
+        field.description,
+        extra["heading"],
+        extra["metavar"],
+        "number" if kind in (int, float) else shape,
+        several,
+        of,
+        tuple(map(str, words)),
+        kind,
+        None if field.is_required() else field.default,
+        extra["argument"],
+    )
+
+
+def _sentence(kind: type[Request], problem: ValidationError) -> str:
+    """Say what is wrong with the first value that is, and what would work."""
+    first = problem.errors(include_url=False)[0]
+    fields = {each.name: each for each in kind.asked()}
+    name, *inside = map(str, first["loc"])
+    value, sort = repr(first["input"])[:60], first["type"]
+    if sort == "value_error":
+        return str(first["ctx"]["error"])
+    if name not in fields:
+        return str(unknown("option", name, fields, of=kind.command))
+    field = fields[name]
+    if sort == "missing":
+        return f"{name} is missing; {field.help}"
+    words = field.options or (("yes", "no") if field.shape == "yes or no" else ())
+    if words:
+        return _ONE_OF.format(name, value, ", ".join(words))
+    subject = f"{field.flag} {inside[0]}" if isinstance(first["loc"][-1], str) and inside else name
+    if field.kind is int:
+        return f"{subject} = {value} is not a whole number; give one"
+    if field.kind is float or "float" in sort:
+        return f"{subject} = {value} is not a number; give one"
+    return f"{subject} = {value} is not understood; give {'a list of text' if field.several else 'text'}"
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _relative(place: Path, folder: Path) -> Path:
+    """A path as seen from a folder; as it is where there is no way from one to the other."""
+    try:
+        return Path(os.path.relpath(place, folder))
+    except ValueError:  # on another drive
+        return place.resolve()
+
+
+def _plain(value: Any) -> Any:
+    """A value as Python, JSON and TOML write it."""
+    if isinstance(value, Path):
+        return value.as_posix()
+    return str(value) if isinstance(value, StrEnum) else value
+
+
+def _word(value: Any) -> str:
+    """A value as it is typed.
+
+    >>> _word(25.0), _word(0.1), _word("a b")
+    ('25', '0.1', 'a b')
+    """
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _toml(value: Any) -> str:
+    """A value in TOML.
+
+    >>> _toml({"m": 0.1}), _toml(("a", "é")), _toml(True), _toml(Path("a/b.csv"))
+    ('{ m = 0.1 }', '["a", "é"]', 'true', '"a/b.csv"')
+    """
+    if isinstance(value, Mapping):
+        names = [name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name) for name in value]
+        pairs = [f"{name} = {_toml(part)}" for name, part in zip(names, value.values(), strict=True)]
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return repr(value)  # inf and nan too
+    return json.dumps(_plain(value), ensure_ascii=False).replace("\x7f", "\\u007f")
