@@ -125,7 +125,7 @@ def test_the_table_of_a_room_names_every_class_that_says_what_it_takes(catalogue
 
 def test_names_are_listed_without_jax() -> None:
     words = (
-        "import sys; from astonish.people.analysis import options; print('jax' in sys.modules, options.LEARNER_HELP)"
+        "import sys; from astonish.people.analysis import requests; print('jax' in sys.modules, requests.LEARNER_HELP)"
     )
     told = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True).stdout
     assert told.startswith("False One of smile, varsmile, bayes, ")
