@@ -5,30 +5,18 @@ from typing import TYPE_CHECKING
 from astonish.core.exports import exports
 
 if TYPE_CHECKING:  # isort: off
-    from .gaussian import Gaussian as Gaussian  # gaussian
-    from .dirichlet import Beta as Beta  # beta
-    from .beta_interval import BetaInterval as BetaInterval  # beta-interval
-    from .dirichlet import Dirichlet as Dirichlet  # dirichlet
-    from .gamma import Poisson as Poisson  # poisson
+    from .gaussian import Gaussian as Gaussian, GaussianBelief as GaussianBelief  # gaussian
+    from .dirichlet import Beta as Beta, BetaBelief as BetaBelief  # beta
+    from .beta_interval import BetaInterval as BetaInterval, BetaIntervalBelief as BetaIntervalBelief  # beta-interval
+    from .dirichlet import Dirichlet as Dirichlet, DirichletBelief as DirichletBelief  # dirichlet
+    from .gamma import Poisson as Poisson, GammaBelief as GammaBelief  # poisson
     from .gamma import Exponential as Exponential  # exponential
-    from .normal_gamma import NormalGamma as NormalGamma  # normal-gamma
-    from .regression import GaussianVector as GaussianVector  # -
+    from .normal_gamma import NormalGamma as NormalGamma, NormalGammaBelief as NormalGammaBelief  # normal-gamma
+    from .regression import GaussianVector as GaussianVector, VectorBelief as VectorBelief  # -
     from .regression import Regression as Regression  # -
-    from .von_mises import VonMises as VonMises  # von-mises
-    from .grid import Grid as Grid  # -
+    from .von_mises import VonMises as VonMises, VonMisesBelief as VonMisesBelief  # von-mises
+    from .grid import Grid as Grid, GridBelief as GridBelief  # -
     from .grid import finite as finite  # -
-    from .rows import Rows as Rows  # -
-
-    # the beliefs themselves
-    from .beta_interval import BetaIntervalBelief as BetaIntervalBelief
-    from .dirichlet import BetaBelief as BetaBelief
-    from .dirichlet import DirichletBelief as DirichletBelief
-    from .gamma import GammaBelief as GammaBelief
-    from .gaussian import GaussianBelief as GaussianBelief
-    from .grid import GridBelief as GridBelief
-    from .normal_gamma import NormalGammaBelief as NormalGammaBelief
-    from .regression import VectorBelief as VectorBelief
-    from .rows import RowsBelief as RowsBelief
-    from .von_mises import VonMisesBelief as VonMisesBelief
+    from .rows import Rows as Rows, RowsBelief as RowsBelief  # -
 else:
     __all__, __getattr__, __dir__ = exports(__name__)

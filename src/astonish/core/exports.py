@@ -5,11 +5,11 @@ So that help answers without waiting for JAX, the classes are imported when they
     from .two_rate import TwoRate as TwoRate  # two-rate, rw2
 
 with the names by which commands know the class, the one that is printed first, or "-" if it needs more than numbers to
-be made. Type checkers see the import. What has no names at all, such as the state of a learner, may be imported from
-the room, but is not among what it exports.
+be made. Type checkers see the import. What else a line imports, such as the state of a learner, can be imported from
+the room, but is not among what it exports; nor is anything on a line without names.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -22,7 +22,6 @@ class Exported(NamedTuple):
     module: str
     name: str
     names: tuple[str, ...]
-    exported: bool
 
 
 @cache
@@ -30,26 +29,33 @@ def rows(room: str) -> tuple[Exported, ...]:
     """Read the table of a room such as "astonish.learners".
 
     >>> next(row for row in rows("astonish.learners") if row.name == "TwoRate")
-    Exported(module='astonish.learners.two_rate', name='TwoRate', names=('two-rate', 'rw2'), exported=True)
+    Exported(module='astonish.learners.two_rate', name='TwoRate', names=('two-rate', 'rw2'))
     """
-    package, _, folder = room.partition(".")
-    found = []
-    for line in files(package).joinpath(folder, "__init__.py").read_text("utf-8").splitlines():
-        if line.startswith("    from ."):
-            written, _, names = line.partition("  # ")
-            _, module, _, name, *_ = written.split()
-            called = tuple(names.split(", ")) if names not in ("", "-") else ()
-            found.append(Exported(room + module, name, called, bool(names)))
-    return tuple(found)
+    return tuple(
+        Exported(module, classes[0], tuple(name for name in names if name != "-"))
+        for module, classes, names in _lines(room)
+        if names
+    )
 
 
 def exports(room: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """Give a room its `__all__`, `__getattr__` and `__dir__`."""
-    modules = {row.name: row.module for row in rows(room)}
+    places = {name: module for module, classes, _ in _lines(room) for name in classes}
 
     def get(name: str) -> Any:
-        if name not in modules:
+        if name not in places:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
-        return getattr(import_module(modules[name]), name)
+        return getattr(import_module(places[name]), name)
 
-    return [row.name for row in rows(room) if row.exported], get, lambda: sorted(modules)
+    return [row.name for row in rows(room)], get, lambda: sorted(places)
+
+
+def _lines(room: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """The module, what is imported from it, and the names, of each line of a table."""
+    package, _, folder = room.partition(".")
+    for line in files(package).joinpath(folder, "__init__.py").read_text("utf-8").splitlines():
+        if line.startswith("    from ."):
+            code, _, names = line.partition("  # ")
+            module, _, imported = code.removeprefix("    from ").partition(" import ")
+            classes = [part.partition(" as ")[0] for part in imported.split(", ")]
+            yield room + module, classes, names.split(", ") if names else []

@@ -7,17 +7,17 @@ from astonish.core.exports import exports
 if TYPE_CHECKING:  # isort: off
     from .smile import Smile as Smile  # smile
     from .varsmile import VarSmile as VarSmile  # varsmile
-    from .bayes import Bayes as Bayes  # bayes
+    from .bayes import Bayes as Bayes, Evidence as Evidence  # bayes
     from .bayes import Leaky as Leaky  # leaky
-    from .message_passing import MessagePassing as MessagePassing  # message-passing
-    from .particle_filter import ParticleFilter as ParticleFilter  # particle-filter
-    from .delta_mixture import DeltaMixture as DeltaMixture  # delta-mixture
+    from .message_passing import MessagePassing as MessagePassing, Hypotheses as Hypotheses  # message-passing
+    from .particle_filter import ParticleFilter as ParticleFilter, Particles as Particles  # particle-filter
+    from .delta_mixture import DeltaMixture as DeltaMixture, Nodes as Nodes  # delta-mixture
     from .delta import Delta as Delta  # delta, rw, rescorla-wagner
     from .two_rate import TwoRate as TwoRate  # two-rate, rw2
     from .pearce_hall import PearceHall as PearceHall  # pearce-hall
-    from .sutton import SuttonK1 as SuttonK1  # sutton-k1
+    from .sutton import SuttonK1 as SuttonK1, Gain as Gain  # sutton-k1
     from .kalman import Kalman as Kalman  # kalman
-    from .volatile_kalman import VolatileKalman as VolatileKalman  # vkf
+    from .volatile_kalman import VolatileKalman as VolatileKalman, VolatileState as VolatileState  # vkf
     from .volatile_kalman import BinaryVolatileKalman as BinaryVolatileKalman  # vkf-binary
     from .stochasticity_volatility import StochasticityVolatility as StochasticityVolatility  # stochasticity-volatility
     from .hgf import HGF as HGF  # hgf
@@ -28,28 +28,17 @@ if TYPE_CHECKING:  # isort: off
     from .nassar import Nassar2012 as Nassar2012  # nassar2012, reduced-bayes
     from .nassar_gaussian import NassarGaussian2010 as NassarGaussian2010  # nassar-gaussian2010
     from .nassar_gaussian import NassarGaussian2012 as NassarGaussian2012  # nassar-gaussian2012
-    from .behrens import Behrens2007 as Behrens2007  # behrens2007
+    from .behrens import Behrens2007 as Behrens2007, JointGrid as JointGrid  # behrens2007
     from .dynamic_belief import DynamicBelief as DynamicBelief  # dbm
-    from .reversal_hmm import ReversalHMM as ReversalHMM  # reversal-hmm
+    from .reversal_hmm import ReversalHMM as ReversalHMM, Reversal as Reversal  # reversal-hmm
     from .delta_circular import DeltaCircular as DeltaCircular  # delta-circular
     from .nassar_circular import NassarCircular as NassarCircular  # reduced-bayes-circular
     from .no_learning import NoLearning as NoLearning  # no-learning
     from .online_em import OnlineEM as OnlineEM  # -
-    from .monitor import Monitor as Monitor  # -
+    from .monitor import Monitor as Monitor, MonitorState as MonitorState  # -
     from .smile import Modulated as Modulated  # -
     from .per_context import PerContext as PerContext  # -
     from .per_option import PerOption as PerOption  # -
-
-    # their states
-    from .bayes import Evidence as Evidence
-    from .behrens import JointGrid as JointGrid
-    from .delta_mixture import Nodes as Nodes
-    from .message_passing import Hypotheses as Hypotheses
-    from .monitor import MonitorState as MonitorState
-    from .particle_filter import Particles as Particles
-    from .reversal_hmm import Reversal as Reversal
     from .stochasticity_volatility import KalmanParticles as KalmanParticles
-    from .sutton import Gain as Gain
-    from .volatile_kalman import VolatileState as VolatileState
 else:
     __all__, __getattr__, __dir__ = exports(__name__)

@@ -191,6 +191,11 @@ class Categorical(NamedTuple):
         return jax.random.categorical(key, self.log_probabilities).astype(self.log_probabilities.dtype)
 
 
+def normal(mean: Array, std: Number) -> Normal:
+    """Spread all responses alike about their means."""
+    return Normal(mean, jnp.broadcast_to(jnp.asarray(std, mean.dtype), mean.shape))
+
+
 def lapsing(meant: Distribution, lapse: Number, low: Number, high: Number) -> Distribution:
     """A response that may be a lapse; as it was meant where lapses are ruled out."""
     if isinstance(lapse, float | int) and lapse == 0:

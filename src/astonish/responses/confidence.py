@@ -10,7 +10,7 @@ from astonish.core.domain import POSITIVE, Domain, FloatArray, parameter
 from astonish.core.kinds import ResponseKind
 from astonish.core.precision import Number, limits
 from astonish.core.pytree import pytree_dataclass
-from astonish.responses.base import Normal, Response, ResponseInput
+from astonish.responses.base import Normal, Response, ResponseInput, normal
 
 
 @pytree_dataclass
@@ -26,13 +26,11 @@ class Confidence(Response):
     name: ClassVar[str] = "confidence"
     takes: ClassVar[tuple[str, ...]] = (ResponseKind.CONTINUOUS,)
     free: ClassVar[tuple[str, ...]] = ("offset", "slope", "noise")
-    kind: ClassVar[str] = "readout"
 
     def distribution(self, given: ResponseInput) -> Normal:
         uncertainty = jnp.ones(()) if given.uncertainty is None else given.uncertainty
         least = limits(uncertainty).tiny ** 0.5
-        mean = self.offset - 2 * self.slope * jnp.log(jnp.maximum(uncertainty, least))
-        return Normal(mean, jnp.broadcast_to(jnp.asarray(self.noise, mean.dtype), mean.shape))
+        return normal(self.offset - 2 * self.slope * jnp.log(jnp.maximum(uncertainty, least)), self.noise)
 
     def needs(self) -> tuple[str, ...]:
         return ("uncertainty",)

@@ -12,7 +12,7 @@ from astonish.core.domain import POSITIVE, Domain, FloatArray, parameter
 from astonish.core.kinds import ResponseKind
 from astonish.core.precision import Number
 from astonish.core.pytree import pytree_dataclass
-from astonish.responses.base import Normal, Response, ResponseInput
+from astonish.responses.base import Normal, Response, ResponseInput, normal
 
 _LONG = 60.0  # seconds
 _TRIED = 0.1  # a slope from which a search may begin
@@ -37,7 +37,6 @@ class LogReactionTime(Response):
     name: ClassVar[str] = "log-rt"
     takes: ClassVar[tuple[str, ...]] = (ResponseKind.CONTINUOUS,)
     free: ClassVar[tuple[str, ...]] = ("offset", "by_surprise", "noise")
-    kind: ClassVar[str] = "readout"
 
     def distribution(self, given: ResponseInput) -> "LogNormal":
         return LogNormal(self.offset + self.by_surprise * given.surprise + self._of_prediction(given), self.noise)
@@ -96,6 +95,4 @@ class LogNormal(NamedTuple):
 
     @property
     def _log(self) -> Normal:
-        return Normal(
-            self.log_mean, jnp.broadcast_to(jnp.asarray(self.log_std, self.log_mean.dtype), self.log_mean.shape)
-        )
+        return normal(self.log_mean, self.log_std)

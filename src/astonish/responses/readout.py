@@ -3,14 +3,13 @@
 from collections.abc import Collection
 from typing import ClassVar, Self
 
-import jax.numpy as jnp
 import numpy as np
 
 from astonish.core.domain import POSITIVE, Domain, FloatArray, parameter
 from astonish.core.kinds import ResponseKind
 from astonish.core.precision import Number
 from astonish.core.pytree import pytree_dataclass
-from astonish.responses.base import Normal, Response, ResponseInput
+from astonish.responses.base import Normal, Response, ResponseInput, normal
 
 
 @pytree_dataclass
@@ -23,12 +22,10 @@ class Readout(Response):
     name: ClassVar[str] = "readout"
     takes: ClassVar[tuple[str, ...]] = (ResponseKind.CONTINUOUS,)
     free: ClassVar[tuple[str, ...]] = ("offset", "slope", "noise")
-    kind: ClassVar[str] = "readout"
     only_after: ClassVar[bool] = True
 
     def distribution(self, given: ResponseInput) -> Normal:
-        mean = self.offset + self.slope * given.surprise
-        return Normal(mean, jnp.broadcast_to(jnp.asarray(self.noise, mean.dtype), mean.shape))
+        return normal(self.offset + self.slope * given.surprise, self.noise)
 
     @classmethod
     def for_responses(
