@@ -15,12 +15,12 @@ def quick_flags(jax: str | None = None) -> str:
 
     >>> quick_flags("0.10.2")
     '--xla_cpu_parallel_codegen_split_count=1 --xla_cpu_use_fusion_emitters=false'
-    >>> quick_flags("0.12.0")
+    >>> quick_flags("0.11.2")
     '--xla_cpu_parallel_codegen_split_count=1'
     """
     major, minor = (jax or version("jax")).split(".")[:2]
     flags = ["--xla_cpu_parallel_codegen_split_count=1"]  # other processors are busy with other programs
-    if (int(major), int(minor)) < (0, 12):
+    if (int(major), int(minor)) < (0, 11):
         flags.append("--xla_cpu_use_fusion_emitters=false")
     return " ".join(flags)
 
