@@ -22,7 +22,7 @@ from astonish import (
     VarSmile,
     scan,
 )
-from astonish.core.samples import read_series
+from astonish.core.checks import read_series
 from astonish.models import assemble as assembling
 from astonish.models.parameters import described, find_parameter, parameters, table
 from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES, find_any
@@ -263,7 +263,7 @@ PLUGIN = """
 from typing import ClassVar
 
 from astonish import Delta
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import pytree_dataclass
 
 @pytree_dataclass
 class {0}(Delta):

@@ -8,10 +8,17 @@ import numpy as np
 import pytest
 
 from astonish import Gaussian, MessagePassing, Smile
-from astonish.core.domain import Domain, Parameter, declared, parameter
-from astonish.core.numbers import as_numbers
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.world_parameters import HAZARD, START, STD
+from astonish.core.numbers import (
+    HAZARD,
+    START,
+    STD,
+    Domain,
+    Parameter,
+    as_numbers,
+    declared,
+    parameter,
+    pytree_dataclass,
+)
 from astonish.models.parameters import NamedParameter, find_parameter, parameters, short_names
 from astonish.people.fit.space import LIMIT, Space
 

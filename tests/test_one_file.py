@@ -23,9 +23,9 @@ from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
 
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.domain import Domain, parameter
-from astonish.core.kinds import NUMBERS
+from astonish.core.numbers import pytree_dataclass
+from astonish.core.numbers import Domain, parameter
+from astonish.core.names import NUMBERS
 from astonish.learners.base import StepInfo, Learner
 
 
@@ -73,11 +73,11 @@ from typing import ClassVar, NamedTuple
 import jax.numpy as jnp
 from jax.scipy.special import xlog1py, xlogy
 
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.domain import Domain, Parameter, parameter
+from astonish.core.numbers import pytree_dataclass
+from astonish.core.numbers import Domain, Parameter, parameter
 from astonish.theory.expfam import Family, linear
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import number
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import number
 from astonish.core.special import log_gamma
 
 COUNT = Domain(-1.0, open=True)
@@ -158,9 +158,9 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.domain import POSITIVE, Domain, parameter
-from astonish.core.kinds import ResponseKind
+from astonish.core.numbers import pytree_dataclass
+from astonish.core.numbers import POSITIVE, Domain, parameter
+from astonish.core.names import ResponseKind
 from astonish.responses.base import Normal, Response
 
 

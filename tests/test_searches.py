@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from astonish import Delta, Gaussian, Smile
 from astonish.cli.app import app
-from astonish.core.domain import Domain, Parameter
+from astonish.core.numbers import Domain, Parameter
 from astonish.people.fit import (
     Estimate,
     Model,

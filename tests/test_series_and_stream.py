@@ -38,7 +38,7 @@ from astonish import (
     save_state,
 )
 from astonish.changes import changepoints
-from astonish.core.domain import Domain
+from astonish.core.numbers import Domain
 from astonish.online import measures, series
 from astonish.people.tables import Columns, read_trials, regressors
 from families import CONTEXTS, LEARNER, NUMBERS, PAIRS, VECTORS, LearnerCase

@@ -18,9 +18,9 @@ import pandas as pd
 import pytest
 
 from astonish import Delta, Gaussian, Monitor, PerContext, Smile, VarSmile
-from astonish.core.jax_versions import quick_flags
 from astonish.interop.spark import ShardUpdate, answers, surprise_stream
 from astonish.online.bank import Bank
+from jax_versions import quick_flags
 
 JOB = Path(__file__).parent.parent / "examples" / "spark_stream.py"
 LEARNER = Smile(Gaussian(noise=1.0), m=0.1)  # that of the job

@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.special import expit
 
 from astonish import BinaryVolatileKalman, Detector, Kalman, VolatileKalman, run
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import as_double, double
 from astonish.learners.base import scan
 from astonish.people.tables import Columns, read_trials
 from astonish.people.tables.facts import choose

@@ -16,10 +16,18 @@ from numpy.random import Generator
 
 from astonish.beliefs.dirichlet import Beta
 from astonish.core.checks import check_ends
-from astonish.core.domain import PROBABILITY, Domain, FloatArray, Parameter, parameter
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import Number, limits, number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import (
+    PROBABILITY,
+    Domain,
+    FloatArray,
+    Number,
+    Parameter,
+    limits,
+    number,
+    parameter,
+    pytree_dataclass,
+)
 from astonish.core.special import log
 from astonish.theory import predictive
 from astonish.theory.expfam import MeanFamily, printed

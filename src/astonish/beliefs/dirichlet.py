@@ -9,10 +9,21 @@ from jax import Array
 from jax.scipy.special import xlog1py, xlogy
 from numpy.random import Generator
 
-from astonish.core.domain import OPEN_PROBABILITY, POSITIVE, REQUIRED, Domain, FloatArray, Parameter, parameter
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import Number, limits, number, vector
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import (
+    OPEN_PROBABILITY,
+    POSITIVE,
+    REQUIRED,
+    Domain,
+    FloatArray,
+    Number,
+    Parameter,
+    limits,
+    number,
+    parameter,
+    pytree_dataclass,
+    vector,
+)
 from astonish.core.special import log, log_gamma
 from astonish.theory import predictive
 from astonish.theory.expfam import Family, MeanFamily, linear, printed

@@ -9,10 +9,8 @@ from jax import Array
 from jax.scipy.special import xlogy
 from numpy.random import Generator
 
-from astonish.core.domain import POSITIVE, Domain, FloatArray, Parameter
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import Number, limits, number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number, Parameter, limits, number, pytree_dataclass
 from astonish.core.special import log, log_gamma, log_gamma_near, log_less
 from astonish.theory import predictive
 from astonish.theory.expfam import Family, MeanFamily, linear, nearby, printed

@@ -13,12 +13,22 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.domain import FINITE, POSITIVE, Domain, FloatArray, Parameter
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import Number, limits, number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import (
+    FINITE,
+    MEAN,
+    NOISE,
+    POSITIVE,
+    STD,
+    Domain,
+    FloatArray,
+    Number,
+    Parameter,
+    limits,
+    number,
+    pytree_dataclass,
+)
 from astonish.core.special import fraction, log, parallel
-from astonish.core.world_parameters import MEAN, NOISE, STD
 from astonish.theory import predictive
 from astonish.theory.expfam import MeanFamily, printed
 

@@ -16,10 +16,21 @@ from jax import Array
 from jax.core import Tracer
 from numpy.random import Generator
 
-from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain
-from astonish.core.interpreter import interpreted
-from astonish.core.precision import Number, double, limits, namespace, number, vector
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import (
+    FINITE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    PROBABILITY,
+    Domain,
+    Number,
+    double,
+    limits,
+    namespace,
+    number,
+    pytree_dataclass,
+    vector,
+)
+from astonish.core.programs import interpreted
 from astonish.core.refusal import cannot_simulate
 from astonish.core.special import log
 from astonish.theory import predictive

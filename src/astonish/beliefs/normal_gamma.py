@@ -15,12 +15,21 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs.gamma import GammaBelief, log_partition_near
-from astonish.core.domain import FINITE, POSITIVE, Domain, FloatArray, Parameter
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import Number, limits, number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import (
+    FINITE,
+    MEAN,
+    NOISE,
+    POSITIVE,
+    Domain,
+    FloatArray,
+    Number,
+    Parameter,
+    limits,
+    number,
+    pytree_dataclass,
+)
 from astonish.core.special import fraction, log, log_gamma
-from astonish.core.world_parameters import MEAN, NOISE
 from astonish.theory import predictive
 from astonish.theory.expfam import Family, nearby, printed
 

@@ -15,12 +15,24 @@ from jax import Array
 from jax.core import Tracer
 from numpy.random import Generator
 
-from astonish.core.domain import COUNT, FINITE, POSITIVE, REQUIRED, Domain, FloatArray, Parameter, parameter
-from astonish.core.linear_algebra import inverse, inverse_and_log_determinant, product
-from astonish.core.numbers import as_numbers
-from astonish.core.precision import Number, limits, namespace, number, vector
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.special import log
+from astonish.core.numbers import (
+    COUNT,
+    FINITE,
+    POSITIVE,
+    REQUIRED,
+    Domain,
+    FloatArray,
+    Number,
+    Parameter,
+    as_numbers,
+    limits,
+    namespace,
+    number,
+    parameter,
+    pytree_dataclass,
+    vector,
+)
+from astonish.core.special import inverse, inverse_and_log_determinant, log, product
 from astonish.theory import predictive
 from astonish.theory.expfam import Family
 

@@ -12,9 +12,7 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.domain import COUNT, REQUIRED, Domain, parameter
-from astonish.core.precision import Number, namespace
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import COUNT, REQUIRED, Domain, Number, namespace, parameter, pytree_dataclass
 from astonish.theory.expfam import Belief, Family
 
 _NOT_YET = -1.0

@@ -10,9 +10,7 @@ from jax import Array
 
 from astonish.changes import alarms
 from astonish.core.cooldown import spaced
-from astonish.core.domain import COUNT, REQUIRED, BoolArray, Domain, FloatArray, parameter
-from astonish.core.precision import double
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import COUNT, REQUIRED, BoolArray, Domain, FloatArray, double, parameter, pytree_dataclass
 from astonish.io.archive import DamagedError, name_of, read, write
 from astonish.io.files import atomic_write
 from astonish.io.state import check_saved_by, described, matching, named_leaves

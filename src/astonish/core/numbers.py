@@ -1,9 +1,22 @@
-"""How do the numbers that people write, with gaps among them, become NumPy's?"""
+"""Numbers: how people write them, which are allowed, in what precision they are computed, and classes of parameters.
+
+The maths takes whatever precision it is given. Numbers that people write are kept as NumPy's float64, and whatever runs
+a learner (`run`, `Stream`, `Bank`) computes inside `double()`, where settings of JAX that would get in the way are what
+they are by default: NaN marks what is missing and infinity what is impossible, arrays of different types and ranks are
+added up, and the same seed gives the same random numbers.
+"""
 
 import math
-from typing import Any
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import MISSING, dataclass, field, fields
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar, cast, dataclass_transform
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
@@ -77,3 +90,330 @@ def _number(name: str, value: Any) -> float:
     except OverflowError:
         about = f"{'-' if value < 0 else ''}1e{int(value).bit_length() * math.log10(2):.0f}"
         raise ValueError(f"{name} holds about {about}, which is too large; give numbers below 1e308") from None
+
+
+@dataclass(frozen=True)
+class Domain:
+    """An interval of numbers, perhaps whole ones, perhaps in an array of some `shape`.
+
+    open: the ends themselves are excluded. inside: the value that stands where a sample is missing; 0, or another
+    allowed one, when left out.
+
+    >>> Domain(0, 14, whole=True).check("outcome", 15)
+    Traceback (most recent call last):
+    ValueError: outcome = 15 is not allowed; give a whole number from 0 to 14
+    >>> str(Domain(high=0))
+    'a finite number of at most 0'
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    whole: bool = False
+    open: bool = False
+    shape: tuple[int, ...] = ()
+    inside: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.high:
+            raise ValueError(f"there is no number from low = {self.low:g} to high = {self.high:g}; give low below high")
+        if self.inside is not None and not self.allows(self.inside):
+            raise ValueError(f"inside = {self.inside:g} is not allowed; give {self._one}")
+
+    def __str__(self) -> str:
+        return f"an array of shape {self.shape}, each number {self._one}" if self.shape else self._one
+
+    @property
+    def _one(self) -> str:
+        kind = "a whole number" if self.whole else "a finite number"
+        low, high = f"{self.low:g}", f"{self.high:g}"
+        if self.has_low and self.has_high:
+            return f"{kind} between {low} and {high}, ends excluded" if self.open else f"{kind} from {low} to {high}"
+        if self.has_low:
+            return f"{kind} above {low}" if self.open else f"{kind} of at least {low}"
+        if self.has_high:
+            return f"{kind} below {high}" if self.open else f"{kind} of at most {high}"
+        return kind
+
+    @property
+    def has_low(self) -> bool:
+        """Whether there is a smallest value."""
+        return math.isfinite(self.low)
+
+    @property
+    def has_high(self) -> bool:
+        """Whether there is a largest value."""
+        return math.isfinite(self.high)
+
+    @property
+    def is_index(self) -> bool:
+        """Whether the values fit into the integers by which arrays are indexed."""
+        return self.whole and self.high < 2**31
+
+    @property
+    def stand_in(self) -> float:
+        """An allowed value, which stands where a sample is missing."""
+        if self.inside is not None:
+            return self.inside
+        middle = 0.5 * (self.low + self.high) if self.has_low and self.has_high else 0.0
+        near = self.low + 1 if self.has_low else self.high - 1
+        allowed = next((value for value in (0.0, self.low, self.high, near, middle) if self.allows(value)), None)
+        if allowed is None:
+            raise ValueError(f"there is no {self._one.removeprefix('a ')}; give a domain with values in it")
+        return allowed
+
+    def any_sample(self) -> Any:
+        """An allowed sample, as learners are given it."""
+        return np.full(self.shape, self.stand_in, np.int32 if self.is_index else np.float64)
+
+    def holds(self, values: FloatArray) -> BoolArray:
+        """Where `values` are allowed, element by element."""
+        good = np.isfinite(values) & (values >= self.low) & (values <= self.high)
+        if self.open:
+            good &= (values != self.low) & (values != self.high)
+        return good & (values == np.floor(values)) if self.whole else good
+
+    def holds_all(self, values: FloatArray) -> bool:
+        """Whether all of at least one are allowed; `holds` in two passes instead of many."""
+        if not values.size:
+            return True
+        low, high = values.min(), values.max()  # NaN if there is any
+        within = self.low < low <= high < self.high if self.open else self.low <= low <= high <= self.high
+        finite = math.isfinite(low) and math.isfinite(high)
+        return bool(finite and within and (not self.whole or (values == np.floor(values)).all()))
+
+    def allows(self, value: float) -> bool:
+        """Whether one number is allowed; `holds` without the cost of arrays."""
+        if not math.isfinite(value) or (self.whole and value != math.floor(value)):
+            return False
+        return self.low < value < self.high if self.open else self.low <= value <= self.high
+
+    def check(self, name: str, value: Any) -> FloatArray:
+        """`value` as numbers, or a ValueError that quotes the first that is not allowed.
+
+        Under `jax.jit` and the like its value is not known yet, and it is left as it is.
+        """
+        if isinstance(value, jax.core.Tracer):
+            return cast(FloatArray, value)
+        if isinstance(value, float) and self.allows(value):
+            return np.asarray(value, np.float64)
+        numbers = as_numbers(name, value)
+        bad = ~self.holds(numbers)
+        if bad.any():
+            raise ValueError(f"{name} = {numbers[bad].flat[0]:g} is not allowed; give {self._one}")
+        return numbers
+
+
+FINITE = Domain()
+POSITIVE = Domain(0.0, open=True)
+NOT_NEGATIVE = Domain(0.0)
+PROBABILITY = Domain(0.0, 1.0)
+OPEN_PROBABILITY = Domain(0.0, 1.0, open=True)
+WHOLE = Domain(0, whole=True)
+COUNT = Domain(1, whole=True)
+
+
+_LOCATIONS = ("low", "high", "middle")  # facts that are places rather than distances
+
+
+class Parameter(NamedTuple):
+    """What is known about a parameter.
+
+    usual: where people's values usually lie. about: what it means, in a few words.
+    fact: the fact about outcomes that decides the value if nobody sets it, such as "noise" (see `assemble.fact_of`).
+    Such a parameter is in units of the outcomes (unless it is a concentration), and `usual` is for outcomes between 0
+    and 1. symbol: what papers call it, such as "alpha"; it is understood in place of the name.
+    """
+
+    domain: Domain
+    usual: tuple[float, float] | None = None
+    about: str = ""
+    default: Any = None
+    fact: str = ""
+    symbol: str = ""
+
+    @property
+    def from_data(self) -> bool:
+        """Whether the outcomes decide the value if nobody sets it."""
+        return self.fact not in ("", "hazard", "period")
+
+    @property
+    def has_units(self) -> bool:
+        """Whether it is in units of the outcomes."""
+        return self.from_data and self.fact != "concentration"
+
+    def usual_between(self, low: float, high: float) -> tuple[float, float] | None:
+        """Where its values usually lie for outcomes between `low` and `high`.
+
+        >>> Parameter(Domain(), usual=(0.0, 0.5), fact="middle").usual_between(10.0, 20.0)
+        (10.0, 15.0)
+        """
+        if self.usual is None or not self.has_units:
+            return self.usual
+        (first, last), width = self.usual, (high - low) or 1.0
+        if self.fact in _LOCATIONS:
+            return low + width * first, low + width * last
+        return (first / width, last / width) if self.fact == "per_unit" else (first * width, last * width)
+
+    def field(self, **changes: Any) -> Any:
+        """The parameter as a field of a class. changes: what is different about it there."""
+        known = self._replace(**changes)
+        return parameter(known.default, known.domain, known.usual, known.about, known.fact, symbol=known.symbol)
+
+
+REQUIRED: Any = MISSING  # the default of a parameter that has none
+
+
+def parameter(
+    default: Any,
+    domain: Domain,
+    usual: tuple[float, float] | None = None,
+    about: str = "",
+    fact: str = "",
+    static: bool = False,
+    symbol: str = "",
+) -> Any:
+    """A field of a learner, family or response model, and what is known about it (see `Parameter`).
+
+    static: JAX compiles again for each value, as it must for sizes of arrays.
+    """
+    known = Parameter(domain, usual, about, None if default is REQUIRED else default, fact, symbol)
+    return field(default=default, metadata={"parameter": known, "static": static})
+
+
+def declared(kind: type) -> dict[str, Parameter]:
+    """The parameters that a class declares, by name."""
+    return {f.name: f.metadata["parameter"] for f in fields(kind) if "parameter" in f.metadata}
+
+
+Number = Array | float
+_SETTINGS: Any = (
+    jax.debug_nans,
+    jax.debug_infs,
+    jax.numpy_dtype_promotion,
+    jax.numpy_rank_promotion,
+    jax.threefry_partitionable,
+    jax.default_prng_impl,
+    jax.default_matmul_precision,
+)
+RANDOM_BITS = "threefry2x32"  # where random numbers come from
+_VALUES = (False, False, "standard", "allow", True, RANDOM_BITS, None)
+
+
+def double() -> AbstractContextManager[Any]:
+    """Inside, JAX computes in float64, with the settings that we need; outside, as before."""
+    precision: Any = jax.enable_x64(True)
+    a, b, c, d, e, f, g = _SETTINGS
+    if (a.value, b.value, c.value, d.value, e.value, f.value, g.value) == _VALUES:  # which is faster than a loop
+        return precision
+    return _all_of(precision, *(setting(value) for setting, value in zip(_SETTINGS, _VALUES, strict=True)))
+
+
+@contextmanager
+def _all_of(*changes: AbstractContextManager[Any]) -> Iterator[None]:
+    with ExitStack() as stack:
+        for change in changes:
+            stack.enter_context(change)
+        yield
+
+
+def number(value: Any, name: str = "", allowed: Domain | None = None) -> Array:
+    """Floating-point numbers from what people write, in full precision, and checked where that is asked for.
+
+    A JAX array stays what it is; under `jax.jit` and the like it is not checked, for its value is not known yet.
+
+    >>> number(-1.0, "std", Domain(0, open=True))
+    Traceback (most recent call last):
+    ValueError: std = -1 is not allowed; give a finite number above 0
+    """
+    numbers = value if allowed is None else allowed.check(name, value)
+    if isinstance(value, jax.Array):
+        return value if jnp.issubdtype(value.dtype, jnp.floating) else value.astype(float)
+    return cast(Array, np.asarray(numbers, np.float64))
+
+
+def vector(value: Any, size: int, name: str, allowed: Domain | None = None) -> Array:
+    """So many numbers, from one that stands for all or from one for each."""
+    numbers = number(value, name, allowed)
+    if np.shape(numbers)[-1:] not in ((), (size,)):
+        raise ValueError(f"{name} has shape {np.shape(numbers)}; give one number, or {size} of them")
+    return numbers + np.zeros(size)
+
+
+def namespace(*values: Any) -> Any:
+    """NumPy for plain numbers, so that nothing is lost; `jax.numpy` as soon as a JAX array is among them."""
+    return jnp if any(isinstance(value, jax.Array) for value in values) else np
+
+
+def as_double(tree: Any) -> Any:
+    """The same tree with its floating-point leaves as NumPy's float64."""
+    arrays = jax.tree.map(np.asarray, tree)
+    return jax.tree.map(lambda leaf: leaf.astype(np.float64) if leaf.dtype.kind == "f" else leaf, arrays)
+
+
+def limits(value: Any) -> Any:
+    """Largest, smallest and spacing of floating-point numbers of the kind that computing with `value` gives."""
+    return jnp.finfo(jnp.result_type(float, value))
+
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def pytree_dataclass(cls: type[T]) -> type[T]:
+    """A frozen dataclass whose fields are leaves, so that one may `vmap` and `grad` over them.
+
+    A field with metadata `static` is not. Its class's name is a static field too: JAX compares dataclasses by their
+    fields alone, and could otherwise mistake two families, or two learners, that have the same fields for each other.
+
+    Whole numbers that people write as parameters become floating-point ones, whose powers do not overflow so soon, and
+    `__post_init__` may refuse what does not go together. What JAX puts in place of leaves (axes, truth values) may be
+    anything: it is neither changed nor checked.
+    """
+    for name, value in {"_kind": f"{cls.__module__}.{cls.__qualname__}", "_written": True}.items():
+        cls.__annotations__[name] = type(value)
+        setattr(cls, name, field(default=value, repr=False, kw_only=True, metadata={"static": True}))
+    made: Any = dataclass(frozen=True)(cls)
+    made.__init__ = _reading(made)
+    given = [f for f in fields(made) if f.name != "_written"]
+    static = [f.name for f in given if f.metadata.get("static")]
+    leaves = [f.name for f in given if f.name not in static]
+    return jax.tree_util.register_dataclass(made, leaves, static, drop_fields=["_written"])
+
+
+def _reading(made: Any) -> Any:
+    """A constructor that makes numbers of what people write, and takes what JAX gives as it is.
+
+    It can tell them apart: JAX gives the field `_kind` but not `_written`, `dataclasses.replace` both, people neither.
+    """
+    init, known = made.__init__, [f for f in fields(made) if "parameter" in f.metadata]
+    sizes = [f.name for f in known if f.metadata["static"]]
+    numbers = [f.name for f in known if not f.metadata["static"] and not f.metadata["parameter"].domain.whole]
+
+    @wraps(init)
+    def read(self: Any, *args: Any, **kwargs: Any) -> None:
+        if "_kind" in kwargs and "_written" not in kwargs:
+            self.__dict__.update(kwargs)
+            return
+        init(self, *args, **kwargs)
+        self.__dict__.update({name: as_integer(getattr(self, name)) for name in sizes})
+        self.__dict__.update({name: as_float(name, getattr(self, name)) for name in numbers})
+
+    return read
+
+
+NOISE = Parameter(POSITIVE, (0.02, 0.5), "standard deviation of the samples", 1.0, "noise")
+HAZARD = Parameter(OPEN_PROBABILITY, (0.005, 0.5), "probability of a change before each sample", 0.1, "hazard", "h")
+LOW = Parameter(Domain(), (0.0, 0.3), "lower end of the range of the mean", -20.0, "low")
+HIGH = Parameter(Domain(), (0.7, 1.0), "upper end of the range of the mean", 20.0, "high")
+MEAN = Parameter(Domain(), (0.0, 1.0), "mean of the first belief", 0.0, "middle")
+STD = Parameter(POSITIVE, (0.05, 1.0), "standard deviation of the first belief", None, "spread")
+START = Parameter(Domain(), (0.0, 1.0), "estimate before the first sample", 0.0, "middle")
+CONCENTRATION = Parameter(
+    POSITIVE,
+    (1.0, 100.0),
+    "concentration of the samples: 1 over their variance, if that is small",
+    5.0,
+    "concentration",
+)
+PERIOD = Parameter(POSITIVE, (1.0, 360.0), "the whole circle: 2 pi, or 360 for degrees", 2 * math.pi, "period")
+DIRECTION = Parameter(Domain(), (-math.pi, math.pi), "direction that is estimated before the first sample", 0.0)

@@ -12,14 +12,11 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.core.checks import check_like, check_parameters
-from astonish.core.domain import Domain
-from astonish.core.interpreter import interpreted
-from astonish.core.kinds import Contexts, OutcomeKind
-from astonish.core.numbers import as_float
-from astonish.core.precision import Number, as_double, double
+from astonish.core.names import Contexts, OutcomeKind
+from astonish.core.numbers import Domain, Number, as_double, as_float, double
+from astonish.core.programs import interpreted, is_ours, loop
 from astonish.core.refusal import cannot_continue, cannot_simulate
 from astonish.core.special import difference
-from astonish.core.xla_kernels import is_ours, loop
 from astonish.theory.expfam import Belief, Family
 
 __all__ = ["Step", "StepInfo", "Steps", "scan"]

@@ -9,10 +9,8 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import NOT_NEGATIVE, PROBABILITY, parameter
-from astonish.core.kinds import Contexts
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import Contexts
+from astonish.core.numbers import NOT_NEGATIVE, PROBABILITY, Number, parameter, pytree_dataclass
 from astonish.learners.base import FamilyLearner, StepInfo
 from astonish.theory.expfam import Belief, Family, bayes, blend, dtype_of
 from astonish.theory.surprise import shannon

@@ -12,10 +12,8 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.domain import COUNT, NOT_NEGATIVE, Domain, FloatArray, parameter
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import COUNT, NOT_NEGATIVE, Domain, FloatArray, Number, parameter, pytree_dataclass
 from astonish.core.special import log
 from astonish.learners.base import Learner, StepInfo
 

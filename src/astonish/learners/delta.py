@@ -5,11 +5,8 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import PROBABILITY, Domain, parameter
-from astonish.core.kinds import NUMBERS
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.world_parameters import START
+from astonish.core.names import NUMBERS
+from astonish.core.numbers import PROBABILITY, START, Domain, Number, parameter, pytree_dataclass
 from astonish.learners.base import Learner, StepInfo
 
 

@@ -5,11 +5,8 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import PROBABILITY, parameter
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import DIRECTION, PERIOD, PROBABILITY, Number, parameter, pytree_dataclass
 from astonish.core.special import wrapped
-from astonish.core.world_parameters import DIRECTION, PERIOD
 from astonish.learners.base import CircularLearner, StepInfo
 
 

@@ -11,11 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import COUNT, NOT_NEGATIVE, Domain, parameter
-from astonish.core.precision import Number, limits
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import COUNT, HAZARD, NOT_NEGATIVE, Domain, Number, limits, parameter, pytree_dataclass
 from astonish.core.special import log
-from astonish.core.world_parameters import HAZARD
 from astonish.learners.base import StepInfo, repeated
 from astonish.learners.message_passing import MixtureLearner
 from astonish.learners.particle_filter import log_weights

@@ -13,12 +13,21 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, Domain, FloatArray, Parameter
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import (
+    FINITE,
+    MEAN,
+    NOISE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    STD,
+    Domain,
+    FloatArray,
+    Number,
+    Parameter,
+    pytree_dataclass,
+)
 from astonish.core.special import log
-from astonish.core.world_parameters import MEAN, NOISE, STD
 from astonish.learners.base import Learner, StepInfo
 
 _LARGEST_EXPONENT = 80.0  # variances beyond exp(80) or below exp(-80) make no difference, and their squares are numbers

@@ -7,10 +7,7 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs import Gaussian, GaussianBelief
-from astonish.core.domain import Domain, FloatArray, parameter
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.world_parameters import MEAN, NOISE, STD
+from astonish.core.numbers import MEAN, NOISE, STD, Domain, FloatArray, Number, parameter, pytree_dataclass
 from astonish.learners.base import NumberLearner, StepInfo
 from astonish.theory.expfam import bayes
 from astonish.theory.surprise import shannon

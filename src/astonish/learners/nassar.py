@@ -13,10 +13,23 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.core.checks import check_ends
-from astonish.core.domain import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, FloatArray, Parameter
-from astonish.core.precision import Number, limits
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.world_parameters import HAZARD, HIGH, LOW, NOISE, START
+from astonish.core.numbers import (
+    FINITE,
+    HAZARD,
+    HIGH,
+    LOW,
+    NOISE,
+    NOT_NEGATIVE,
+    OPEN_PROBABILITY,
+    POSITIVE,
+    START,
+    Domain,
+    FloatArray,
+    Number,
+    Parameter,
+    limits,
+    pytree_dataclass,
+)
 from astonish.learners.base import NumberLearner, StepInfo
 
 EVIDENCE_WEIGHT = Parameter(Domain(0.0), (0.1, 2.0), "weight of the evidence for a jump; 1 is normative", 1.0)

@@ -11,9 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.beliefs import Gaussian, GaussianBelief
-from astonish.core.precision import Number, limits
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.world_parameters import HAZARD, MEAN, NOISE, STD
+from astonish.core.numbers import HAZARD, MEAN, NOISE, STD, Number, limits, pytree_dataclass
 from astonish.learners.base import StepInfo
 from astonish.learners.kalman import GaussianFilter
 from astonish.learners.nassar import log_odds, mixture_surprise

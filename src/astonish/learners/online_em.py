@@ -11,9 +11,19 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import NOT_NEGATIVE, OPEN_PROBABILITY, PROBABILITY, REQUIRED, WHOLE, Domain, parameter
-from astonish.core.precision import RANDOM_BITS, Number, limits
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import (
+    NOT_NEGATIVE,
+    OPEN_PROBABILITY,
+    PROBABILITY,
+    RANDOM_BITS,
+    REQUIRED,
+    WHOLE,
+    Domain,
+    Number,
+    limits,
+    parameter,
+    pytree_dataclass,
+)
 from astonish.learners.base import Learner, StepInfo
 
 

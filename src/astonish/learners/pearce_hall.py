@@ -9,11 +9,17 @@ from typing import Annotated, ClassVar, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, parameter
-from astonish.core.kinds import NUMBERS
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.world_parameters import START
+from astonish.core.names import NUMBERS
+from astonish.core.numbers import (
+    FINITE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    PROBABILITY,
+    START,
+    Number,
+    parameter,
+    pytree_dataclass,
+)
 from astonish.learners.base import NumberLearner, StepInfo
 
 

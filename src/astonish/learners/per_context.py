@@ -6,8 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import COUNT, REQUIRED, WHOLE, Domain, parameter
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import COUNT, REQUIRED, WHOLE, Domain, parameter, pytree_dataclass
 from astonish.learners.base import Learner, State, StepInfo, advance, check, repeated
 
 _SMALL = 1024  # numbers in a table

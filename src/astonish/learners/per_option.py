@@ -11,9 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import COUNT, PROBABILITY, REQUIRED, Domain, parameter
-from astonish.core.precision import Number, double
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import COUNT, PROBABILITY, REQUIRED, Domain, Number, double, parameter, pytree_dataclass
 from astonish.learners.base import Learner, State, StepInfo, check, repeated
 from astonish.learners.per_context import row_of, with_row
 

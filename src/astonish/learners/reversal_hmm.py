@@ -8,12 +8,9 @@ import jax.numpy as jnp
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.domain import FINITE, OPEN_PROBABILITY, Domain, parameter
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import FINITE, HAZARD, OPEN_PROBABILITY, Domain, Number, parameter, pytree_dataclass
 from astonish.core.special import fraction
-from astonish.core.world_parameters import HAZARD
 from astonish.learners.base import Learner, StepInfo
 
 _CERTAIN = 1e-12  # as close to 0 and 1 as a probability that is put into a state may be

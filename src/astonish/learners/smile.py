@@ -7,9 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import Partial
 
-from astonish.core.domain import FINITE, Domain, parameter
-from astonish.core.precision import Number, double
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import FINITE, Domain, Number, double, parameter, pytree_dataclass
 from astonish.learners.base import FamilyLearner, StepInfo
 from astonish.theory import rule
 from astonish.theory.expfam import Belief, Family, scaled_likelihood

@@ -10,11 +10,23 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import COUNT, FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, WHOLE, parameter
-from astonish.core.precision import RANDOM_BITS, Number, limits
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import (
+    COUNT,
+    FINITE,
+    MEAN,
+    NOISE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    PROBABILITY,
+    RANDOM_BITS,
+    STD,
+    WHOLE,
+    Number,
+    limits,
+    parameter,
+    pytree_dataclass,
+)
 from astonish.core.special import fraction, log, parallel
-from astonish.core.world_parameters import MEAN, NOISE, STD
 from astonish.learners.base import NumberLearner, StepInfo
 from astonish.learners.particle_filter import log_weights, resampled
 

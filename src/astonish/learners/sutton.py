@@ -6,11 +6,19 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, parameter
-from astonish.core.kinds import NUMBERS
-from astonish.core.precision import Number, limits
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.world_parameters import START
+from astonish.core.names import NUMBERS
+from astonish.core.numbers import (
+    FINITE,
+    NOT_NEGATIVE,
+    OPEN_PROBABILITY,
+    POSITIVE,
+    START,
+    Domain,
+    Number,
+    limits,
+    parameter,
+    pytree_dataclass,
+)
 from astonish.learners.base import NumberLearner, StepInfo
 
 _MOST = 30.0  # of the log-odds of a learning rate: beyond, one minus the rate would soon be no number of its own

@@ -10,12 +10,23 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs import Gaussian
-from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, FloatArray, Parameter, parameter
-from astonish.core.kinds import NUMBERS, OutcomeKind
-from astonish.core.precision import Number, limits
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import NUMBERS, OutcomeKind
+from astonish.core.numbers import (
+    FINITE,
+    NOISE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    PROBABILITY,
+    START,
+    Domain,
+    FloatArray,
+    Number,
+    Parameter,
+    limits,
+    parameter,
+    pytree_dataclass,
+)
 from astonish.core.special import fraction, log, parallel
-from astonish.core.world_parameters import NOISE, START
 from astonish.learners.base import Learner, NumberLearner, StepInfo
 
 VOLATILITY_RATE = Parameter(PROBABILITY, (0.01, 0.5), "how fast volatility is updated", 0.1, symbol="lambda")

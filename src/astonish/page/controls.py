@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from astonish.core.domain import Domain, Parameter
+from astonish.core.numbers import Domain, Parameter
 
 Json = dict[str, Any]
 Values = dict[str, float]

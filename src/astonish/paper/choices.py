@@ -16,8 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from pandas import DataFrame, concat
 
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import Number, pytree_dataclass
 from astonish.learners import Nassar2010
 from astonish.learners.base import StepInfo
 from astonish.learners.nassar import RunLength

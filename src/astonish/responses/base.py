@@ -11,8 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import FloatArray
-from astonish.core.precision import Number
+from astonish.core.numbers import FloatArray, Number
 
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 

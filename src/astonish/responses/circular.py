@@ -9,10 +9,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import POSITIVE, PROBABILITY, FloatArray, parameter
-from astonish.core.kinds import ResponseKind
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import ResponseKind
+from astonish.core.numbers import POSITIVE, PROBABILITY, FloatArray, Number, parameter, pytree_dataclass
 from astonish.core.special import log, log_von_mises, wrapped
 from astonish.responses.base import Distribution, Response, ResponseInput, lapsing
 

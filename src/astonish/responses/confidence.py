@@ -6,10 +6,8 @@ from typing import ClassVar, Self
 import jax.numpy as jnp
 import numpy as np
 
-from astonish.core.domain import POSITIVE, Domain, FloatArray, parameter
-from astonish.core.kinds import ResponseKind
-from astonish.core.precision import Number, limits
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import ResponseKind
+from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number, limits, parameter, pytree_dataclass
 from astonish.responses.base import Normal, Response, ResponseInput, normal
 
 

@@ -9,10 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, FloatArray, parameter
-from astonish.core.kinds import ResponseKind
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import ResponseKind
+from astonish.core.numbers import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    PROBABILITY,
+    Domain,
+    FloatArray,
+    Number,
+    parameter,
+    pytree_dataclass,
+)
 from astonish.responses.base import Distribution, Normal, Perseverating, Response, ResponseInput, lapsing
 
 

@@ -8,10 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import POSITIVE, Domain, FloatArray, parameter
-from astonish.core.kinds import ResponseKind
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import ResponseKind
+from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number, parameter, pytree_dataclass
 from astonish.responses.base import Normal, Response, ResponseInput, normal
 
 _LONG = 60.0  # seconds

@@ -5,10 +5,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from astonish.core.domain import POSITIVE, Domain, FloatArray, parameter
-from astonish.core.kinds import ResponseKind
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import ResponseKind
+from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number, parameter, pytree_dataclass
 from astonish.responses.base import Normal, Response, ResponseInput, normal
 
 

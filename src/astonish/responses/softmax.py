@@ -7,10 +7,8 @@ from typing import ClassVar, Self
 import jax
 import jax.numpy as jnp
 
-from astonish.core.domain import PROBABILITY, Domain, FloatArray, parameter
-from astonish.core.kinds import ResponseKind
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import ResponseKind
+from astonish.core.numbers import PROBABILITY, Domain, FloatArray, Number, parameter, pytree_dataclass
 from astonish.responses.base import Categorical, Response, ResponseInput
 
 _USUAL = 3.0  # beta from which a search begins, for values from 0 to 1

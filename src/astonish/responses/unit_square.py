@@ -5,10 +5,8 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
-from astonish.core.domain import Domain, parameter
-from astonish.core.kinds import ResponseKind
-from astonish.core.precision import Number, limits
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import ResponseKind
+from astonish.core.numbers import Domain, Number, limits, parameter, pytree_dataclass
 from astonish.responses.base import Categorical, Response, ResponseInput
 
 

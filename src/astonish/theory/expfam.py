@@ -20,8 +20,7 @@ from jax import Array
 from jax.core import Tracer
 from numpy.random import Generator
 
-from astonish.core.domain import Domain, Parameter
-from astonish.core.precision import Number, limits
+from astonish.core.numbers import Domain, Number, Parameter, limits
 from astonish.core.refusal import cannot_continue, cannot_simulate
 
 Belief = Any  # a NamedTuple of arrays; every family has its own
