@@ -26,7 +26,6 @@ from astonish.core.numbers import (
     limits,
     number,
     parameter,
-    pytree_dataclass,
 )
 from astonish.core.special import log
 from astonish.theory import predictive
@@ -82,7 +81,6 @@ class BetaIntervalBelief(NamedTuple):
         return jnp.sqrt(_total(mass * jnp.square(theta - self.mean[..., None])) / _total(mass))
 
 
-@pytree_dataclass
 class BetaInterval(MeanFamily):
     """How likely is a 1, if outcomes `x` are 0 or 1, and that probability is known to lie between `low` and `high`?
 

@@ -21,7 +21,6 @@ from astonish.core.numbers import (
     limits,
     number,
     parameter,
-    pytree_dataclass,
     vector,
 )
 from astonish.core.special import log, log_gamma
@@ -55,7 +54,6 @@ class DirichletBelief(NamedTuple):
         return jnp.sqrt(self.mean * (1 - self.mean) / (1 + self.alpha.sum(-1, keepdims=True)))
 
 
-@pytree_dataclass
 class Dirichlet(Family):
     """How likely is each of the outcomes `x` in `0 .. size - 1` (section 4.11)?
 
@@ -144,7 +142,6 @@ class BetaBelief(NamedTuple):
         return jnp.sqrt(self.mean * (1 - self.mean) / (1 + self.ones + self.zeros))
 
 
-@pytree_dataclass
 class Beta(MeanFamily):
     """How likely is a 1, if outcomes `x` are 0 or 1?
 

@@ -10,7 +10,7 @@ from jax.scipy.special import xlogy
 from numpy.random import Generator
 
 from astonish.core.names import OutcomeKind
-from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number, Parameter, limits, number, pytree_dataclass
+from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number, Parameter, limits, number
 from astonish.core.special import log, log_gamma, log_gamma_near, log_less
 from astonish.theory import predictive
 from astonish.theory.expfam import Family, MeanFamily, linear, nearby, printed
@@ -76,7 +76,6 @@ class RateFamily(Family, Protocol):
         return rng.gamma(belief.shape, 1 / belief.time)
 
 
-@pytree_dataclass
 class Poisson(MeanFamily, RateFamily):
     """At what rate do events happen, judged by counts `x` = 0, 1, 2, ... per unit of time?
 
@@ -104,7 +103,6 @@ class Poisson(MeanFamily, RateFamily):
         return rng.poisson(theta, steps)
 
 
-@pytree_dataclass
 class Exponential(RateFamily):
     """At what rate do events happen, judged by the waiting times `x` > 0 between them?
 

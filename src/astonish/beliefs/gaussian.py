@@ -26,7 +26,6 @@ from astonish.core.numbers import (
     Parameter,
     limits,
     number,
-    pytree_dataclass,
 )
 from astonish.core.special import fraction, log, parallel
 from astonish.theory import predictive
@@ -54,7 +53,6 @@ class GaussianBelief(NamedTuple):
             return printed(self, lambda exact: {"mean": exact.mean, "std": exact.precision**-0.5})
 
 
-@pytree_dataclass
 class Gaussian(MeanFamily):
     """Where is the mean of samples `x` that are normal with standard deviation `noise` (section 4.10)?
 

@@ -27,7 +27,6 @@ from astonish.core.numbers import (
     limits,
     namespace,
     number,
-    pytree_dataclass,
     vector,
 )
 from astonish.core.programs import interpreted
@@ -62,7 +61,6 @@ class GridBelief(NamedTuple):
         return jnp.sqrt(self.weights @ (self.points - self.mean) ** 2)
 
 
-@pytree_dataclass
 class Grid(Family):
     """Which of these `points` is the parameter, if `log_likelihood(x, points)` is ln p(x | each of them)?
 

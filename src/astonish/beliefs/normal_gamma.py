@@ -27,7 +27,6 @@ from astonish.core.numbers import (
     Parameter,
     limits,
     number,
-    pytree_dataclass,
 )
 from astonish.core.special import fraction, log, log_gamma
 from astonish.theory import predictive
@@ -64,7 +63,6 @@ class NormalGammaBelief(NamedTuple):
         return self.noise / jnp.sqrt(self.weight)
 
 
-@pytree_dataclass
 class NormalGamma(Family):
     """Where is the mean of normal samples `x`, and how noisy are they?
 

@@ -29,7 +29,6 @@ from astonish.core.numbers import (
     namespace,
     number,
     parameter,
-    pytree_dataclass,
     vector,
 )
 from astonish.core.special import inverse, inverse_and_log_determinant, log, product
@@ -111,7 +110,6 @@ class VectorFamily(Family, Protocol):
         return 0.5 * (size * _LOG_TWO_PI - log_determinant - misfit)
 
 
-@pytree_dataclass
 class GaussianVector(VectorFamily):
     """Where is the mean of vectors `x` that are normal with covariance matrix `noise`?
 
@@ -171,7 +169,6 @@ class GaussianVector(VectorFamily):
         return rng.multivariate_normal(theta, np.asarray(self.noise), steps)
 
 
-@pytree_dataclass
 class Regression(VectorFamily):
     """What are the weights of a regression?
 

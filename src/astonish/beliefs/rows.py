@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.numbers import COUNT, REQUIRED, Domain, Number, namespace, parameter, pytree_dataclass
+from astonish.core.numbers import COUNT, REQUIRED, Domain, Number, namespace, parameter
 from astonish.theory.expfam import Belief, Family
 
 _NOT_YET = -1.0
@@ -38,7 +38,6 @@ class RowsBelief(NamedTuple):
         return _row(self, self.context).std
 
 
-@pytree_dataclass
 class Rows(Family):
     """A belief of the same `family` for each context. Samples are pairs (context, x), as those of `PerContext`.
 

@@ -30,7 +30,6 @@ from astonish.core.numbers import (
     limits,
     namespace,
     number,
-    pytree_dataclass,
 )
 from astonish.core.special import log, log_bessel_ratio, log_i0_less, log_von_mises, wrapped
 from astonish.theory import predictive
@@ -75,7 +74,6 @@ class VonMisesBelief(NamedTuple):
         return _deviation(-jnp.expm1(_log_resultant(self)), self.period)
 
 
-@pytree_dataclass
 class VonMises(Family):
     """In which direction is the mean of angles `x` that have a von Mises distribution with this `concentration`?
 

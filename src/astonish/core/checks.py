@@ -20,8 +20,8 @@ def check_parameters(thing: Any) -> None:
     owner, parts = type(thing).__name__, list(_parts(thing))
     for path, part in parts:
         for f in fields(part):
-            if "parameter" in f.metadata:
-                _check_parameter(f"{owner}'s {path}{f.name}", getattr(part, f.name), f)
+            if "parameter" in f.metadata and (value := getattr(part, f.name)) is not None:
+                _check_parameter(f"{owner}'s {path}{f.name}", value, f)
     for where, leaf in jax.tree.leaves_with_path(thing):
         FINITE.check(f"{owner}'s {_path(where)}", leaf)
     for _, part in parts:
@@ -47,11 +47,7 @@ def _parts(thing: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _check_parameter(name: str, value: Any, f: Field[Any]) -> None:
-    if value is None and f.default is None:
-        return
     domain: Domain = f.metadata["parameter"].domain
-    if value is None:
-        raise ValueError(f"{name} is None; give {domain}")
     numbers = domain.check(name, value)
     if np.shape(numbers) != domain.shape:
         raise ValueError(f"{name} has shape {np.shape(numbers)}; give {domain}")
@@ -125,7 +121,7 @@ def read_series(samples: Any, xs: Any) -> tuple[Any, BoolArray]:
     if len(lengths) > 1:
         raise ValueError(f"the columns have {sorted(lengths)} rows; give columns of one length")
     domains, structure = jax.tree.flatten(samples)
-    if all(domain.holds_all(column) for domain, column in zip(domains, columns, strict=True)):
+    if all(domain.allows(column).all() for domain, column in zip(domains, columns, strict=True)):
         typed = [column.astype(np.int32) if d.is_index else column for d, column in zip(domains, columns, strict=True)]
         return jax.tree.unflatten(structure, typed), np.ones(len(columns[0]), bool)
     observed: BoolArray = ~reduce(np.logical_or, (_any_of_row(np.isnan(column)) for column in columns))
@@ -197,13 +193,13 @@ def _any_of_row(marks: BoolArray) -> BoolArray:
 
 
 def _checked(domain: Domain, column: FloatArray, observed: BoolArray) -> Any:
-    holds = domain.holds(column)
+    holds = domain.allows(column)
     if holds.all() and observed.all():
         return column.astype(np.int32) if domain.is_index else column
     good = ~_any_of_row(~holds)
     if not (good | ~observed).all():
         at = int(np.argmax(~good & observed))
-        value = column[at].flat[np.argmax(~domain.holds(column[at]))]
+        value = column[at].flat[np.argmax(~domain.allows(column[at]))]
         raise ValueError(f"sample {at} (counted from 0) is {value:g}, which is not allowed; give {domain}")
     filled = np.where(observed.reshape(-1, *[1] * len(domain.shape)), column, domain.stand_in)
     return filled.astype(np.int32) if domain.is_index else filled

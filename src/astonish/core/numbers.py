@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import MISSING, dataclass, field, fields
 from functools import wraps
-from typing import Any, NamedTuple, TypeVar, cast, dataclass_transform
+from typing import Any, NamedTuple, Protocol, TypeVar, cast, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -24,8 +24,13 @@ BoolArray = NDArray[np.bool_]
 _NESTED = {np.ma.MaskedArray, type(np.ma.masked), list, tuple}  # what may hold, or be, a masked number
 
 
-def as_numbers(name: str, value: Any) -> FloatArray:
+def as_numbers(name: str, value: Any, wanted: str = "numbers, with None or NaN where missing") -> FloatArray:
     """`value` as an array of float64, NaN where a number is None, NA or masked; text is refused.
+
+    Args:
+        name: What the numbers are, for the sentence that refuses anything else.
+        value: A number, or numbers in any nesting.
+        wanted: What to give instead, for that sentence.
 
     >>> as_numbers("x", np.ma.array([1, 2], mask=[False, True]))
     array([ 1., nan])
@@ -38,7 +43,8 @@ def as_numbers(name: str, value: Any) -> FloatArray:
     if array.dtype.kind in "biuf":
         return array.astype(np.float64)
     array = np.asarray(value, dtype=object)  # as it was written: NumPy turns numbers beside text into text
-    return np.array([_number(name, each) for each in array.ravel().tolist()], np.float64).reshape(array.shape)
+    numbers = [_number(name, number, wanted) for number in array.ravel().tolist()]
+    return np.array(numbers, np.float64).reshape(array.shape)
 
 
 def as_float(name: str, value: Any) -> Any:
@@ -46,10 +52,9 @@ def as_float(name: str, value: Any) -> Any:
 
     Anything else stays what it is.
     """
-    if isinstance(value, int):
-        return _number(name, value)
-    if isinstance(value, list):
-        return as_numbers(name, value)
+    if isinstance(value, int | list):
+        numbers = as_numbers(name, value)
+        return numbers if numbers.ndim else numbers.item()
     whole = np.issubdtype(getattr(value, "dtype", object), np.integer)
     return value.astype(float) if whole else value
 
@@ -78,13 +83,13 @@ def is_missing(value: Any) -> bool:
     return value is None or value is np.ma.masked or named or getattr(value, "is_valid", True) is False
 
 
-def _number(name: str, value: Any) -> float:
+def _number(name: str, value: Any, wanted: str) -> float:
     """One number; NaN where it is missing."""
     value = value.as_py() if type(value).__module__ == "pyarrow.lib" else value
     if is_missing(value):
         return math.nan
     if not isinstance(value, (bool, int, float, np.number, np.bool_)) or isinstance(value, np.complexfloating):
-        raise ValueError(f"{name} holds {value!r}, which is not a number; give numbers, with None or NaN where missing")
+        raise ValueError(f"{name} holds {value!r}, which is not a number; give {wanted}")
     try:
         return float(value)
     except OverflowError:
@@ -165,27 +170,11 @@ class Domain:
         """An allowed sample, as learners are given it."""
         return np.full(self.shape, self.stand_in, np.int32 if self.is_index else np.float64)
 
-    def holds(self, values: FloatArray) -> BoolArray:
-        """Where `values` are allowed, element by element."""
-        good = np.isfinite(values) & (values >= self.low) & (values <= self.high)
-        if self.open:
-            good &= (values != self.low) & (values != self.high)
-        return good & (values == np.floor(values)) if self.whole else good
-
-    def holds_all(self, values: FloatArray) -> bool:
-        """Whether all of at least one are allowed; `holds` in two passes instead of many."""
-        if not values.size:
-            return True
-        low, high = values.min(), values.max()  # NaN if there is any
-        within = self.low < low <= high < self.high if self.open else self.low <= low <= high <= self.high
-        finite = math.isfinite(low) and math.isfinite(high)
-        return bool(finite and within and (not self.whole or (values == np.floor(values)).all()))
-
-    def allows(self, value: float) -> bool:
-        """Whether one number is allowed; `holds` without the cost of arrays."""
-        if not math.isfinite(value) or (self.whole and value != math.floor(value)):
-            return False
-        return self.low < value < self.high if self.open else self.low <= value <= self.high
+    def allows(self, values: Any) -> Any:
+        """Whether a number is allowed; of an array, element by element."""
+        above = values > self.low if self.open or not self.has_low else values >= self.low  # NaN is not
+        below = values < self.high if self.open or not self.has_high else values <= self.high
+        return above & below & (values == np.floor(values)) if self.whole else above & below
 
     def check(self, name: str, value: Any) -> FloatArray:
         """`value` as numbers, or a ValueError that quotes the first that is not allowed.
@@ -194,10 +183,8 @@ class Domain:
         """
         if isinstance(value, jax.core.Tracer):
             return cast(FloatArray, value)
-        if isinstance(value, float) and self.allows(value):
-            return np.asarray(value, np.float64)
-        numbers = as_numbers(name, value)
-        bad = ~self.holds(numbers)
+        numbers = as_numbers(name, value, str(self))
+        bad = ~np.asarray(self.allows(numbers))
         if bad.any():
             raise ValueError(f"{name} = {numbers[bad].flat[0]:g} is not allowed; give {self._one}")
         return numbers
@@ -360,45 +347,85 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def pytree_dataclass(cls: type[T]) -> type[T]:
-    """A frozen dataclass whose fields are leaves, so that one may `vmap` and `grad` over them.
+    """Make a class a frozen dataclass whose fields are leaves of JAX's trees, to `vmap` and `grad` over.
 
-    A field with metadata `static` is not. Its class's name is a static field too: JAX compares dataclasses by their
-    fields alone, and could otherwise mistake two families, or two learners, that have the same fields for each other.
-
-    Whole numbers that people write as parameters become floating-point ones, whose powers do not overflow so soon, and
-    `__post_init__` may refuse what does not go together. What JAX puts in place of leaves (axes, truth values) may be
-    anything: it is neither changed nor checked.
+    A field with metadata `static` is no leaf. Learners, families and response models are such classes by themselves, since
+    they derive from `PytreeDataclass`. What people write is read and checked: whole numbers as parameters become
+    floating-point ones, parameters outside their domains are refused, and `__post_init__` may refuse what does not go
+    together. What JAX puts in place of leaves (axes, truth values) may be anything: it is neither changed nor checked.
     """
-    for name, value in {"_kind": f"{cls.__module__}.{cls.__qualname__}", "_written": True}.items():
-        cls.__annotations__[name] = type(value)
-        setattr(cls, name, field(default=value, repr=False, kw_only=True, metadata={"static": True}))
+    if "__dataclass_fields__" in vars(cls):
+        return cls
+    if "__init__" in vars(cls):
+        advice = "declare its parameters as fields, such as rate: float = parameter(0.1, Domain(0.0, 1.0))"
+        raise TypeError(f"{cls.__name__} has an __init__ of its own; {advice}")
     made: Any = dataclass(frozen=True)(cls)
     made.__init__ = _reading(made)
-    given = [f for f in fields(made) if f.name != "_written"]
-    static = [f.name for f in given if f.metadata.get("static")]
-    leaves = [f.name for f in given if f.name not in static]
-    return jax.tree_util.register_dataclass(made, leaves, static, drop_fields=["_written"])
+    static = [f.name for f in fields(made) if f.metadata.get("static")]
+    leaves = [f.name for f in fields(made) if f.name not in static]
+    keys = [jax.tree_util.GetAttrKey(name) for name in leaves]
+
+    def flatten(thing: Any) -> tuple[list[Any], Any]:
+        values = vars(thing)
+        return [values[name] for name in leaves], (made, *[values[name] for name in static])
+
+    def flatten_with_keys(thing: Any) -> tuple[list[Any], Any]:
+        values, others = flatten(thing)
+        return list(zip(keys, values, strict=True)), others
+
+    def unflatten(others: Any, values: Any) -> Any:
+        thing = object.__new__(made)
+        vars(thing).update(zip(static, others[1:], strict=True), **dict(zip(leaves, values, strict=True)))
+        return thing
+
+    jax.tree_util.register_pytree_with_keys(made, flatten_with_keys, unflatten, flatten)
+    return cast(type[T], made)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class PytreeDataclass(Protocol):
+    """A class whose subclasses are frozen dataclasses that JAX knows; see `pytree_dataclass`."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if Protocol not in cls.__bases__:
+            pytree_dataclass(cls)
 
 
 def _reading(made: Any) -> Any:
-    """A constructor that makes numbers of what people write, and takes what JAX gives as it is.
-
-    It can tell them apart: JAX gives the field `_kind` but not `_written`, `dataclasses.replace` both, people neither.
-    """
-    init, known = made.__init__, [f for f in fields(made) if "parameter" in f.metadata]
-    sizes = [f.name for f in known if f.metadata["static"]]
-    numbers = [f.name for f in known if not f.metadata["static"] and not f.metadata["parameter"].domain.whole]
+    """A constructor that makes numbers of what people write, and refuses what is missing or not allowed."""
+    init, who = made.__init__, made.__name__
+    required = [f for f in fields(made) if f.init and f.default is MISSING and f.default_factory is MISSING]
+    known = {f.name: f.metadata["parameter"].domain for f in fields(made) if "parameter" in f.metadata}
+    sizes = {f.name for f in fields(made) if f.metadata.get("static")}
+    optional = {f.name for f in fields(made) if f.default is None}
 
     @wraps(init)
     def read(self: Any, *args: Any, **kwargs: Any) -> None:
-        if "_kind" in kwargs and "_written" not in kwargs:
-            self.__dict__.update(kwargs)
-            return
+        for f in required[len(args) :]:
+            if f.name not in kwargs:
+                raise TypeError(_missing(who, f))
         init(self, *args, **kwargs)
-        self.__dict__.update({name: as_integer(getattr(self, name)) for name in sizes})
-        self.__dict__.update({name: as_float(name, getattr(self, name)) for name in numbers})
+        for name, domain in known.items():
+            value, where = getattr(self, name), f"{who}'s {name}"
+            if value is None:
+                if name in optional:
+                    continue
+                raise ValueError(f"{where} is None; give {domain}")
+            domain.check(where, value)
+            if name in sizes or not domain.whole:
+                vars(self)[name] = as_integer(value) if name in sizes else as_float(where, value)
 
     return read
+
+
+def _missing(who: str, f: Any) -> str:
+    """The sentence about a field that has no default and was not given."""
+    if known := f.metadata.get("parameter"):
+        return f"{who} needs {f.name}, {known.about}; give {known.domain}"
+    if example := getattr(f.type, "example", ""):
+        return f"{who} needs a {f.name}; give one, such as {who}({example})"
+    return f"{who} needs {f.name}; give it"
 
 
 NOISE = Parameter(POSITIVE, (0.02, 0.5), "standard deviation of the samples", 1.0, "noise")

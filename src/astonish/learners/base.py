@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from astonish.core.checks import check_like, check_parameters
 from astonish.core.names import Contexts, OutcomeKind
-from astonish.core.numbers import Domain, Number, as_double, as_float, double
+from astonish.core.numbers import Domain, Number, PytreeDataclass, as_double, as_float, double
 from astonish.core.programs import interpreted, is_ours, loop
 from astonish.core.refusal import cannot_continue, cannot_simulate
 from astonish.core.special import difference
@@ -221,7 +221,9 @@ class Explains(Protocol):
         return ""
 
 
-class Learner(HoldsBelief, LearnsInContexts, DatesChanges, ContinuesFrom, Simulates, Explains, Protocol):
+class Learner(
+    HoldsBelief, LearnsInContexts, DatesChanges, ContinuesFrom, Simulates, Explains, PytreeDataclass, Protocol
+):
     """Anything that learns from samples one at a time: a frozen dataclass whose parameters are its leaves.
 
     Derive a learner from this class, and it need only have the core: `samples`, `init`, `step` and `estimate`.
@@ -305,11 +307,16 @@ class CircularLearner(Learner, Protocol):
     samples: ClassVar[Domain] = Domain()
 
 
-class FamilyLearner(Learner, Protocol):
-    """A learner that runs on any family of beliefs. Its state is a belief, unless it says otherwise."""
+class _RestsOnFamily(Protocol):
+    """The fields of a `FamilyLearner`, which each declares in an order of its own."""
 
     family: Family
     prior: Belief | None
+
+
+class FamilyLearner(_RestsOnFamily, Learner, Protocol):
+    """A learner that runs on any family of beliefs. Its state is a belief, unless it says otherwise."""
+
     takes: ClassVar[tuple[str, ...]] = tuple(OutcomeKind)
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.names import Contexts
-from astonish.core.numbers import NOT_NEGATIVE, PROBABILITY, Number, parameter, pytree_dataclass
+from astonish.core.numbers import NOT_NEGATIVE, PROBABILITY, Number, parameter
 from astonish.learners.base import FamilyLearner, StepInfo
 from astonish.theory.expfam import Belief, Family, bayes, blend, dtype_of
 from astonish.theory.surprise import shannon
@@ -40,7 +40,6 @@ class _WithEvidence(FamilyLearner, Protocol):
         return state._replace(belief=belief)
 
 
-@pytree_dataclass
 class Bayes(_WithEvidence):
     """Bayes' rule (eq. 14), naively: every sample counts the same, for ever."""
 
@@ -55,7 +54,6 @@ class Bayes(_WithEvidence):
         return Evidence(bayes(self.family, state.belief, x), samples), info
 
 
-@pytree_dataclass
 class Leaky(_WithEvidence):
     """Bayes' rule that forgets: the past counts `keep` times as much with every sample, down to the prior.
 

@@ -13,7 +13,7 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.core.names import OutcomeKind
-from astonish.core.numbers import COUNT, NOT_NEGATIVE, Domain, FloatArray, Number, parameter, pytree_dataclass
+from astonish.core.numbers import COUNT, NOT_NEGATIVE, Domain, FloatArray, Number, parameter
 from astonish.core.special import log
 from astonish.learners.base import Learner, StepInfo
 
@@ -27,7 +27,6 @@ class JointGrid(NamedTuple):
     weights: Annotated[Array, NOT_NEGATIVE]
 
 
-@pytree_dataclass
 class Behrens2007(Learner):
     """Exact inference on a grid, for outcomes 0 and 1. Nothing has to be fitted: only the grid may be finer or coarser.
 

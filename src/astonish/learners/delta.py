@@ -6,11 +6,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.names import NUMBERS
-from astonish.core.numbers import PROBABILITY, START, Domain, Number, parameter, pytree_dataclass
+from astonish.core.numbers import PROBABILITY, START, Domain, Number, parameter
 from astonish.learners.base import Learner, StepInfo
 
 
-@pytree_dataclass
 class Delta(Learner):
     """Follow numbers with a fixed learning rate. The surprise it reports is the size of its error."""
 

@@ -5,12 +5,11 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.numbers import DIRECTION, PERIOD, PROBABILITY, Number, parameter, pytree_dataclass
+from astonish.core.numbers import DIRECTION, PERIOD, PROBABILITY, Number, parameter
 from astonish.core.special import wrapped
 from astonish.learners.base import CircularLearner, StepInfo
 
 
-@pytree_dataclass
 class DeltaCircular(CircularLearner):
     """Follow angles, the shorter way round, with a fixed learning rate. Its surprise is the size of its error."""
 

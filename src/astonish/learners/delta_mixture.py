@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.numbers import COUNT, HAZARD, NOT_NEGATIVE, Domain, Number, limits, parameter, pytree_dataclass
+from astonish.core.numbers import COUNT, HAZARD, NOT_NEGATIVE, Domain, Number, limits, parameter
 from astonish.core.special import log
 from astonish.learners.base import StepInfo, repeated
 from astonish.learners.message_passing import MixtureLearner
@@ -26,7 +26,6 @@ class Nodes(NamedTuple):
     weights: Annotated[Array, NOT_NEGATIVE]
 
 
-@pytree_dataclass
 class DeltaMixture(MixtureLearner):
     """Before each sample the world changes with probability `hazard`, to a parameter drawn from the prior.
 

@@ -25,7 +25,6 @@ from astonish.core.numbers import (
     FloatArray,
     Number,
     Parameter,
-    pytree_dataclass,
 )
 from astonish.core.special import log
 from astonish.learners.base import Learner, StepInfo
@@ -184,7 +183,6 @@ class BinaryFilter(Learner, Protocol):
         }
 
 
-@pytree_dataclass
 class TwoLevelHGF(BinaryFilter):
     """Follows the log odds of a 1, which take a normal step of variance exp(omega2) before every outcome."""
 
@@ -209,7 +207,6 @@ class TwoLevelHGF(BinaryFilter):
         return _exp(self.omega2)
 
 
-@pytree_dataclass
 class HGF(BinaryFilter):
     """Follows the log odds of a 1, and how fast they change: three levels, with the enhanced update of the third.
 
@@ -253,7 +250,6 @@ class HGF(BinaryFilter):
         return _enhanced(below, state.sigma2, state.mu3, state.sigma3, self.kappa, self.omega2, self.omega3)
 
 
-@pytree_dataclass
 class ClassicHGF(HGF):
     """The three-level filter with the update of the third level as first published, which can leave its domain.
 
@@ -286,7 +282,6 @@ class ClassicHGF(HGF):
         return state.violations
 
 
-@pytree_dataclass
 class ContinuousHGF(Learner):
     """Follows the mean of numbers, and how fast it changes: two levels, with the enhanced update of the second.
 

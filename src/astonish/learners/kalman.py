@@ -7,7 +7,7 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs import Gaussian, GaussianBelief
-from astonish.core.numbers import MEAN, NOISE, STD, Domain, FloatArray, Number, parameter, pytree_dataclass
+from astonish.core.numbers import MEAN, NOISE, STD, Domain, FloatArray, Number, parameter
 from astonish.learners.base import NumberLearner, StepInfo
 from astonish.theory.expfam import bayes
 from astonish.theory.surprise import shannon
@@ -31,7 +31,6 @@ class GaussianFilter(NumberLearner, Protocol):
         return family.sample_outcome(family.sample(self.init(), rng), rng, steps)
 
 
-@pytree_dataclass
 class Kalman(GaussianFilter):
     """Before every sample, the first included, the mean takes a normal step with standard deviation `drift`.
 

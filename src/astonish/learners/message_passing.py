@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.names import Contexts
-from astonish.core.numbers import COUNT, FINITE, HAZARD, NOT_NEGATIVE, Number, parameter, pytree_dataclass
+from astonish.core.numbers import COUNT, FINITE, HAZARD, NOT_NEGATIVE, Number, parameter
 from astonish.core.programs import once
 from astonish.core.special import difference, log
 from astonish.learners.base import FamilyLearner, LastChange, StepInfo, repeated
@@ -67,7 +67,6 @@ class MixtureLearner(FamilyLearner, Protocol):
         return self.family.mixture_std(state.beliefs, state.weights)
 
 
-@pytree_dataclass
 class MessagePassing(MixtureLearner):
     """Before each sample the world changes with probability `hazard`, to a parameter drawn from the prior.
 

@@ -28,7 +28,6 @@ from astonish.core.numbers import (
     Number,
     Parameter,
     limits,
-    pytree_dataclass,
 )
 from astonish.learners.base import NumberLearner, StepInfo
 
@@ -60,7 +59,6 @@ class RelativeVariance(NamedTuple):
         return self.variance / (1 + self.variance)
 
 
-@pytree_dataclass
 class UniformJumps(NumberLearner):
     """What both learners share: the world in which they learn."""
 
@@ -83,7 +81,6 @@ class UniformJumps(NumberLearner):
         return -jnp.log(jnp.asarray(self.high) - self.low)
 
 
-@pytree_dataclass
 class Nassar2010(UniformJumps):
     """Knows the noise, how often the mean jumps (`hazard`), and that it jumps to anywhere from `low` to `high`.
 
@@ -112,7 +109,6 @@ class Nassar2010(UniformJumps):
         return self.noise / jnp.sqrt(state.length)
 
 
-@pytree_dataclass
 class Nassar2012(UniformJumps):
     """As `Nassar2010`, but not knowing whether the mean has jumped makes it uncertain, and so quicker to learn.
 

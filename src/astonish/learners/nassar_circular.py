@@ -12,7 +12,7 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs import VonMises
-from astonish.core.numbers import CONCENTRATION, DIRECTION, HAZARD, PERIOD, FloatArray, Number, pytree_dataclass
+from astonish.core.numbers import CONCENTRATION, DIRECTION, HAZARD, PERIOD, FloatArray, Number
 from astonish.core.special import log, log_von_mises, wrapped
 from astonish.learners.base import CircularLearner, StepInfo
 from astonish.learners.nassar import (
@@ -25,7 +25,6 @@ from astonish.learners.nassar import (
 )
 
 
-@pytree_dataclass
 class NassarCircular(CircularLearner):
     """Knows how concentrated samples are, and that the direction jumps anywhere with probability `hazard` before each.
 

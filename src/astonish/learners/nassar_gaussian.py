@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.beliefs import Gaussian, GaussianBelief
-from astonish.core.numbers import HAZARD, MEAN, NOISE, STD, Number, limits, pytree_dataclass
+from astonish.core.numbers import HAZARD, MEAN, NOISE, STD, Number, limits
 from astonish.learners.base import StepInfo
 from astonish.learners.kalman import GaussianFilter
 from astonish.learners.nassar import log_odds, mixture_surprise
@@ -31,7 +31,6 @@ class Fork(NamedTuple):
         return self.stayed * self.stay.mean + self.jumped * self.jump.mean
 
 
-@pytree_dataclass
 class GaussianJumps(GaussianFilter):
     """What both learners share: the world in which they learn."""
 
@@ -56,7 +55,6 @@ class GaussianJumps(GaussianFilter):
         return 1 / (1 + belief.precision * jnp.square(self.noise))
 
 
-@pytree_dataclass
 class NassarGaussian2010(GaussianJumps):
     """Nas10*: of its two beliefs it averages the precisions, that is, the numbers of samples they rest on.
 
@@ -73,7 +71,6 @@ class NassarGaussian2010(GaussianJumps):
         return GaussianBelief(fork.mean, precision), info
 
 
-@pytree_dataclass
 class NassarGaussian2012(GaussianJumps):
     """Nas12*: the mean and the variance of its belief are those of the two parts together.
 

@@ -6,11 +6,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.names import NUMBERS
-from astonish.core.numbers import START, Domain, Number, pytree_dataclass
+from astonish.core.numbers import START, Domain, Number
 from astonish.learners.base import Learner, StepInfo
 
 
-@pytree_dataclass
 class NoLearning(Learner):
     """Never learns, so that a learner that explains responses no better has explained nothing by learning.
 

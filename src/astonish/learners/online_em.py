@@ -22,7 +22,6 @@ from astonish.core.numbers import (
     Number,
     limits,
     parameter,
-    pytree_dataclass,
 )
 from astonish.learners.base import Learner, StepInfo
 
@@ -46,7 +45,6 @@ class Environments(NamedTuple):
 _SEVERAL = Domain(2, whole=True)
 
 
-@pytree_dataclass
 class OnlineEM(Learner):
     """Samples are pairs (room, next room). It reports Shannon's surprise, and the rate of its statistics."""
 

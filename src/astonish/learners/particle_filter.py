@@ -20,7 +20,6 @@ from astonish.core.numbers import (
     Number,
     limits,
     parameter,
-    pytree_dataclass,
 )
 from astonish.core.special import log
 from astonish.learners.base import LastChange, StepInfo, repeated
@@ -37,7 +36,6 @@ class Particles(NamedTuple):
     key: Array
 
 
-@pytree_dataclass
 class ParticleFilter(MixtureLearner):
     """Before each sample the world changes with probability `hazard`, to a parameter drawn from the prior.
 

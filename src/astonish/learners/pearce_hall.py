@@ -18,7 +18,6 @@ from astonish.core.numbers import (
     START,
     Number,
     parameter,
-    pytree_dataclass,
 )
 from astonish.learners.base import NumberLearner, StepInfo
 
@@ -30,7 +29,6 @@ class Attention(NamedTuple):
     associability: Annotated[Array, NOT_NEGATIVE]
 
 
-@pytree_dataclass
 class PearceHall(NumberLearner):
     """A delta rule with the rate `salience` (kappa) times associability, which is a running mean of errors' sizes.
 

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.numbers import COUNT, REQUIRED, WHOLE, Domain, parameter, pytree_dataclass
+from astonish.core.numbers import COUNT, REQUIRED, WHOLE, Domain, parameter
 from astonish.learners.base import Learner, State, StepInfo, advance, check, repeated
 
 _SMALL = 1024  # numbers in a table
@@ -19,7 +19,6 @@ class PerContextState(NamedTuple):
     context: Annotated[Array, WHOLE]
 
 
-@pytree_dataclass
 class PerContext(Learner):
     """Samples are pairs (context, x), and only the copy of that context learns.
 

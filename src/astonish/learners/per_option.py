@@ -11,12 +11,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.numbers import COUNT, PROBABILITY, REQUIRED, Domain, Number, double, parameter, pytree_dataclass
+from astonish.core.numbers import COUNT, PROBABILITY, REQUIRED, Domain, Number, double, parameter
 from astonish.learners.base import Learner, State, StepInfo, check, repeated
 from astonish.learners.per_context import row_of, with_row
 
 
-@pytree_dataclass
 class PerOption(Learner):
     """Samples are pairs (option chosen, its outcome), and only the copy of that option learns.
 

@@ -9,7 +9,7 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.core.names import OutcomeKind
-from astonish.core.numbers import FINITE, HAZARD, OPEN_PROBABILITY, Domain, Number, parameter, pytree_dataclass
+from astonish.core.numbers import FINITE, HAZARD, OPEN_PROBABILITY, Domain, Number, parameter
 from astonish.core.special import fraction
 from astonish.learners.base import Learner, StepInfo
 
@@ -22,7 +22,6 @@ class Reversal(NamedTuple):
     log_odds: Annotated[Array, FINITE]
 
 
-@pytree_dataclass
 class ReversalHMM(Learner):
     """Exact inference in a world of two states: one option is good and the other bad, and they may swap at any time.
 

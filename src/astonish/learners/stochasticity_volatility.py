@@ -24,7 +24,6 @@ from astonish.core.numbers import (
     Number,
     limits,
     parameter,
-    pytree_dataclass,
 )
 from astonish.core.special import fraction, log, parallel
 from astonish.learners.base import NumberLearner, StepInfo
@@ -46,7 +45,6 @@ class KalmanParticles(NamedTuple):
     key: Array
 
 
-@pytree_dataclass
 class StochasticityVolatility(NumberLearner):
     """A mean that takes normal steps, seen through normal noise, where the sizes of both change all the time.
 

@@ -17,7 +17,6 @@ from astonish.core.numbers import (
     Number,
     limits,
     parameter,
-    pytree_dataclass,
 )
 from astonish.learners.base import NumberLearner, StepInfo
 
@@ -32,7 +31,6 @@ class Gain(NamedTuple):
     trace: Annotated[Array, FINITE]
 
 
-@pytree_dataclass
 class SuttonK1(NumberLearner):
     """A delta rule whose learning rate rises while errors have the sign of recent changes, and falls when they do not.
 

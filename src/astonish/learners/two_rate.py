@@ -6,11 +6,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.names import NUMBERS
-from astonish.core.numbers import PROBABILITY, START, Domain, Number, parameter, pytree_dataclass
+from astonish.core.numbers import PROBABILITY, START, Domain, Number, parameter
 from astonish.learners.base import Learner, StepInfo
 
 
-@pytree_dataclass
 class TwoRate(Learner):
     """The rule of Rescorla and Wagner with one learning rate for samples above, and one for samples below the estimate.
 

@@ -7,12 +7,11 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.names import Contexts
-from astonish.core.numbers import Domain, Number, limits, parameter, pytree_dataclass
+from astonish.core.numbers import Domain, Number, limits, parameter
 from astonish.learners.base import FamilyLearner, StepInfo
 from astonish.theory.expfam import Belief, Family, bayes, blend, log_evidence
 
 
-@pytree_dataclass
 class VarSmile(FamilyLearner):
     """The past fades towards the prior by gamma, and the new sample counts fully, so that confidence can grow.
 

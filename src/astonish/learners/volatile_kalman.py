@@ -24,7 +24,6 @@ from astonish.core.numbers import (
     Parameter,
     limits,
     parameter,
-    pytree_dataclass,
 )
 from astonish.core.special import fraction, log, parallel
 from astonish.learners.base import Learner, NumberLearner, StepInfo
@@ -74,7 +73,6 @@ class VolatileFilter(Learner, Protocol):
         return VolatileState(state.mean + moved, variance, volatility)
 
 
-@pytree_dataclass
 class VolatileKalman(VolatileFilter, NumberLearner):
     """A Kalman filter for a mean whose steps may become larger or smaller: after large errors it learns faster.
 
@@ -116,7 +114,6 @@ class VolatileKalman(VolatileFilter, NumberLearner):
         return jnp.maximum(jnp.square(noise), least)
 
 
-@pytree_dataclass
 class BinaryVolatileKalman(VolatileFilter):
     """The same for outcomes 0 and 1, of which it follows the log-odds of a 1. Its estimate is the probability of a 1.
 

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.numbers import FloatArray, Number
+from astonish.core.numbers import FloatArray, Number, PytreeDataclass
 
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 
@@ -63,7 +63,7 @@ class Distribution(Protocol):
         """A response drawn at random."""
 
 
-class Response(Protocol):
+class Response(PytreeDataclass, Protocol):
     """A way to respond: a frozen dataclass whose parameters are its leaves. Derive a response model from this class.
 
     name: what the commands call it. takes: the kinds of responses that it explains. free: the parameters that are

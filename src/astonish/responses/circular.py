@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.names import ResponseKind
-from astonish.core.numbers import POSITIVE, PROBABILITY, FloatArray, Number, parameter, pytree_dataclass
+from astonish.core.numbers import POSITIVE, PROBABILITY, FloatArray, Number, parameter
 from astonish.core.special import log, log_von_mises, wrapped
 from astonish.responses.base import Distribution, Response, ResponseInput, lapsing
 
@@ -18,7 +18,6 @@ _WHOLE = 2 * math.pi
 _FEWEST, _MOST = 1e-5, 1e6  # concentrations between which angles are drawn by rejection
 
 
-@pytree_dataclass
 class CircularEstimate(Response):
     """Reports the learner's estimate, an angle, with noise that has a von Mises distribution.
 

@@ -7,11 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from astonish.core.names import ResponseKind
-from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number, limits, parameter, pytree_dataclass
+from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number, limits, parameter
 from astonish.responses.base import Normal, Response, ResponseInput, normal
 
 
-@pytree_dataclass
 class Confidence(Response):
     """How sure someone says to be: linear in the logarithm of the present precision of the belief, with normal noise.
 

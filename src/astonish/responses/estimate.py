@@ -18,12 +18,10 @@ from astonish.core.numbers import (
     FloatArray,
     Number,
     parameter,
-    pytree_dataclass,
 )
 from astonish.responses.base import Distribution, Normal, Perseverating, Response, ResponseInput, lapsing
 
 
-@pytree_dataclass
 class Estimate(Response):
     """Reports the learner's estimate, a number, with normal noise.
 
@@ -57,7 +55,6 @@ class Estimate(Response):
         return cls(noise, growth, lapse, float(np.nanmin(responses)), float(np.nanmax(responses)))
 
 
-@pytree_dataclass
 class StickyEstimate(Estimate):
     """As `Estimate`, but small steps are often left out: the response stays what it was.
 

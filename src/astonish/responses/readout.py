@@ -6,11 +6,10 @@ from typing import ClassVar, Self
 import numpy as np
 
 from astonish.core.names import ResponseKind
-from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number, parameter, pytree_dataclass
+from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number, parameter
 from astonish.responses.base import Normal, Response, ResponseInput, normal
 
 
-@pytree_dataclass
 class Readout(Response):
     """A number that is linear in surprise, with normal noise."""
 

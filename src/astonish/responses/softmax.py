@@ -8,13 +8,12 @@ import jax
 import jax.numpy as jnp
 
 from astonish.core.names import ResponseKind
-from astonish.core.numbers import PROBABILITY, Domain, FloatArray, Number, parameter, pytree_dataclass
+from astonish.core.numbers import PROBABILITY, Domain, FloatArray, Number, parameter
 from astonish.responses.base import Categorical, Response, ResponseInput
 
 _USUAL = 3.0  # beta from which a search begins, for values from 0 to 1
 
 
-@pytree_dataclass
 class Softmax(Response):
     """Chooses one of the outcomes, more often the more probable the learner takes it to be."""
 

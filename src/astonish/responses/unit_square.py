@@ -6,11 +6,10 @@ import jax
 import jax.numpy as jnp
 
 from astonish.core.names import ResponseKind
-from astonish.core.numbers import Domain, Number, limits, parameter, pytree_dataclass
+from astonish.core.numbers import Domain, Number, limits, parameter
 from astonish.responses.base import Categorical, Response, ResponseInput
 
 
-@pytree_dataclass
 class UnitSquare(Response):
     """Chooses 1 with probability p^zeta / (p^zeta + (1 - p)^zeta), where the learner predicts it with probability p.
 

@@ -254,7 +254,7 @@ def draws_are_allowed(case: CheckedFamily) -> None:
     allowed(family.samples, xs, f"{case.name}.sample_outcome")
     if family.support is not None:
         thetas = np.array([family.sample(own, rng) for _ in range(_DRAWS)])
-        holds(family.support.holds(thetas), f"{case.name}.sample draws {thetas}, which are not {family.support}")
+        holds(family.support.allows(thetas), f"{case.name}.sample draws {thetas}, which are not {family.support}")
         _near(thetas, own.mean, own.std, f"{case.name}.sample")
     if (expected := family.expected(theta)) is not None:
         _near(xs, expected, np.std(xs), f"{case.name}.sample_outcome")

@@ -20,7 +20,7 @@ from jax import Array
 from jax.core import Tracer
 from numpy.random import Generator
 
-from astonish.core.numbers import Domain, Number, Parameter, limits
+from astonish.core.numbers import Domain, Number, Parameter, PytreeDataclass, limits
 from astonish.core.refusal import cannot_continue, cannot_simulate
 
 Belief = Any  # a NamedTuple of arrays; every family has its own
@@ -47,13 +47,14 @@ def _short(value: Any) -> str:
     return repr(value.tolist()) if value.size <= _SHOWN else f"(numbers of shape {value.shape})"
 
 
-class Family(Protocol):
+class Family(PytreeDataclass, Protocol):
     """A family of beliefs: a few facts, from which everything else follows. Any file in `beliefs/` is an example.
 
     Derive a family from this class, and it need only have `samples`, `prior`, `flat`, `likelihood` and `log_partition`;
     `blend` is right for beliefs stored by their natural parameters, `log_base` where the likelihood is the kernel
     itself, and the other questions are answered here for those that cannot answer them.
     name: what the commands call it. takes: the kinds of outcomes that it is about.
+    example: what to write where a family is missing.
     prior_parameters: what is known about the arguments of `prior`, which are also what a belief prints (see `printed`).
     proper_likelihood: whether the likelihood of a single sample is a proper belief by itself.
     support: which numbers the belief is about; None if it is about several at once.
@@ -69,6 +70,7 @@ class Family(Protocol):
     support: ClassVar[Domain | None] = None
     usual_samples: ClassVar[tuple[float, float]] = (0.0, 1.0)
     search_steps: ClassVar[int] = 7
+    example: ClassVar[str] = "Gaussian()"
 
     @property
     def period(self) -> Number | None:
