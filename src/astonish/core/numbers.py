@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import MISSING, dataclass, field, fields
 from functools import wraps
-from typing import Any, NamedTuple, Protocol, TypeVar, cast, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, cast, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -384,11 +384,18 @@ def pytree_dataclass(cls: type[T]) -> type[T]:
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class PytreeDataclass(Protocol):
-    """A class whose subclasses are frozen dataclasses that JAX knows; see `pytree_dataclass`."""
+    """A class whose subclasses are frozen dataclasses that JAX knows; see `pytree_dataclass`.
+
+    name, aliases: what the commands call a class; without a name they do not offer it. No subclass inherits them.
+    """
+
+    name: ClassVar[str] = ""
+    aliases: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if Protocol not in cls.__bases__:
+            cls.name, cls.aliases = vars(cls).get("name", ""), vars(cls).get("aliases", ())
             pytree_dataclass(cls)
 
 

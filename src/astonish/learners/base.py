@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
+from importlib import import_module
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import jax
@@ -12,10 +13,10 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.core.checks import check_like, check_parameters
-from astonish.core.names import Contexts, OutcomeKind
+from astonish.core.names import Contexts, OutcomeKind, rows
 from astonish.core.numbers import Domain, Number, PytreeDataclass, as_double, as_float, double
 from astonish.core.programs import interpreted, is_ours, loop
-from astonish.core.refusal import cannot_continue, cannot_simulate
+from astonish.core.refusal import cannot_continue, cannot_simulate, did_you_mean
 from astonish.core.special import difference
 from astonish.theory.expfam import Belief, Family
 
@@ -229,16 +230,13 @@ class Learner(
     Derive a learner from this class, and it need only have the core: `samples`, `init`, `step` and `estimate`.
     Whatever else it can do is one of the capabilities above, which answer for those that cannot.
 
-    name, aliases: what the commands call it; without a name they do not offer it. takes: the kinds of outcomes that it
-    learns from. free: the parameters that are usually fitted. learns: False of a baseline that never does.
+    takes: the kinds of outcomes that it learns from. free: the parameters that are usually fitted. learns: False of a baseline that never does.
     own_defaults: parameters whose own default is better than what the outcomes suggest. usual_contexts: whether, for
     transitions, it forgets or suspects changes in all contexts together (see `beliefs.Rows`), or learns in each of them
     apart (see `PerContext`), if nobody says it.
     period: after how much samples and estimates repeat, if they are angles; else None.
     """
 
-    name: ClassVar[str] = ""
-    aliases: ClassVar[tuple[str, ...]] = ()
     takes: ClassVar[tuple[str, ...]] = ()
     free: ClassVar[tuple[str, ...]] = ()
     learns: ClassVar[bool] = True
@@ -407,9 +405,24 @@ def first_state(learner: Learner) -> State:
 def check(learner: Any) -> None:
     """Refuse what is not a learner, and a learner any of whose parameters lies outside its domain."""
     if Learner not in type(learner).__mro__:
-        raise ValueError(f"{learner!r} is no learner; give one that is derived from astonish.learners.base.Learner")
+        raise ValueError(f"{learner!r} is no learner; {_how_to_get(learner)}")
     check_parameters(learner)
     learner.check_parts()
+
+
+def _how_to_get(word: Any) -> str:
+    """Say what to write in place of a learner's name or class, or of what is neither."""
+    kind, room = word, ""
+    if isinstance(word, str):
+        places = {name: row for row in rows("astonish.learners") for name in row.names}
+        if word not in places:
+            meant = did_you_mean(word, places)
+            return f"{meant}{'Give' if meant else 'give'} one such as learners.Delta()"
+        kind, room = getattr(import_module(places[word].module), places[word].name), "learners."
+    if not isinstance(kind, type) or Learner not in kind.__mro__:
+        return "give one that is derived from astonish.learners.base.Learner"
+    family = f"{room and 'beliefs.'}{Family.example}" if FamilyLearner in kind.__mro__ else ""
+    return f"give {room}{kind.__name__}({family})"
 
 
 def given_by(learner: Learner) -> Steps:

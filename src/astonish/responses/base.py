@@ -66,8 +66,7 @@ class Distribution(Protocol):
 class Response(PytreeDataclass, Protocol):
     """A way to respond: a frozen dataclass whose parameters are its leaves. Derive a response model from this class.
 
-    name: what the commands call it. takes: the kinds of responses that it explains. free: the parameters that are
-    always fitted.
+    takes: the kinds of responses that it explains. free: the parameters that are always fitted.
     kind: "estimate" if responses are numbers that report the learner's estimate, "choice" if they are labels of
     outcomes, or options, "readout" if they are other numbers that follow an outcome.
     of_probabilities: whether a choice rests on probabilities alone, so that rewards that are other numbers do not do.
@@ -76,7 +75,6 @@ class Response(PytreeDataclass, Protocol):
     cannot come before that of its trial.
     """
 
-    name: ClassVar[str] = ""
     takes: ClassVar[tuple[str, ...]] = ()
     free: ClassVar[tuple[str, ...]] = ()
     kind: ClassVar[str] = "readout"

@@ -53,8 +53,7 @@ class Family(PytreeDataclass, Protocol):
     Derive a family from this class, and it need only have `samples`, `prior`, `flat`, `likelihood` and `log_partition`;
     `blend` is right for beliefs stored by their natural parameters, `log_base` where the likelihood is the kernel
     itself, and the other questions are answered here for those that cannot answer them.
-    name: what the commands call it. takes: the kinds of outcomes that it is about.
-    example: what to write where a family is missing.
+    takes: the kinds of outcomes that it is about. example: what to write where a family is missing.
     prior_parameters: what is known about the arguments of `prior`, which are also what a belief prints (see `printed`).
     proper_likelihood: whether the likelihood of a single sample is a proper belief by itself.
     support: which numbers the belief is about; None if it is about several at once.
@@ -63,7 +62,6 @@ class Family(PytreeDataclass, Protocol):
     search_steps: in how many steps an accelerator searches for `gamma` (see `solver`).
     """
 
-    name: ClassVar[str] = ""
     takes: ClassVar[tuple[str, ...]] = ()
     prior_parameters: ClassVar[Mapping[str, Parameter]] = {}
     proper_likelihood: ClassVar[bool] = True
