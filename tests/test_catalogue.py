@@ -22,7 +22,7 @@ from astonish import (
     VarSmile,
     scan,
 )
-from astonish.core.checks import read_series
+from astonish.core.samples import read_series
 from astonish.models import assemble as assembling
 from astonish.models.parameters import described, find_parameter, parameters, table
 from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES, find_any

@@ -32,7 +32,8 @@ from astonish import (
     run,
     scan,
 )
-from astonish.core.numbers import Domain, parameter, pytree_dataclass
+from astonish.core.numbers import Domain, pytree_dataclass
+from astonish.core.parameters import parameter
 from astonish.models.parameters import parameters, with_parameters
 from astonish.models.registry import RESPONSES
 from astonish.people.fit import Estimate, Model

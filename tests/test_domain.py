@@ -8,17 +8,8 @@ import numpy as np
 import pytest
 
 from astonish import Gaussian, MessagePassing, Smile
-from astonish.core.numbers import (
-    HAZARD,
-    START,
-    STD,
-    Domain,
-    Parameter,
-    as_numbers,
-    declared,
-    parameter,
-    pytree_dataclass,
-)
+from astonish.core.numbers import Domain, as_numbers, pytree_dataclass
+from astonish.core.parameters import HAZARD, START, STD, Parameter, declared, parameter
 from astonish.models.parameters import NamedParameter, find_parameter, parameters, short_names
 from astonish.people.fit.space import LIMIT, Space
 

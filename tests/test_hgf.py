@@ -33,7 +33,8 @@ from astonish import (
     scan,
 )
 from astonish.cli.app import app
-from astonish.core.numbers import as_double, declared, double
+from astonish.core.numbers import as_double, double
+from astonish.core.parameters import declared
 from astonish.models.parameters import with_parameters
 from astonish.people.fit import Estimate, Model, fit
 from astonish.people.tables import Columns, read_trials

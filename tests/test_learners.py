@@ -33,8 +33,9 @@ from astonish import (
     run,
     scan,
 )
-from astonish.core.checks import read_series
-from astonish.core.numbers import Domain, as_double, parameter, pytree_dataclass
+from astonish.core.numbers import Domain, as_double, pytree_dataclass
+from astonish.core.parameters import parameter
+from astonish.core.samples import read_series
 from astonish.testing import check_learner, learner_checks
 from astonish.testing.learner import total
 from astonish.theory import rule, surprise

@@ -8,8 +8,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from astonish.core.checks import read_one, read_series
 from astonish.core.numbers import Domain
+from astonish.core.samples import read_one, read_series
 
 OUTCOME, NUMBER, VECTOR = Domain(0, 5, whole=True), Domain(), Domain(shape=(2,))
 PAIR = OUTCOME, NUMBER

@@ -46,8 +46,9 @@ from astonish.beliefs import (
     GridBelief,
     VectorBelief,
 )
-from astonish.core.checks import check_values, read_one, read_state
 from astonish.core.numbers import Domain, as_double
+from astonish.core.parameters import check_values, read_state
+from astonish.core.samples import read_one
 from astonish.learners import Evidence
 from astonish.learners.base import check
 from astonish.learners.nassar import RelativeVariance, RunLength

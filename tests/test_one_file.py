@@ -24,7 +24,8 @@ from typing import ClassVar, NamedTuple
 import jax.numpy as jnp
 
 from astonish.core.numbers import pytree_dataclass
-from astonish.core.numbers import Domain, parameter
+from astonish.core.numbers import Domain
+from astonish.core.parameters import parameter
 from astonish.core.names import NUMBERS
 from astonish.learners.base import StepInfo, Learner
 
@@ -74,7 +75,8 @@ import jax.numpy as jnp
 from jax.scipy.special import xlog1py, xlogy
 
 from astonish.core.numbers import pytree_dataclass
-from astonish.core.numbers import Domain, Parameter, parameter
+from astonish.core.numbers import Domain
+from astonish.core.parameters import Parameter, parameter
 from astonish.theory.expfam import Family, linear
 from astonish.core.names import OutcomeKind
 from astonish.core.numbers import number
@@ -159,7 +161,8 @@ from typing import ClassVar
 import jax.numpy as jnp
 
 from astonish.core.numbers import pytree_dataclass
-from astonish.core.numbers import POSITIVE, Domain, parameter
+from astonish.core.numbers import POSITIVE, Domain
+from astonish.core.parameters import parameter
 from astonish.core.names import ResponseKind
 from astonish.responses.base import Normal, Response
 
@@ -324,7 +327,8 @@ FOUR_METHODS = """
 from typing import ClassVar
 
 from astonish.core.names import NUMBERS
-from astonish.core.numbers import Domain, parameter
+from astonish.core.numbers import Domain
+from astonish.core.parameters import parameter
 from astonish.learners.base import Learner, StepInfo
 
 

@@ -333,7 +333,8 @@ from typing import ClassVar
 import jax.numpy as jnp
 
 from astonish.core.numbers import pytree_dataclass
-from astonish.core.numbers import PROBABILITY, Domain, parameter
+from astonish.core.numbers import PROBABILITY, Domain
+from astonish.core.parameters import parameter
 from astonish.core.names import NUMBERS
 from astonish.learners.base import StepInfo, Learner
 from astonish.responses.base import Normal, Response

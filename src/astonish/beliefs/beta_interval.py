@@ -15,18 +15,9 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs.dirichlet import Beta
-from astonish.core.checks import check_ends
 from astonish.core.names import OutcomeKind
-from astonish.core.numbers import (
-    PROBABILITY,
-    Domain,
-    FloatArray,
-    Number,
-    Parameter,
-    limits,
-    number,
-    parameter,
-)
+from astonish.core.numbers import PROBABILITY, Domain, FloatArray, Number, limits, number
+from astonish.core.parameters import Parameter, check_ends, parameter
 from astonish.core.special import log
 from astonish.theory import predictive
 from astonish.theory.expfam import MeanFamily, printed

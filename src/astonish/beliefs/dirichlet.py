@@ -10,19 +10,8 @@ from jax.scipy.special import xlog1py, xlogy
 from numpy.random import Generator
 
 from astonish.core.names import OutcomeKind
-from astonish.core.numbers import (
-    OPEN_PROBABILITY,
-    POSITIVE,
-    REQUIRED,
-    Domain,
-    FloatArray,
-    Number,
-    Parameter,
-    limits,
-    number,
-    parameter,
-    vector,
-)
+from astonish.core.numbers import OPEN_PROBABILITY, POSITIVE, Domain, FloatArray, Number, limits, number, vector
+from astonish.core.parameters import REQUIRED, Parameter, parameter
 from astonish.core.special import log, log_gamma
 from astonish.theory import predictive
 from astonish.theory.expfam import Family, MeanFamily, linear, printed

@@ -10,7 +10,8 @@ from jax.scipy.special import xlogy
 from numpy.random import Generator
 
 from astonish.core.names import OutcomeKind
-from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number, Parameter, limits, number
+from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number, limits, number
+from astonish.core.parameters import Parameter
 from astonish.core.special import log, log_gamma, log_gamma_near, log_less
 from astonish.theory import predictive
 from astonish.theory.expfam import Family, MeanFamily, linear, nearby, printed

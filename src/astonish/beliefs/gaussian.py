@@ -14,19 +14,8 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.core.names import OutcomeKind
-from astonish.core.numbers import (
-    FINITE,
-    MEAN,
-    NOISE,
-    POSITIVE,
-    STD,
-    Domain,
-    FloatArray,
-    Number,
-    Parameter,
-    limits,
-    number,
-)
+from astonish.core.numbers import FINITE, POSITIVE, Domain, FloatArray, Number, limits, number
+from astonish.core.parameters import MEAN, NOISE, STD, Parameter
 from astonish.core.special import fraction, log, parallel
 from astonish.theory import predictive
 from astonish.theory.expfam import MeanFamily, printed

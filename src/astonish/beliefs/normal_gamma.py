@@ -16,18 +16,8 @@ from numpy.random import Generator
 
 from astonish.beliefs.gamma import GammaBelief, log_partition_near
 from astonish.core.names import OutcomeKind
-from astonish.core.numbers import (
-    FINITE,
-    MEAN,
-    NOISE,
-    POSITIVE,
-    Domain,
-    FloatArray,
-    Number,
-    Parameter,
-    limits,
-    number,
-)
+from astonish.core.numbers import FINITE, POSITIVE, Domain, FloatArray, Number, limits, number
+from astonish.core.parameters import MEAN, NOISE, Parameter
 from astonish.core.special import fraction, log, log_gamma
 from astonish.theory import predictive
 from astonish.theory.expfam import Family, nearby, printed

@@ -19,18 +19,16 @@ from astonish.core.numbers import (
     COUNT,
     FINITE,
     POSITIVE,
-    REQUIRED,
     Domain,
     FloatArray,
     Number,
-    Parameter,
     as_numbers,
     limits,
     namespace,
     number,
-    parameter,
     vector,
 )
+from astonish.core.parameters import REQUIRED, Parameter, parameter
 from astonish.core.special import inverse, inverse_and_log_determinant, log, product
 from astonish.theory import predictive
 from astonish.theory.expfam import Family

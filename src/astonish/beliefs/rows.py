@@ -12,7 +12,8 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.numbers import COUNT, REQUIRED, Domain, Number, namespace, parameter
+from astonish.core.numbers import COUNT, Domain, Number, namespace
+from astonish.core.parameters import REQUIRED, parameter
 from astonish.theory.expfam import Belief, Family
 
 _NOT_YET = -1.0

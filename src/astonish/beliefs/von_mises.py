@@ -17,20 +17,8 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.core.names import OutcomeKind
-from astonish.core.numbers import (
-    CONCENTRATION,
-    FINITE,
-    NOT_NEGATIVE,
-    PERIOD,
-    POSITIVE,
-    Domain,
-    FloatArray,
-    Number,
-    Parameter,
-    limits,
-    namespace,
-    number,
-)
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, POSITIVE, Domain, FloatArray, Number, limits, namespace, number
+from astonish.core.parameters import CONCENTRATION, PERIOD, Parameter
 from astonish.core.special import log, log_bessel_ratio, log_i0_less, log_von_mises, wrapped
 from astonish.theory import predictive
 from astonish.theory.expfam import Family, log_evidence, printed

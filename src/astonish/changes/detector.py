@@ -10,7 +10,8 @@ from jax import Array
 
 from astonish.changes import alarms
 from astonish.core.cooldown import spaced
-from astonish.core.numbers import COUNT, REQUIRED, BoolArray, Domain, FloatArray, double, parameter
+from astonish.core.numbers import COUNT, BoolArray, Domain, FloatArray, double
+from astonish.core.parameters import REQUIRED, parameter
 from astonish.io.archive import DamagedError, name_of, read, write
 from astonish.io.files import atomic_write
 from astonish.io.state import check_saved_by, described, matching, named_leaves

@@ -1,4 +1,4 @@
-"""Numbers: how people write them, which are allowed, in what precision they are computed, and classes of parameters.
+"""Numbers: how people write them, which are allowed, in what precision they are computed, and classes made of them.
 
 The maths takes whatever precision it is given. Numbers that people write are kept as NumPy's float64, and whatever runs
 a learner (`run`, `Stream`, `Bank`) computes inside `double()`, where settings of JAX that would get in the way are what
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import MISSING, dataclass, field, fields
 from functools import wraps
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, cast, dataclass_transform
+from typing import Any, ClassVar, Protocol, TypeVar, cast, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -198,80 +198,6 @@ OPEN_PROBABILITY = Domain(0.0, 1.0, open=True)
 WHOLE = Domain(0, whole=True)
 COUNT = Domain(1, whole=True)
 
-
-_LOCATIONS = ("low", "high", "middle")  # facts that are places rather than distances
-
-
-class Parameter(NamedTuple):
-    """What is known about a parameter.
-
-    usual: where people's values usually lie. about: what it means, in a few words.
-    fact: the fact about outcomes that decides the value if nobody sets it, such as "noise" (see `assemble.fact_of`).
-    Such a parameter is in units of the outcomes (unless it is a concentration), and `usual` is for outcomes between 0
-    and 1. symbol: what papers call it, such as "alpha"; it is understood in place of the name.
-    """
-
-    domain: Domain
-    usual: tuple[float, float] | None = None
-    about: str = ""
-    default: Any = None
-    fact: str = ""
-    symbol: str = ""
-
-    @property
-    def from_data(self) -> bool:
-        """Whether the outcomes decide the value if nobody sets it."""
-        return self.fact not in ("", "hazard", "period")
-
-    @property
-    def has_units(self) -> bool:
-        """Whether it is in units of the outcomes."""
-        return self.from_data and self.fact != "concentration"
-
-    def usual_between(self, low: float, high: float) -> tuple[float, float] | None:
-        """Where its values usually lie for outcomes between `low` and `high`.
-
-        >>> Parameter(Domain(), usual=(0.0, 0.5), fact="middle").usual_between(10.0, 20.0)
-        (10.0, 15.0)
-        """
-        if self.usual is None or not self.has_units:
-            return self.usual
-        (first, last), width = self.usual, (high - low) or 1.0
-        if self.fact in _LOCATIONS:
-            return low + width * first, low + width * last
-        return (first / width, last / width) if self.fact == "per_unit" else (first * width, last * width)
-
-    def field(self, **changes: Any) -> Any:
-        """The parameter as a field of a class. changes: what is different about it there."""
-        known = self._replace(**changes)
-        return parameter(known.default, known.domain, known.usual, known.about, known.fact, symbol=known.symbol)
-
-
-REQUIRED: Any = MISSING  # the default of a parameter that has none
-
-
-def parameter(
-    default: Any,
-    domain: Domain,
-    usual: tuple[float, float] | None = None,
-    about: str = "",
-    fact: str = "",
-    static: bool = False,
-    symbol: str = "",
-) -> Any:
-    """A field of a learner, family or response model, and what is known about it (see `Parameter`).
-
-    static: JAX compiles again for each value, as it must for sizes of arrays.
-    """
-    known = Parameter(domain, usual, about, None if default is REQUIRED else default, fact, symbol)
-    return field(default=default, metadata={"parameter": known, "static": static})
-
-
-def declared(kind: type) -> dict[str, Parameter]:
-    """The parameters that a class declares, by name."""
-    return {f.name: f.metadata["parameter"] for f in fields(kind) if "parameter" in f.metadata}
-
-
 Number = Array | float
 _SETTINGS: Any = (
     jax.debug_nans,
@@ -349,8 +275,8 @@ T = TypeVar("T")
 def pytree_dataclass(cls: type[T]) -> type[T]:
     """Make a class a frozen dataclass whose fields are leaves of JAX's trees, to `vmap` and `grad` over.
 
-    A field with metadata `static` is no leaf. Learners, families and response models are such classes by themselves, since
-    they derive from `PytreeDataclass`. What people write is read and checked: whole numbers as parameters become
+    A field with metadata `static` is no leaf. Learners, families and response models are such classes by themselves,
+    since they derive from `PytreeDataclass`. What people write is read and checked: whole numbers as parameters become
     floating-point ones, parameters outside their domains are refused, and `__post_init__` may refuse what does not go
     together. What JAX puts in place of leaves (axes, truth values) may be anything: it is neither changed nor checked.
     """
@@ -433,21 +359,3 @@ def _missing(who: str, f: Any) -> str:
     if example := getattr(f.type, "example", ""):
         return f"{who} needs a {f.name}; give one, such as {who}({example})"
     return f"{who} needs {f.name}; give it"
-
-
-NOISE = Parameter(POSITIVE, (0.02, 0.5), "standard deviation of the samples", 1.0, "noise")
-HAZARD = Parameter(OPEN_PROBABILITY, (0.005, 0.5), "probability of a change before each sample", 0.1, "hazard", "h")
-LOW = Parameter(Domain(), (0.0, 0.3), "lower end of the range of the mean", -20.0, "low")
-HIGH = Parameter(Domain(), (0.7, 1.0), "upper end of the range of the mean", 20.0, "high")
-MEAN = Parameter(Domain(), (0.0, 1.0), "mean of the first belief", 0.0, "middle")
-STD = Parameter(POSITIVE, (0.05, 1.0), "standard deviation of the first belief", None, "spread")
-START = Parameter(Domain(), (0.0, 1.0), "estimate before the first sample", 0.0, "middle")
-CONCENTRATION = Parameter(
-    POSITIVE,
-    (1.0, 100.0),
-    "concentration of the samples: 1 over their variance, if that is small",
-    5.0,
-    "concentration",
-)
-PERIOD = Parameter(POSITIVE, (1.0, 360.0), "the whole circle: 2 pi, or 360 for degrees", 2 * math.pi, "period")
-DIRECTION = Parameter(Domain(), (-math.pi, math.pi), "direction that is estimated before the first sample", 0.0)

@@ -12,9 +12,9 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.checks import check_like, check_parameters
 from astonish.core.names import Contexts, OutcomeKind, rows
 from astonish.core.numbers import Domain, Number, PytreeDataclass, as_double, as_float, double
+from astonish.core.parameters import check_like, check_parameters
 from astonish.core.programs import interpreted, is_ours, loop
 from astonish.core.refusal import cannot_continue, cannot_simulate, did_you_mean
 from astonish.core.special import difference
@@ -230,10 +230,10 @@ class Learner(
     Derive a learner from this class, and it need only have the core: `samples`, `init`, `step` and `estimate`.
     Whatever else it can do is one of the capabilities above, which answer for those that cannot.
 
-    takes: the kinds of outcomes that it learns from. free: the parameters that are usually fitted. learns: False of a baseline that never does.
-    own_defaults: parameters whose own default is better than what the outcomes suggest. usual_contexts: whether, for
-    transitions, it forgets or suspects changes in all contexts together (see `beliefs.Rows`), or learns in each of them
-    apart (see `PerContext`), if nobody says it.
+    takes: the kinds of outcomes that it learns from. free: the parameters that are usually fitted.
+    learns: False of a baseline that never does. own_defaults: parameters whose own default is better than what the
+    outcomes suggest. usual_contexts: whether, for transitions, it forgets or suspects changes in all contexts together
+    (see `beliefs.Rows`), or learns in each of them apart (see `PerContext`), if nobody says it.
     period: after how much samples and estimates repeat, if they are angles; else None.
     """
 

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.names import Contexts
-from astonish.core.numbers import NOT_NEGATIVE, PROBABILITY, Number, parameter
+from astonish.core.numbers import NOT_NEGATIVE, PROBABILITY, Number
+from astonish.core.parameters import parameter
 from astonish.learners.base import FamilyLearner, StepInfo
 from astonish.theory.expfam import Belief, Family, bayes, blend, dtype_of
 from astonish.theory.surprise import shannon

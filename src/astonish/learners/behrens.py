@@ -13,7 +13,8 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.core.names import OutcomeKind
-from astonish.core.numbers import COUNT, NOT_NEGATIVE, Domain, FloatArray, Number, parameter
+from astonish.core.numbers import COUNT, NOT_NEGATIVE, Domain, FloatArray, Number
+from astonish.core.parameters import parameter
 from astonish.core.special import log
 from astonish.learners.base import Learner, StepInfo
 

@@ -6,7 +6,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.names import NUMBERS
-from astonish.core.numbers import PROBABILITY, START, Domain, Number, parameter
+from astonish.core.numbers import PROBABILITY, Domain, Number
+from astonish.core.parameters import START, parameter
 from astonish.learners.base import Learner, StepInfo
 
 

@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.numbers import DIRECTION, PERIOD, PROBABILITY, Number, parameter
+from astonish.core.numbers import PROBABILITY, Number
+from astonish.core.parameters import DIRECTION, PERIOD, parameter
 from astonish.core.special import wrapped
 from astonish.learners.base import CircularLearner, StepInfo
 

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.numbers import COUNT, HAZARD, NOT_NEGATIVE, Domain, Number, limits, parameter
+from astonish.core.numbers import COUNT, NOT_NEGATIVE, Domain, Number, limits
+from astonish.core.parameters import HAZARD, parameter
 from astonish.core.special import log
 from astonish.learners.base import StepInfo, repeated
 from astonish.learners.message_passing import MixtureLearner

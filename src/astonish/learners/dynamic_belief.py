@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 
 from astonish.core.names import OutcomeKind
-from astonish.core.numbers import COUNT, OPEN_PROBABILITY, Number, parameter
+from astonish.core.numbers import COUNT, OPEN_PROBABILITY, Number
+from astonish.core.parameters import parameter
 from astonish.learners.base import LastChange, StepInfo
 from astonish.learners.message_passing import Hypotheses, MessagePassing, MixtureLearner
 from astonish.theory.expfam import Belief, Family

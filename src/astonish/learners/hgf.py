@@ -14,18 +14,8 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.core.names import OutcomeKind
-from astonish.core.numbers import (
-    FINITE,
-    MEAN,
-    NOISE,
-    NOT_NEGATIVE,
-    POSITIVE,
-    STD,
-    Domain,
-    FloatArray,
-    Number,
-    Parameter,
-)
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, POSITIVE, Domain, FloatArray, Number
+from astonish.core.parameters import MEAN, NOISE, STD, Parameter
 from astonish.core.special import log
 from astonish.learners.base import Learner, StepInfo
 

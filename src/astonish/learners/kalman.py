@@ -7,7 +7,8 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs import Gaussian, GaussianBelief
-from astonish.core.numbers import MEAN, NOISE, STD, Domain, FloatArray, Number, parameter
+from astonish.core.numbers import Domain, FloatArray, Number
+from astonish.core.parameters import MEAN, NOISE, STD, parameter
 from astonish.learners.base import NumberLearner, StepInfo
 from astonish.theory.expfam import bayes
 from astonish.theory.surprise import shannon

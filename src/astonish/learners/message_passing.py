@@ -17,7 +17,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.names import Contexts
-from astonish.core.numbers import COUNT, FINITE, HAZARD, NOT_NEGATIVE, Number, parameter
+from astonish.core.numbers import COUNT, FINITE, NOT_NEGATIVE, Number
+from astonish.core.parameters import HAZARD, parameter
 from astonish.core.programs import once
 from astonish.core.special import difference, log
 from astonish.learners.base import FamilyLearner, LastChange, StepInfo, repeated

@@ -18,7 +18,8 @@ from astonish.beliefs import robust_regression as regression, robust_shift as sh
 from astonish.beliefs.robust_regression import ExpectedValue, Weights
 from astonish.beliefs.robust_shift import Shifts
 from astonish.beliefs.robust_tail import Tail
-from astonish.core.numbers import FINITE, NOT_NEGATIVE, POSITIVE, WHOLE, Domain, Number, parameter
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, POSITIVE, WHOLE, Domain, Number
+from astonish.core.parameters import parameter
 from astonish.learners.base import LastChange, Learner, StepInfo
 
 STRETCHES = (1, 10, 50)  # over about how many samples surprises are averaged; the longest are those by the long run

@@ -12,23 +12,8 @@ import jax.numpy as jnp
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.checks import check_ends
-from astonish.core.numbers import (
-    FINITE,
-    HAZARD,
-    HIGH,
-    LOW,
-    NOISE,
-    NOT_NEGATIVE,
-    OPEN_PROBABILITY,
-    POSITIVE,
-    START,
-    Domain,
-    FloatArray,
-    Number,
-    Parameter,
-    limits,
-)
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, FloatArray, Number, limits
+from astonish.core.parameters import HAZARD, HIGH, LOW, NOISE, START, Parameter, check_ends
 from astonish.learners.base import NumberLearner, StepInfo
 
 EVIDENCE_WEIGHT = Parameter(Domain(0.0), (0.1, 2.0), "weight of the evidence for a jump; 1 is normative", 1.0)

@@ -12,7 +12,8 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs import VonMises
-from astonish.core.numbers import CONCENTRATION, DIRECTION, HAZARD, PERIOD, FloatArray, Number
+from astonish.core.numbers import FloatArray, Number
+from astonish.core.parameters import CONCENTRATION, DIRECTION, HAZARD, PERIOD
 from astonish.core.special import log, log_von_mises, wrapped
 from astonish.learners.base import CircularLearner, StepInfo
 from astonish.learners.nassar import (

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.beliefs import Gaussian, GaussianBelief
-from astonish.core.numbers import HAZARD, MEAN, NOISE, STD, Number, limits
+from astonish.core.numbers import Number, limits
+from astonish.core.parameters import HAZARD, MEAN, NOISE, STD
 from astonish.learners.base import StepInfo
 from astonish.learners.kalman import GaussianFilter
 from astonish.learners.nassar import log_odds, mixture_surprise

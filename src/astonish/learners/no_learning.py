@@ -6,7 +6,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.names import NUMBERS
-from astonish.core.numbers import START, Domain, Number
+from astonish.core.numbers import Domain, Number
+from astonish.core.parameters import START
 from astonish.learners.base import Learner, StepInfo
 
 

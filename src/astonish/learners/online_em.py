@@ -16,13 +16,12 @@ from astonish.core.numbers import (
     OPEN_PROBABILITY,
     PROBABILITY,
     RANDOM_BITS,
-    REQUIRED,
     WHOLE,
     Domain,
     Number,
     limits,
-    parameter,
 )
+from astonish.core.parameters import REQUIRED, parameter
 from astonish.learners.base import Learner, StepInfo
 
 

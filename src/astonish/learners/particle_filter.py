@@ -11,16 +11,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.names import Contexts
-from astonish.core.numbers import (
-    COUNT,
-    HAZARD,
-    NOT_NEGATIVE,
-    RANDOM_BITS,
-    WHOLE,
-    Number,
-    limits,
-    parameter,
-)
+from astonish.core.numbers import COUNT, NOT_NEGATIVE, RANDOM_BITS, WHOLE, Number, limits
+from astonish.core.parameters import HAZARD, parameter
 from astonish.core.special import log
 from astonish.learners.base import LastChange, StepInfo, repeated
 from astonish.learners.message_passing import MixtureLearner

@@ -10,15 +10,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.names import NUMBERS
-from astonish.core.numbers import (
-    FINITE,
-    NOT_NEGATIVE,
-    POSITIVE,
-    PROBABILITY,
-    START,
-    Number,
-    parameter,
-)
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Number
+from astonish.core.parameters import START, parameter
 from astonish.learners.base import NumberLearner, StepInfo
 
 

@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.numbers import COUNT, REQUIRED, WHOLE, Domain, parameter
+from astonish.core.numbers import COUNT, WHOLE, Domain
+from astonish.core.parameters import REQUIRED, parameter
 from astonish.learners.base import Learner, State, StepInfo, advance, check, repeated
 
 _SMALL = 1024  # numbers in a table

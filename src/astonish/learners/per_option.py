@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.numbers import COUNT, PROBABILITY, REQUIRED, Domain, Number, double, parameter
+from astonish.core.numbers import COUNT, PROBABILITY, Domain, Number, double
+from astonish.core.parameters import REQUIRED, parameter
 from astonish.learners.base import Learner, State, StepInfo, check, repeated
 from astonish.learners.per_context import row_of, with_row
 

@@ -9,7 +9,8 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.core.names import OutcomeKind
-from astonish.core.numbers import FINITE, HAZARD, OPEN_PROBABILITY, Domain, Number, parameter
+from astonish.core.numbers import FINITE, OPEN_PROBABILITY, Domain, Number
+from astonish.core.parameters import HAZARD, parameter
 from astonish.core.special import fraction
 from astonish.learners.base import Learner, StepInfo
 

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import Partial
 
-from astonish.core.numbers import FINITE, Domain, Number, double, parameter
+from astonish.core.numbers import FINITE, Domain, Number, double
+from astonish.core.parameters import parameter
 from astonish.learners.base import FamilyLearner, StepInfo
 from astonish.theory import rule
 from astonish.theory.expfam import Belief, Family, scaled_likelihood

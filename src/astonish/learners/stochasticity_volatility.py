@@ -10,21 +10,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.numbers import (
-    COUNT,
-    FINITE,
-    MEAN,
-    NOISE,
-    NOT_NEGATIVE,
-    POSITIVE,
-    PROBABILITY,
-    RANDOM_BITS,
-    STD,
-    WHOLE,
-    Number,
-    limits,
-    parameter,
-)
+from astonish.core.numbers import COUNT, FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, RANDOM_BITS, WHOLE, Number, limits
+from astonish.core.parameters import MEAN, NOISE, STD, parameter
 from astonish.core.special import fraction, log, parallel
 from astonish.learners.base import NumberLearner, StepInfo
 from astonish.learners.particle_filter import log_weights, resampled

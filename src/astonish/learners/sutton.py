@@ -7,17 +7,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.names import NUMBERS
-from astonish.core.numbers import (
-    FINITE,
-    NOT_NEGATIVE,
-    OPEN_PROBABILITY,
-    POSITIVE,
-    START,
-    Domain,
-    Number,
-    limits,
-    parameter,
-)
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, Number, limits
+from astonish.core.parameters import START, parameter
 from astonish.learners.base import NumberLearner, StepInfo
 
 _MOST = 30.0  # of the log-odds of a learning rate: beyond, one minus the rate would soon be no number of its own

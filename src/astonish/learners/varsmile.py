@@ -7,7 +7,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.names import Contexts
-from astonish.core.numbers import Domain, Number, limits, parameter
+from astonish.core.numbers import Domain, Number, limits
+from astonish.core.parameters import parameter
 from astonish.learners.base import FamilyLearner, StepInfo
 from astonish.theory.expfam import Belief, Family, bayes, blend, log_evidence
 

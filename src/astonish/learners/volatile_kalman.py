@@ -11,20 +11,8 @@ from numpy.random import Generator
 
 from astonish.beliefs import Gaussian
 from astonish.core.names import NUMBERS, OutcomeKind
-from astonish.core.numbers import (
-    FINITE,
-    NOISE,
-    NOT_NEGATIVE,
-    POSITIVE,
-    PROBABILITY,
-    START,
-    Domain,
-    FloatArray,
-    Number,
-    Parameter,
-    limits,
-    parameter,
-)
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, FloatArray, Number, limits
+from astonish.core.parameters import NOISE, START, Parameter, parameter
 from astonish.core.special import fraction, log, parallel
 from astonish.learners.base import Learner, NumberLearner, StepInfo
 

@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from astonish.core.checks import read_series
 from astonish.core.numbers import Domain, as_double, double
 from astonish.core.programs import interpreted
+from astonish.core.samples import read_series
 from astonish.core.special import wrapped
 from astonish.learners.base import Learner, State, check
 from astonish.online.series import state_before

@@ -11,10 +11,10 @@ import jax
 import numpy as np
 from jax import Array
 
-from astonish.core.checks import read_series
 from astonish.core.numbers import PROBABILITY, Number, as_double, double
 from astonish.core.programs import compiled, loop
 from astonish.core.refusal import naming_extra
+from astonish.core.samples import read_series
 from astonish.learners.base import Learner, State, advance, check
 from astonish.online.series import to_common_length
 from astonish.theory import surprise

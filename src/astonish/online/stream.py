@@ -12,10 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.checks import read_one, read_series, read_state
 from astonish.core.cooldown import alarm_and_wait
 from astonish.core.numbers import BoolArray, as_double, double
+from astonish.core.parameters import read_state
 from astonish.core.programs import Packing
+from astonish.core.samples import read_one, read_series
 from astonish.engines.native import program_for
 from astonish.io.state import load_state, save_state
 from astonish.learners.base import ANSWERS, MISSED, Learner, State, Step, Steps, advance, check, first_state

@@ -8,7 +8,8 @@ import jax
 import numpy as np
 
 from astonish.beliefs import Grid, finite
-from astonish.core.numbers import Domain, as_double, declared, double
+from astonish.core.numbers import Domain, as_double, double
+from astonish.core.parameters import declared
 from astonish.core.programs import interpreted
 from astonish.learners import Smile
 from astonish.models.assemble import arguments, imports

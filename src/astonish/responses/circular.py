@@ -10,7 +10,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.names import ResponseKind
-from astonish.core.numbers import POSITIVE, PROBABILITY, FloatArray, Number, parameter
+from astonish.core.numbers import POSITIVE, PROBABILITY, FloatArray, Number
+from astonish.core.parameters import parameter
 from astonish.core.special import log, log_von_mises, wrapped
 from astonish.responses.base import Distribution, Response, ResponseInput, lapsing
 

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from astonish.core.names import ResponseKind
-from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number, limits, parameter
+from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number, limits
+from astonish.core.parameters import parameter
 from astonish.responses.base import Normal, Response, ResponseInput, normal
 
 

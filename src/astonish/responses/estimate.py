@@ -10,15 +10,8 @@ import numpy as np
 from jax import Array
 
 from astonish.core.names import ResponseKind
-from astonish.core.numbers import (
-    NOT_NEGATIVE,
-    POSITIVE,
-    PROBABILITY,
-    Domain,
-    FloatArray,
-    Number,
-    parameter,
-)
+from astonish.core.numbers import NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, FloatArray, Number
+from astonish.core.parameters import parameter
 from astonish.responses.base import Distribution, Normal, Perseverating, Response, ResponseInput, lapsing
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from jax import Array
 
 from astonish.core.names import ResponseKind
-from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number, parameter
+from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number
+from astonish.core.parameters import parameter
 from astonish.responses.base import Normal, Response, ResponseInput, normal
 
 _LONG = 60.0  # seconds

@@ -6,7 +6,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from astonish.core.names import ResponseKind
-from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number, parameter
+from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number
+from astonish.core.parameters import parameter
 from astonish.responses.base import Normal, Response, ResponseInput, normal
 
 

@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from astonish.core.names import ResponseKind
-from astonish.core.numbers import PROBABILITY, Domain, FloatArray, Number, parameter
+from astonish.core.numbers import PROBABILITY, Domain, FloatArray, Number
+from astonish.core.parameters import parameter
 from astonish.responses.base import Categorical, Response, ResponseInput
 
 _USUAL = 3.0  # beta from which a search begins, for values from 0 to 1

@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from astonish.core.names import ResponseKind
-from astonish.core.numbers import Domain, Number, limits, parameter
+from astonish.core.numbers import Domain, Number, limits
+from astonish.core.parameters import parameter
 from astonish.responses.base import Categorical, Response, ResponseInput
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from astonish.core.checks import read_series
 from astonish.core.numbers import double
+from astonish.core.samples import read_series
 from astonish.models.parameters import parameters
 
 Check = Callable[..., None]

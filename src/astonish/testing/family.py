@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from astonish.core.checks import check_parameters
-from astonish.core.numbers import Domain, Parameter
+from astonish.core.numbers import Domain
+from astonish.core.parameters import Parameter, check_parameters
 from astonish.people.fit.space import Space
 from astonish.testing.common import Check, agree, allowed, answer, described, holds, listed, pickled, takes_any_leaves
 from astonish.theory import expfam, surprise

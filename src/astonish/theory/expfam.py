@@ -20,7 +20,8 @@ from jax import Array
 from jax.core import Tracer
 from numpy.random import Generator
 
-from astonish.core.numbers import Domain, Number, Parameter, PytreeDataclass, limits
+from astonish.core.numbers import Domain, Number, PytreeDataclass, limits
+from astonish.core.parameters import Parameter
 from astonish.core.refusal import cannot_continue, cannot_simulate
 
 Belief = Any  # a NamedTuple of arrays; every family has its own

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from astonish.core.checks import read_series
 from astonish.core.numbers import COUNT, PROBABILITY, Domain, FloatArray
+from astonish.core.samples import read_series
 
 
 def novelty(states: Any, size: int, keep: float = 1.0) -> FloatArray:

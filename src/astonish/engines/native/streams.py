@@ -7,10 +7,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from astonish.core.checks import read_one
 from astonish.core.cooldown import alarm_and_wait
 from astonish.core.numbers import BoolArray
 from astonish.core.programs import Packing
+from astonish.core.samples import read_one
 from astonish.engines.native import entry
 from astonish.engines.native.layout import COUNT
 from astonish.engines.native.program import Program

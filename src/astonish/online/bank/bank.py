@@ -10,9 +10,9 @@ from typing import Any, BinaryIO
 import jax
 import numpy as np
 
-from astonish.core.checks import read_series
 from astonish.core.numbers import BoolArray, Domain, FloatArray
 from astonish.core.refusal import naming_extra
+from astonish.core.samples import read_series
 from astonish.io.archive import Source, name_of, read, write
 from astonish.io.files import atomic_write
 from astonish.io.state import check_saved_by, described, matching, named_leaves

@@ -7,7 +7,8 @@ import numpy as np
 from jax import Array
 
 from astonish.beliefs import Gaussian
-from astonish.core.numbers import Domain, FloatArray, declared
+from astonish.core.numbers import Domain, FloatArray
+from astonish.core.parameters import declared
 from astonish.core.programs import interpreted
 from astonish.learners import Smile
 from astonish.page.controls import Slider, Values, slider_for

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from astonish.core.numbers import Domain, FloatArray, declared
+from astonish.core.numbers import Domain, FloatArray
+from astonish.core.parameters import declared
 from astonish.learners import Smile
 from astonish.page.controls import Slider, Values, slider_for
 from astonish.page.tour.screen import Options, Screen, Shown, Words, mark, panel, with_band
