@@ -248,79 +248,71 @@ def interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
             return jax.tree.map(_plain, function(*args))
         with np.errstate(all="ignore"):  # NaN and infinity mean something
             given = [_plain(leaf, aval) for leaf, aval in zip(leaves, trace.jaxpr.in_avals, strict=True)]
-            found = _program(trace.jaxpr)(*given)
-        return jax.tree.unflatten(jax.tree.structure(trace.out_info), found)
+            outputs = _program(trace.jaxpr)(*given)
+        return jax.tree.unflatten(jax.tree.structure(trace.out_info), outputs)
 
     return computed
 
 
-class _Program:
-    """A jaxpr as a list of operations; called with its inputs, it gives the list of its outputs."""
+_programs: "WeakKeyDictionary[Any, Callable[..., list[Any]]]" = WeakKeyDictionary()  # while JAX remembers a trace
 
-    def __init__(self, closed: Any) -> None:
-        jaxpr, constants = (closed.jaxpr, closed.consts) if isinstance(closed, ClosedJaxpr) else (closed, ())
-        self._values: list[Any] = []  # of all variables, as far as they are known before the inputs are
-        self._places: dict[Any, int] = {}
-        for variable, value in zip(jaxpr.constvars, constants, strict=True):
-            self._values[self._place(variable)] = _plain(value)
-        self._inputs = list(map(self._place, jaxpr.invars))
-        self._steps = [
-            (*_operation(each), list(map(self._place, each.invars)), list(map(self._place, each.outvars)))
-            for each in jaxpr.eqns
-        ]
-        self._outputs = list(map(self._place, jaxpr.outvars))
-        self._places.clear()
 
-    def _place(self, variable: Any) -> int:
+def _program(closed: Any) -> Callable[..., list[Any]]:
+    """Make a jaxpr a function from its inputs to its outputs, kept for the next call and for who else calls it."""
+    if closed in _programs:
+        return _programs[closed]
+    jaxpr, constants = (closed.jaxpr, closed.consts) if isinstance(closed, ClosedJaxpr) else (closed, ())
+    known: list[Any] = []  # the values of all variables, None where they depend on the inputs
+    places: dict[Any, int] = {}
+
+    def place(variable: Any, value: Any = None) -> int:
         """Where the value of a variable stands; that of a number written in the jaxpr is put there."""
         if isinstance(variable, Literal):
             aval: Any = variable.aval
-            self._values.append(_plain(np.asarray(variable.val, aval.dtype)))
-            return len(self._values) - 1
-        if variable not in self._places:
-            self._places[variable] = len(self._values)
-            self._values.append(None)
-        return self._places[variable]
+            known.append(_plain(variable.val, aval))
+            return len(known) - 1
+        if variable not in places:
+            places[variable] = len(known)
+            known.append(value)
+        return places[variable]
 
-    def __call__(self, *given: Any) -> list[Any]:
-        values = self._values.copy()
-        for at, value in zip(self._inputs, given, strict=True):
+    for variable, value in zip(jaxpr.constvars, constants, strict=True):
+        place(variable, _plain(value))
+    inputs = list(map(place, jaxpr.invars))
+    steps = [(*_operation(e), list(map(place, e.invars)), list(map(place, e.outvars))) for e in jaxpr.eqns]
+    outputs = list(map(place, jaxpr.outvars))
+
+    def program(*given: Any) -> list[Any]:
+        values = known.copy()
+        for at, value in zip(inputs, given, strict=True):
             values[at] = value
-        for operation, is_list, needed, made in self._steps:
+        for operation, is_list, needed, made in steps:
             found = operation(*[values[at] for at in needed])
             if is_list:
                 for at, value in zip(made, found, strict=True):
                     values[at] = value
             else:
                 values[made[0]] = found
-        return [values[at] for at in self._outputs]
+        return [values[at] for at in outputs]
 
-
-_programs: "WeakKeyDictionary[Any, _Program]" = WeakKeyDictionary()  # as long as JAX remembers what it traced
-
-
-def _program(closed: Any) -> _Program:
-    """The program of a jaxpr; those of what is called in many places are shared."""
-    program = _programs.get(closed)
-    if program is None:
-        program = _programs[closed] = _Program(closed)
+    _programs[closed] = program
     return program
 
 
 def _operation(equation: Any) -> tuple[Operation, bool]:
-    """What an equation of a jaxpr does to its inputs, and whether that gives a list."""
+    """Give what an equation of a jaxpr does to its inputs, and whether that gives a list."""
     primitive, params = equation.primitive, equation.params
     name, variables = primitive.name, [*equation.invars, *equation.outvars]
     if name in CALLS:
         return _program(params[CALLS[name]]), True
     if name in _CONTROL:
         return _CONTROL[name](**params), True
-    rule = None
-    if all(_is_number(each.aval) for each in variables):
-        of_floats = all(each.aval.dtype.kind == "f" for each in equation.invars)
-        rule = _ELEMENTWISE.get(name) or (of_floats and _OF_FLOATS.get(name)) or _RULES.get(name, _none)(**params)
-    if rule:
-        return rule, False
+    if all(_is_number(variable.aval) for variable in variables):
+        of_floats = all(variable.aval.dtype.kind == "f" for variable in equation.invars)
+        if rule := _ELEMENTWISE.get(name) or (of_floats and _OF_FLOATS.get(name)):
+            return rule, False
+        if name in _RULES:
+            return partial(_RULES[name], **params), False
     compiled = _by_jax(primitive, tuple(params.items()))
     if primitive.multiple_results:
         return lambda *values: list(map(_plain, compiled(*values))), True
@@ -347,24 +339,20 @@ def _is_number(array: Any) -> bool:
     return not jnp.issubdtype(array.dtype, jax.dtypes.extended)
 
 
-def _while(cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int, **_: Any) -> Operation:
-    test, body = _program(cond_jaxpr), _program(body_jaxpr)
+def _while(cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int) -> Operation:
+    test, body, begin = _program(cond_jaxpr), _program(body_jaxpr), cond_nconsts + body_nconsts
 
     def repeat(*values: Any) -> list[Any]:
-        begin = cond_nconsts + body_nconsts
         in_test, in_body, state = values[:cond_nconsts], values[cond_nconsts:begin], list(values[begin:])
         while np.any(goes_on := test(*in_test, *state)[0]):
             new = body(*in_body, *state)
             if np.ndim(goes_on):  # loops side by side, of which those that have ended stay as they are
-                new = [_rows(goes_on, *each) for each in zip(new, state, strict=True)]
+                wide = [np.reshape(goes_on, goes_on.shape + (1,) * (np.ndim(leaf) - goes_on.ndim)) for leaf in new]
+                new = list(map(np.where, wide, new, state))
             state = new
         return state
 
     return repeat
-
-
-def _rows(which: Any, yes: Any, no: Any) -> Any:
-    return np.where(np.reshape(which, which.shape + (1,) * (np.ndim(yes) - which.ndim)), yes, no)
 
 
 def _cond(branches: Any, **_: Any) -> Operation:
@@ -376,81 +364,56 @@ def _select(which: Any, *cases: Any) -> Any:
     return np.choose(which, cases) if np.ndim(which) else cases[int(which)]
 
 
-def _broadcast(shape: Any, broadcast_dimensions: Any, **_: Any) -> Operation:
-    def broadcast(value: Any, *_: Any) -> Any:
-        inner = [1] * len(shape)
-        for axis, size in zip(broadcast_dimensions, np.shape(value), strict=True):
-            inner[axis] = size
-        return np.broadcast_to(np.reshape(value, inner), shape)
-
-    return broadcast
+def _broadcast(value: Any, *_: Any, shape: Any, broadcast_dimensions: Any, **__: Any) -> Any:
+    inner = [1] * len(shape)
+    for axis, size in zip(broadcast_dimensions, np.shape(value), strict=True):
+        inner[axis] = size
+    return np.broadcast_to(np.reshape(value, inner), shape)
 
 
-def _convert(new_dtype: Any, **_: Any) -> Operation:
-    def convert(x: Any) -> Any:
-        if x.dtype.kind == "f" and new_dtype.kind in "iu":  # NumPy has other whole numbers for NaN and large ones
-            return _plain(jax.lax.convert_element_type(jnp.asarray(x), new_dtype))
-        return x.astype(new_dtype)
-
-    return convert
+def _convert(x: Any, new_dtype: Any, **_: Any) -> Any:
+    if x.dtype.kind == "f" and new_dtype.kind in "iu":  # NumPy has other whole numbers for NaN and large ones
+        return _plain(jax.lax.convert_element_type(jnp.asarray(x), new_dtype))
+    return x.astype(new_dtype)
 
 
-def _integer_pow(y: int, **_: Any) -> Operation:
-    return (lambda x: x**y) if y >= 0 else lambda x: 1 / x**-y
+def _slice(x: Any, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
+    return x[tuple(map(slice, start_indices, limit_indices, strides or (1,) * len(start_indices)))]
 
 
-def _slice(start_indices: Any, limit_indices: Any, strides: Any, **_: Any) -> Operation:
-    steps = strides or (1,) * len(start_indices)
-    where = tuple(map(slice, start_indices, limit_indices, steps))
-    return lambda x: x[where]
+def _dynamic_slice(x: Any, *start: Any, slice_sizes: Any) -> Any:
+    begin = [min(max(int(at), 0), most - size) for at, most, size in zip(start, x.shape, slice_sizes, strict=True)]
+    return x[tuple(slice(at, at + size) for at, size in zip(begin, slice_sizes, strict=True))]
 
 
-def _dynamic_slice(slice_sizes: Any, **_: Any) -> Operation:
-    def part(x: Any, *start: Any) -> Any:
-        begin = [min(max(int(at), 0), most - size) for at, most, size in zip(start, x.shape, slice_sizes, strict=True)]
-        return x[tuple(slice(at, at + size) for at, size in zip(begin, slice_sizes, strict=True))]
-
-    return part
-
-
-def _dot(dimension_numbers: Any, **_: Any) -> Operation:
+def _dot(a: Any, b: Any, dimension_numbers: Any, **_: Any) -> Any:
     """A sum over pairs of axes; batches are pairs too, but kept, and come first."""
     (left, right), (left_batch, right_batch) = dimension_numbers
-
-    def dot(a: Any, b: Any) -> Any:
-        of_a, of_b = list(range(a.ndim)), [a.ndim + axis for axis in range(b.ndim)]
-        for one, other in zip((*left, *left_batch), (*right, *right_batch), strict=True):
-            of_b[other] = of_a[one]
-        kept = [of_a[axis] for axis in left_batch]
-        kept += [axis for k, axis in enumerate(of_a) if k not in (*left, *left_batch)]
-        kept += [axis for k, axis in enumerate(of_b) if k not in (*right, *right_batch)]
-        return np.einsum(a, of_a, b, of_b, kept)[()]
-
-    return dot
+    of_a, of_b = list(range(a.ndim)), [a.ndim + axis for axis in range(b.ndim)]
+    for one, other in zip((*left, *left_batch), (*right, *right_batch), strict=True):
+        of_b[other] = of_a[one]
+    kept = [of_a[axis] for axis in left_batch]
+    kept += [axis for k, axis in enumerate(of_a) if k not in (*left, *left_batch)]
+    kept += [axis for k, axis in enumerate(of_b) if k not in (*right, *right_batch)]
+    return np.einsum(a, of_a, b, of_b, kept)[()]
 
 
-def _iota(dtype: Any, shape: Any, dimension: int, **_: Any) -> Operation:
+def _iota(*_: Any, dtype: Any, shape: Any, dimension: int, **__: Any) -> Any:
     along = [-1 if axis == dimension else 1 for axis in range(len(shape))]
-    counted = np.broadcast_to(np.arange(shape[dimension], dtype=dtype).reshape(along), shape)
-    return lambda *_: counted
+    return np.broadcast_to(np.arange(shape[dimension], dtype=dtype).reshape(along), shape)
 
 
-def _platform_index(platforms: Any, **_: Any) -> Operation:
+def _platform_index(*_: Any, platforms: Any, **__: Any) -> Any:
     """Which of several ways is for processors."""
-    own = np.int32(next(k for k, names in enumerate(platforms) if names is None or "cpu" in names))
-    return lambda *_: own
+    return np.int32(next(k for k, names in enumerate(platforms) if names is None or "cpu" in names))
 
 
-def _none(**_: Any) -> None:
-    """No rule."""
-
-
-def _along(function: Operation) -> Callable[..., Operation]:
+def _along(function: Operation) -> Operation:
     """A rule for what combines the numbers along axes."""
-    return lambda axes, **_: lambda x: function(x, axis=axes)
+    return lambda x, axes, **_: function(x, axis=axes)
 
 
-_CONTROL: dict[str, Callable[..., Operation]] = {"while": _while, "cond": _cond}
+_CONTROL: dict[str, Operation] = {"while": _while, "cond": _cond}
 _ELEMENTWISE: dict[str, Operation] = {
     "add": operator.add, "add_any": operator.add, "sub": operator.sub, "mul": operator.mul, "neg": operator.neg,
     "max": np.maximum, "min": np.minimum, "abs": np.abs, "sign": np.sign, "square": np.square, "select_n": _select,
@@ -464,14 +427,14 @@ _OF_FLOATS: dict[str, Operation] = {  # which mean something else for whole numb
     "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "atan2": np.arctan2, "floor": np.floor,
     "is_finite": np.isfinite,
 }  # fmt: skip
-_RULES: dict[str, Callable[..., Operation | None]] = {
-    "bitcast_convert_type": lambda new_dtype, **_: lambda x: x.view(new_dtype),
+_RULES: dict[str, Operation] = {
+    "bitcast_convert_type": lambda x, new_dtype, **_: x.view(new_dtype),
     "broadcast_in_dim": _broadcast,
-    "concatenate": lambda dimension, **_: lambda *parts: np.concatenate(parts, axis=dimension),
+    "concatenate": lambda *parts, dimension: np.concatenate(parts, axis=dimension),
     "convert_element_type": _convert,
     "dot_general": _dot,
     "dynamic_slice": _dynamic_slice,
-    "integer_pow": _integer_pow,
+    "integer_pow": lambda x, y: x**y if y >= 0 else 1 / x**-y,
     "iota": _iota,
     "platform_index": _platform_index,
     "reduce_and": _along(np.all),
@@ -479,11 +442,11 @@ _RULES: dict[str, Callable[..., Operation | None]] = {
     "reduce_min": _along(np.min),
     "reduce_or": _along(np.any),
     "reduce_sum": _along(np.sum),
-    "reshape": lambda new_sizes, **_: lambda x: np.reshape(x, new_sizes),
+    "reshape": lambda x, *_, new_sizes, **__: np.reshape(x, new_sizes),
     "slice": _slice,
-    "squeeze": lambda dimensions, **_: lambda x: np.squeeze(x, dimensions)[()],
-    "stack": lambda axis, **_: lambda *parts: np.stack(parts, axis),
-    "transpose": lambda permutation, **_: lambda x: np.transpose(x, permutation),
+    "squeeze": lambda x, dimensions: np.squeeze(x, dimensions)[()],
+    "stack": lambda *parts, axis, **_: np.stack(parts, axis),
+    "transpose": lambda x, permutation: np.transpose(x, permutation),
 }
 
 
