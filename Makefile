@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # Compiles in half the time what is slower to run, and keeps it with what the tests have compiled; for programs that run once.
-QUICK = JAX_DISABLE_MOST_OPTIMIZATIONS=1 XLA_FLAGS="$$($(BIN)/python -m astonish.core.jax_versions)" \
+QUICK = JAX_DISABLE_MOST_OPTIMIZATIONS=1 XLA_FLAGS="$$($(BIN)/python -m tests.jax_versions)" \
 	JAX_COMPILATION_CACHE_DIR=$(CURDIR)/.pytest_cache/jax JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 \
 	JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable

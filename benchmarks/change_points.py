@@ -21,7 +21,7 @@ from astonish import (
     run_many,
     scan,
 )
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import as_double, double
 from astonish.learners.base import Learner
 from environment import ask
 from gaussian import compute, jumps

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize
 
 from astonish import Gaussian, Smile
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import as_double, double
 from astonish.people.fit import Estimate, Model, fit, plan_trials, simulate_responses
 from astonish.people.fit.estimate import prepared
 from astonish.people.fit.likelihood import evaluate

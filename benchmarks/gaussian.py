@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from astonish import Gaussian, Smile, run, run_many, scan
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import as_double, double
 from environment import ask
 from timing import Target, at_most, best, show
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import literal_em
 from astonish import OnlineEM, run, run_many, scan
-from astonish.core.precision import double
+from astonish.core.numbers import double
 from astonish.worlds.maze import A, B, maze, walk
 from gaussian import compute
 from timing import Target, at_least, at_most, best, best_each, show

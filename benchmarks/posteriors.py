@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from astonish import Gaussian, Smile
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import as_double, double
 from astonish.online.series import OPTIONS
 from astonish.people.fit import Estimate, Model
 from astonish.people.fit.likelihood import participant_data, simulate

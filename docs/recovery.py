@@ -13,7 +13,7 @@ import numpy as np
 from pandas import DataFrame
 
 from astonish import HGF, Beta, BinaryVolatileKalman, Smile
-from astonish.core.kinds import ResponseKind
+from astonish.core.names import ResponseKind
 from astonish.people.fit import Estimate, Model, UnitSquare, recover_models, recover_parameters
 from astonish.people.recovery import Recovery
 from astonish.people.tables import Columns, Trials, read_trials

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from astonish.core.precision import double
+from astonish.core.numbers import double
 from attack import Report
 from test_accuracy import random_case
 

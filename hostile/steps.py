@@ -6,8 +6,7 @@ import jax
 import numpy as np
 from numpy.random import Generator
 
-from astonish.core.domain import Domain
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import Domain, as_double, double
 from astonish.learners.base import scan_many
 from attack import Report
 from families import LEARNERS

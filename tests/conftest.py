@@ -15,7 +15,7 @@ import jax
 import matplotlib as mpl
 import pytest
 
-from astonish.core.jax_versions import quick_flags
+from jax_versions import quick_flags
 
 mpl.use("Agg")
 HASTY = "XLA_FLAGS" not in os.environ

@@ -13,7 +13,7 @@ import pytest
 
 import astonish
 from astonish import beliefs, learners, responses
-from astonish.core.exports import rows
+from astonish.core.names import rows
 from astonish.models.parameters import parameters
 from astonish.models.registry import CATALOGUES
 

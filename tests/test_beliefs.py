@@ -12,8 +12,8 @@ from scipy import integrate, special, stats
 
 from astonish import Beta, BetaInterval, Dirichlet, Exponential, Gaussian, NormalGamma, Poisson, Regression, VonMises
 from astonish.beliefs import DirichletBelief, GaussianBelief
-from astonish.core.domain import Domain, parameter
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import Domain, pytree_dataclass
+from astonish.core.parameters import parameter
 from astonish.models import registry as catalogue
 from astonish.testing import check_family, family_checks
 from astonish.testing.family import bayes_of, divergence_of, evidence_of, target_of

@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from astonish import Beta, BetaInterval, Leaky, MessagePassing, Smile, run
-from astonish.core.precision import double
+from astonish.core.numbers import double
 from astonish.learners.base import scan
 from astonish.theory.expfam import divergence, entropy, log_evidence
 

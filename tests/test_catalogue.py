@@ -195,7 +195,7 @@ def test_every_learner_takes_the_outcomes_that_it_is_for(kind: str) -> None:
             r"there is no parameter 'hasard' of nassar2012; did you mean 'hazard'\? Known are noise, hazard",
         ),
         ("smile", "x", {"m": -1.0}, "Smile's m = -1 is not allowed; give a finite number of at least 0"),
-        ("smile", "x", {"noise": 0.0}, "std = 0 is not allowed; give a finite number above 0"),
+        ("smile", "x", {"noise": 0.0}, "noise = 0 is not allowed; give a finite number above 0"),
         ("message-passing", "x", {"hypotheses": 2.5}, "hypotheses = 2.5 is not allowed; give a whole number"),
         (
             "smile",
@@ -263,7 +263,7 @@ PLUGIN = """
 from typing import ClassVar
 
 from astonish import Delta
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import pytree_dataclass
 
 @pytree_dataclass
 class {0}(Delta):

@@ -33,7 +33,7 @@ from astonish import (
     save_state,
     scan,
 )
-from astonish.core.precision import double
+from astonish.core.numbers import double
 from families import COVARIANCE, FAMILIES, MODELS, NUMBERS, POINTS, SERIES, FamilyCase, columns
 
 HAZARD = 0.15

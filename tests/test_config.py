@@ -1,8 +1,11 @@
 """Does JAX tell families and learners apart, whatever it puts into them, and are parameters floating-point numbers?"""
 
 import pickle
-from dataclasses import replace
-from itertools import combinations
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from functools import partial
+from inspect import signature
+from itertools import combinations, product
 from typing import Any
 
 import jax
@@ -17,15 +20,20 @@ from astonish import (
     Exponential,
     Gaussian,
     Kalman,
+    Leaky,
     MessagePassing,
     Nassar2010,
     NormalGamma,
     OnlineEM,
     ParticleFilter,
+    PerContext,
     Poisson,
     Smile,
+    run,
     scan,
 )
+from astonish.core.numbers import Domain, pytree_dataclass
+from astonish.core.parameters import parameter
 from astonish.models.parameters import parameters, with_parameters
 from astonish.models.registry import RESPONSES
 from astonish.people.fit import Estimate, Model
@@ -48,20 +56,74 @@ def test_parameters_are_leaves() -> None:
     assert jax.tree.leaves(Delta(learning_rate=0.2, start=1.0)) == [0.2, 1.0]
 
 
+class Plain(Delta):
+    """A delta rule under another name."""
+
+
+@pytree_dataclass
+class Marked(Delta):
+    """A delta rule with a parameter more."""
+
+    patience: float = parameter(0.5, Domain(0.0, 1.0), (0.1, 0.9), "how long it waits")
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"), [(Plain, ("learning_rate", "start")), (Marked, ("learning_rate", "start", "patience"))]
+)
+def test_a_class_derived_from_a_learner_is_one_whatever_stands_above_it(kind: Any, fields: tuple[str, ...]) -> None:
+    learner = kind(start=1)
+    assert tuple(signature(kind).parameters) == tuple(asdict(learner)) == fields
+    paths = [path for path, _ in jax.tree.leaves_with_path(PerContext(learner, 2))]
+    assert [jax.tree_util.keystr(path) for path in paths] == [f".learner.{name}" for name in fields]
+    assert jax.tree.structure(learner) != jax.tree.structure(Delta())
+    assert type(jax.tree.map(lambda leaf: leaf, learner)) is kind
+    assert type(replace(learner, start=2).start) is float
+    assert kind.name == "" != Delta.name
+    with pytest.raises(ValueError, match=f"{kind.__name__}'s learning_rate = 2 is not allowed; give a finite number"):
+        replace(learner, learning_rate=2)
+    with pytest.raises(ValueError, match=f"{kind.__name__}'s learning_rate = nan is not allowed; give a finite number"):
+        run(jax.tree.map(lambda _: np.nan, learner), [1.0])
+
+
+def test_a_constructor_of_ones_own_is_refused_with_what_to_write() -> None:
+    with pytest.raises(TypeError, match="Mine has an __init__ of its own; declare its parameters as fields, such as"):
+
+        class Mine(Delta):
+            def __init__(self) -> None:
+                pass
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (Smile, r"Smile needs a family; give one, such as Smile\(Gaussian\(\)\)"),
+        (partial(Leaky, keep=0.5), r"Leaky needs a family; give one, such as Leaky\(Gaussian\(\)\)"),
+        (OnlineEM, "OnlineEM needs rooms, how many rooms there are; give a whole number of at least 2"),
+        (partial(PerContext, contexts=3), "PerContext needs learner; give it"),
+    ],
+)
+def test_what_is_missing_is_said(make: Any, sentence: str) -> None:
+    with pytest.raises(TypeError, match=sentence):
+        make()
+
+
 EVERY = {case.name: case.learner for case in LEARNERS} | {f"family {case.name}": case.family for case in FAMILIES}
 RESPONSE_MODELS = [kind() for kind in RESPONSES.classes().values()]
 _scan = jax.jit(scan)
-THREES = [3, np.int8(3), np.int64(3), np.array(3), np.array([3, 3]), jnp.asarray(3), jnp.array([3, 3])]
+WRITTEN: list[Callable[[int], Any]] = [
+    int, np.int8, np.int64, np.array, jnp.asarray, lambda n: np.array([n, n]), lambda n: jnp.array([n, n])
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("thing", [*EVERY.values(), *RESPONSE_MODELS], ids=[*EVERY, *map(repr, RESPONSE_MODELS)])
 def test_whole_numbers_become_floating_point_ones(thing: Any) -> None:
     real = [path for path, each in parameters(thing).items() if not each.known.domain.whole]
     for path in (path for path in real if path.split(".")[-1] not in ("low", "high")):  # which have to fit each other
-        for three in THREES:
-            found = parameters(with_parameters(thing, {path: three}))[path].value
-            assert np.issubdtype(np.asarray(found).dtype, np.floating)
-            np.testing.assert_array_equal(found, three)
+        allowed = [n for n in (3, 1) if parameters(thing)[path].known.domain.allows(n)]
+        for n, write in product(allowed[:1], WRITTEN):
+            value = parameters(with_parameters(thing, {path: write(n)}))[path].value
+            assert np.issubdtype(np.asarray(value).dtype, np.floating)
+            np.testing.assert_array_equal(value, write(n))
 
 
 def test_sizes_seeds_and_axes_stay_whole() -> None:

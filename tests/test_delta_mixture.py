@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from astonish import Beta, DeltaMixture, Gaussian, Leaky, MessagePassing, NormalGamma, run, scan
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import as_double, double
 
 RNG = np.random.default_rng(8)
 JUMPS = np.repeat(RNG.normal(size=12) * 5, 25) + RNG.normal(size=300)

@@ -65,9 +65,9 @@ PUBLIC = [
     if name not in ("Result", "Setting")  # other names of dictionaries
 ]
 PUBLIC += [
-    ("astonish.core.pytree", "pytree_dataclass"),
-    ("astonish.core.domain", "Domain"),
-    ("astonish.core.domain", "parameter"),
+    ("astonish.core.numbers", "pytree_dataclass"),
+    ("astonish.core.numbers", "Domain"),
+    ("astonish.core.numbers", "parameter"),
 ]
 
 

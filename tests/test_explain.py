@@ -29,7 +29,7 @@ from astonish import (
     explain,
     run,
 )
-from astonish.core.kinds import OutcomeKind
+from astonish.core.names import OutcomeKind
 from astonish.models.assemble import Outcomes, assemble, known_facts, runs_on_family
 from astonish.models.registry import FAMILIES, LEARNERS
 from astonish.online import explanation

@@ -33,8 +33,8 @@ import anyio
 from starlette.testclient import TestClient
 
 from astonish import Beta, Dirichlet, Exponential, Gaussian, Poisson, Smile, run
-from astonish.core.checks import check_parameters
-from astonish.core.precision import double
+from astonish.core.numbers import double
+from astonish.core.parameters import check_parameters
 from astonish.models.registry import LEARNERS
 from astonish.online.measures import COLUMNS
 from astonish.page import data, guard, lab, maze, server
@@ -843,10 +843,11 @@ def test_numbers_beyond_the_ends_of_a_slider_may_be_typed(page: TestClient) -> N
 OWN = '''
 from typing import ClassVar
 import jax.numpy as jnp
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.domain import POSITIVE, PROBABILITY, Domain, parameter
+from astonish.core.numbers import pytree_dataclass
+from astonish.core.numbers import POSITIVE, PROBABILITY, Domain
+from astonish.core.parameters import parameter
 from astonish.theory.expfam import Belief, Family, bayes
-from astonish.core.kinds import NUMBERS
+from astonish.core.names import NUMBERS
 from astonish.learners.base import FamilyLearner, StepInfo, Learner
 from astonish.theory.surprise import shannon
 

@@ -287,7 +287,7 @@ def test_only_what_the_page_offers_can_be_asked(page: Page, analysis: str, asked
 def test_a_learner_of_ones_own_is_found_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from astonish.page.analyses import _from_anywhere
 
-    source = "from astonish import Delta\nfrom astonish.core.pytree import pytree_dataclass\n\n\n"
+    source = "from astonish import Delta\nfrom astonish.core.numbers import pytree_dataclass\n\n\n"
     source += "@pytree_dataclass\nclass Mine(Delta):\n    pass\n"
     (tmp_path / "brought_along.py").write_text(source)
     monkeypatch.chdir(tmp_path)

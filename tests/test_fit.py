@@ -28,9 +28,8 @@ from astonish import (
     Smile,
     Stream,
 )
-from astonish.core.domain import Domain, Parameter, parameter
-from astonish.core.precision import double
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import Domain, double, pytree_dataclass
+from astonish.core.parameters import Parameter, parameter
 from astonish.models.parameters import find_parameter, parameters
 from astonish.models.registry import LEARNERS
 from astonish.people.fit import (

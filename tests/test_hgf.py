@@ -33,8 +33,8 @@ from astonish import (
     scan,
 )
 from astonish.cli.app import app
-from astonish.core.domain import declared
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import as_double, double
+from astonish.core.parameters import declared
 from astonish.models.parameters import with_parameters
 from astonish.people.fit import Estimate, Model, fit
 from astonish.people.tables import Columns, read_trials
@@ -392,20 +392,6 @@ def test_unknown_quantities_are_refused_with_those_that_there_are() -> None:
     with pytest.raises(ValueError, match="there is no measure 'mu3'"):
         regressors(Delta(), trials, ["mu3"])
     assert "mu3" not in measure(Smile(Gaussian()), [1.0, 2.0])
-
-
-@pytest.mark.parametrize(
-    ("learner", "message"),
-    [
-        (HGF(kappa=-1.0), "kappa = -1 is not allowed; give a finite number of at least 0"),
-        (HGF(pi3=0.0), "pi3 = 0 is not allowed; give a finite number above 0"),
-        (TwoLevelHGF(math.inf), "omega2 = inf is not allowed"),
-        (ContinuousHGF(noise=0.0), "noise = 0 is not allowed"),
-    ],
-)
-def test_parameters_outside_their_range_are_refused(learner: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        run(learner, [1, 0])
 
 
 def test_a_fit_says_for_whom_the_classic_update_left_its_domain() -> None:

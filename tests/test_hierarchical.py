@@ -14,8 +14,8 @@ import xarray
 from scipy import special, stats
 
 from astonish import Delta
-from astonish.core.domain import Domain, parameter
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import Domain, pytree_dataclass
+from astonish.core.parameters import parameter
 from astonish.people.fit import Estimate, Model, Readout, Softmax
 from astonish.people.posterior import Posterior, hierarchical, nuts
 from astonish.people.tables import Columns, Trials, read_trials

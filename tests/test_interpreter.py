@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from astonish import Dirichlet, Gaussian, OnlineEM, Smile, explain, run
-from astonish.core.interpreter import interpreted
-from astonish.core.precision import as_double, double
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import as_double, double, pytree_dataclass
+from astonish.core.programs import interpreted
 from astonish.learners.base import NumberLearner, StepInfo, first_state
 from families import LEARNERS, LearnerCase
 from operations import OPERATIONS

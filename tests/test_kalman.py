@@ -98,17 +98,3 @@ def test_going_on_from_a_belief_goes_on() -> None:
     belief = run(learner, XS[:5]).state
     assert isinstance(belief, GaussianBelief)
     np.testing.assert_allclose(run(learner, XS[5:], belief).estimate, run(learner, XS).estimate[5:], rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("learner", "message"),
-    [
-        (Kalman(noise=0.0), "noise = 0 is not allowed"),
-        (Kalman(drift=-0.1), "drift = -0.1 is not allowed; give a finite number of at least 0"),
-        (Kalman(mean=math.nan), "mean = nan is not allowed"),
-        (Kalman(std=0.0), "std = 0 is not allowed"),
-    ],
-)
-def test_parameters_outside_their_range_are_refused(learner: Kalman, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        run(learner, [1.0])

@@ -33,9 +33,8 @@ from astonish import (
     run,
     scan,
 )
-from astonish.core.domain import Domain, parameter
-from astonish.core.precision import as_double
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import Domain, as_double, pytree_dataclass
+from astonish.core.parameters import parameter
 from astonish.core.samples import read_series
 from astonish.testing import check_learner, learner_checks
 from astonish.testing.learner import total

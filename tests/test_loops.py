@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from astonish import Delta, Gaussian, Modulated
-from astonish.core.precision import as_double
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.xla_kernels import ONE_KERNEL, compiled, loop, once
+from astonish.core.numbers import as_double, pytree_dataclass
+from astonish.core.programs import ONE_KERNEL, compiled, loop, once
 from astonish.learners.base import NumberLearner, StepInfo, scan, scan_many
 from families import LEARNERS, LearnerCase, columns
 

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from astonish.core.domain import Domain
+from astonish.core.numbers import Domain
 from astonish.core.samples import read_one, read_series
 
 OUTCOME, NUMBER, VECTOR = Domain(0, 5, whole=True), Domain(), Domain(shape=(2,))
@@ -67,7 +67,7 @@ def test_a_mask_hides_a_sample(xs: Any, domain: Domain) -> None:
     samples, observed = read_series(domain, xs)
     assert observed.tolist() == [True, False, True]
     assert samples[observed].tolist() == [1, 0]
-    assert domain.holds(samples).all()
+    assert domain.allows(samples).all()
 
 
 @pytest.mark.parametrize("xs", [*ROWS.values(), *LISTS.values()], ids=[*ROWS, *(f"{name}, lists" for name in LISTS)])

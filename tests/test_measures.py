@@ -45,7 +45,7 @@ from astonish.beliefs import (
     VectorBelief,
     VonMisesBelief,
 )
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import pytree_dataclass
 from astonish.models.registry import LEARNERS
 from astonish.online.measures import COLUMNS
 from astonish.theory import expfam, predictive, surprise

@@ -22,7 +22,7 @@ from astonish.beliefs import (
     robust_tail as tail,
 )
 from astonish.changes.monitoring import alarm_level, monitor_alarms
-from astonish.core.precision import double
+from astonish.core.numbers import double
 from astonish.testing import check_learner
 
 LENGTH, SERIES = 3000, 24

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from astonish import DeltaCircular, Nassar2012, NassarCircular, run
-from astonish.core.precision import double
+from astonish.core.numbers import double
 from families import ANGLES
 
 

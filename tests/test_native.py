@@ -41,9 +41,7 @@ from astonish import (
     Stream,
     run,
 )
-from astonish.core.domain import Domain
-from astonish.core.precision import double
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import Domain, double, pytree_dataclass
 from astonish.learners.base import Learner, NumberLearner, StepInfo
 from families import LEARNERS, LearnerCase
 from operations import OPERATIONS, P

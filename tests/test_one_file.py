@@ -23,9 +23,10 @@ from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
 
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.domain import Domain, parameter
-from astonish.core.kinds import NUMBERS
+from astonish.core.numbers import pytree_dataclass
+from astonish.core.numbers import Domain
+from astonish.core.parameters import parameter
+from astonish.core.names import NUMBERS
 from astonish.learners.base import StepInfo, Learner
 
 
@@ -73,11 +74,12 @@ from typing import ClassVar, NamedTuple
 import jax.numpy as jnp
 from jax.scipy.special import xlog1py, xlogy
 
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.domain import Domain, Parameter, parameter
+from astonish.core.numbers import pytree_dataclass
+from astonish.core.numbers import Domain
+from astonish.core.parameters import Parameter, parameter
 from astonish.theory.expfam import Family, linear
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import number
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import number
 from astonish.core.special import log_gamma
 
 COUNT = Domain(-1.0, open=True)
@@ -158,9 +160,10 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.domain import POSITIVE, Domain, parameter
-from astonish.core.kinds import ResponseKind
+from astonish.core.numbers import pytree_dataclass
+from astonish.core.numbers import POSITIVE, Domain
+from astonish.core.parameters import parameter
+from astonish.core.names import ResponseKind
 from astonish.responses.base import Normal, Response
 
 
@@ -312,6 +315,75 @@ print(json.dumps(found))
 )
 
 
+SUBCLASS = """
+from astonish import Delta
+
+
+class Mine(Delta):
+    pass
+"""
+
+FOUR_METHODS = """
+from typing import ClassVar
+
+from astonish.core.names import NUMBERS
+from astonish.core.numbers import Domain
+from astonish.core.parameters import parameter
+from astonish.learners.base import Learner, StepInfo
+
+
+class Mine(Learner):
+    learning_rate: float = parameter(0.1, Domain(0.0, 1.0), (0.05, 0.95), "share of the error")
+    takes: ClassVar[tuple[str, ...]] = NUMBERS
+    samples: ClassVar[Domain] = Domain()
+
+    def init(self):
+        return 0.0
+
+    def step(self, state, x):
+        return state + self.learning_rate * (x - state), StepInfo(abs(x - state), self.learning_rate)
+
+    def estimate(self, state):
+        return state
+"""
+
+OWN_PROGRAM = (
+    PROGRAM
+    + r'''
+from mine import Mine
+from astonish import Bank, Stream, run
+from astonish.page.data import DataTab
+from astonish.page.gaussian import GaussianTab
+
+xs, learner = [1.0, None, -2.0, 3.0], Mine()
+found["run"] = run(learner, xs).estimate.tolist()
+for engine in ("xla", "native"):
+    stream, bank = Stream(learner, engine=engine), Bank(learner, capacity=2, engine=engine)
+    found[f"stream, {engine}"] = [stream.update(x).estimate for x in xs]
+    found[f"bank, {engine}"] = [float(bank.update(["a"], [x]).estimate[0]) for x in xs]
+astonish("fit", *COLUMNS, *ANSWERS, "--learner", f"{where / 'mine.py'}:Mine:learning_rate", "--starts", 2,
+         "--free-running", "--out", where / "fit")
+found["fitted"] = sorted(set(read_csv(where / "fit" / "parameters.csv").parameter))
+(where / "study.toml").write_text(
+    f"""
+[study]
+kind = "gaussian"
+episodes = 2
+steps = 9
+[[learner]]
+name = "{where / 'mine.py'}:Mine"
+learning_rate = [0.2, 0.8]
+"""
+)
+astonish("sweep", where / "study.toml", "--out", where / "swept")
+found["swept"] = len(read_csv(where / "swept" / "summary.csv"))
+found["page"] = sorted(GaussianTab().answer({"learners": ["mine"]})["learners"])
+found["set"] = DataTab().controls()["parameters"]["continuous"]["mine"]["learning_rate"]
+print(json.dumps(found))
+'''
+)
+
+
 def found_by(tmp_path: Path, source: str, group: str, value: str, program: str) -> dict[str, object]:
     """What a program finds of a class in a file, which a package announces."""
     (tmp_path / "mine.py").write_text(source)
@@ -334,7 +406,7 @@ def _with_path(folder: Path) -> dict[str, str]:
 
 
 def _class(source: str) -> str:
-    return source.split("@pytree_dataclass\nclass ")[1].split("(")[0]
+    return source.rpartition("\nclass ")[2].split("(")[0]
 
 
 def test_a_learner_is_one_file(tmp_path: Path) -> None:
@@ -356,6 +428,15 @@ def test_a_learner_is_one_file(tmp_path: Path) -> None:
     assert found["answered"] == ["two-speeds"]
     assert found["set"] == {"speed": 0.6, "start": None}
     assert found["documented"] == [["two-speeds", "speed", "0.6", "0.1 to 0.9", "how fast the faster half follows"]]
+
+
+@pytest.mark.parametrize("source", [SUBCLASS, FOUR_METHODS], ids=["subclass", "four methods"])
+def test_a_class_of_ones_own_works_wherever_learners_do(source: str, tmp_path: Path) -> None:
+    found = found_by(tmp_path, source, "learners", "mine", OWN_PROGRAM)
+    for way in ("run", "stream, xla", "stream, native", "bank, xla", "bank, native"):
+        assert found[way] == pytest.approx([0.1, 0.1, -0.11, 0.201], rel=1e-12)
+    assert "learning_rate" in found["fitted"]  # type: ignore[operator]
+    assert (found["swept"], found["page"], found["set"]) == (2, ["mine"], 0.1)
 
 
 def test_a_family_of_beliefs_is_one_file(tmp_path: Path) -> None:

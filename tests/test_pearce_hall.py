@@ -82,17 +82,3 @@ def test_extreme_samples_leave_numbers(extreme: float) -> None:
 
 def test_it_says_nothing_about_changes() -> None:
     assert run(PearceHall(), [1.0, 2.0]).change_probability is None
-
-
-@pytest.mark.parametrize(
-    ("learner", "message"),
-    [
-        (PearceHall(salience=1.1), "salience = 1.1 is not allowed; give a finite number from 0 to 1"),
-        (PearceHall(renewal=-0.1), "renewal = -0.1 is not allowed"),
-        (PearceHall(associability=2.0), "associability = 2 is not allowed"),
-        (PearceHall(scale=0.0), "scale = 0 is not allowed; give a finite number above 0"),
-    ],
-)
-def test_parameters_outside_their_range_are_refused(learner: PearceHall, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        run(learner, [1.0])

@@ -332,9 +332,10 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.domain import PROBABILITY, Domain, parameter
-from astonish.core.kinds import NUMBERS
+from astonish.core.numbers import pytree_dataclass
+from astonish.core.numbers import PROBABILITY, Domain
+from astonish.core.parameters import parameter
+from astonish.core.names import NUMBERS
 from astonish.learners.base import StepInfo, Learner
 from astonish.responses.base import Normal, Response
 

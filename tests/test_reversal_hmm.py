@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from astonish import ReversalHMM, run
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import as_double, double
 from astonish.learners.base import scan
 
 COINS = [1, 1, 0, 1, 0, 0, 0, 1, 0]

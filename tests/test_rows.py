@@ -25,7 +25,7 @@ from astonish import (
     measure,
     run,
 )
-from astonish.core.precision import double
+from astonish.core.numbers import double
 from astonish.learners.base import Learner, scan
 from astonish.people.fit import Estimate, Model
 from astonish.people.fit.likelihood import evaluate, participant_data

@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 
 from astonish import Delta, Gaussian, Smile
 from astonish.cli.app import app
-from astonish.core.domain import Domain, Parameter
+from astonish.core.numbers import Domain
+from astonish.core.parameters import Parameter
 from astonish.people.fit import (
     Estimate,
     Model,

@@ -21,7 +21,6 @@ from astonish import (
     Gaussian,
     GaussianVector,
     Grid,
-    Leaky,
     MessagePassing,
     NormalGamma,
     PerContext,
@@ -38,7 +37,7 @@ from astonish import (
     save_state,
 )
 from astonish.changes import changepoints
-from astonish.core.domain import Domain
+from astonish.core.numbers import Domain
 from astonish.online import measures, series
 from astonish.people.tables import Columns, read_trials, regressors
 from families import CONTEXTS, LEARNER, NUMBERS, PAIRS, VECTORS, LearnerCase
@@ -471,31 +470,6 @@ def test_the_place_of_a_bad_sample_is_named() -> None:
 def test_a_series_that_makes_no_sense_is_refused(learner: Any, xs: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         run(learner, xs)
-
-
-@pytest.mark.parametrize(
-    ("learner", "sentence"),
-    [
-        (Smile(Gaussian(), m=-0.5), "m = -0.5 is not allowed; give a finite number of at least 0"),
-        (Smile(Gaussian(), m=np.nan), "m = nan is not allowed; give a finite number of at least 0"),
-        (Smile(Gaussian(), m=np.inf), "m = inf is not allowed; give a finite number of at least 0"),
-        (Smile(Gaussian(), m="much"), "'much'.*not a number"),
-        (Smile(Gaussian(noise=0.0)), "noise = 0 is not allowed; give a finite number above 0"),
-        (Smile(Gaussian(noise=-1.0)), "noise = -1 is not allowed; give a finite number above 0"),
-        (Bayes(Regression(2, noise=-1.0)), "noise = -1 is not allowed; give a finite number above 0"),
-        (Delta(learning_rate=1.5), "learning_rate = 1.5 is not allowed; give a finite number from 0 to 1"),
-        (Delta(learning_rate=-0.1), "learning_rate = -0.1 is not allowed; give a finite number from 0 to 1"),
-        (Delta(start=np.inf), "start = inf is not allowed; give a finite number"),
-        (Leaky(Poisson(), keep=1.1), "keep = 1.1 is not allowed; give a finite number from 0 to 1"),
-        (Smile(Dirichlet(1)), "size = 1 is not allowed; give a whole number of at least 2"),
-        (PerContext(Smile(Dirichlet(1)), 2), "size = 1 is not allowed; give a whole number of at least 2"),
-        (PerContext(Smile(Dirichlet(3)), 0), "contexts = 0 is not allowed; give a whole number of at least 1"),
-    ],
-)
-def test_a_parameter_that_is_not_allowed_is_refused(learner: Any, sentence: str) -> None:
-    for runs in (Stream, lambda learner: run(learner, [0, 1]), lambda learner: run_many(learner, [[0, 1]])):
-        with pytest.raises(ValueError, match=sentence):
-            runs(learner)
 
 
 @pytest.mark.parametrize("family", [NormalGamma(), Regression(2)])

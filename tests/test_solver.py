@@ -9,7 +9,7 @@ import pytest
 
 from astonish import Beta, Dirichlet, Exponential, Gaussian, Grid, NormalGamma, Poisson
 from astonish.beliefs import BetaBelief, DirichletBelief, GammaBelief, GaussianBelief, NormalGammaBelief
-from astonish.core.precision import double
+from astonish.core.numbers import double
 from astonish.theory import solver
 from astonish.theory.expfam import scaled_likelihood
 from families import POINTS, normal_at

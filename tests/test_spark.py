@@ -13,14 +13,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pandas as pd
 import pytest
 
 from astonish import Delta, Gaussian, Monitor, PerContext, Smile, VarSmile
-from astonish.core.jax_versions import quick_flags
 from astonish.interop.spark import ShardUpdate, answers, surprise_stream
 from astonish.online.bank import Bank
+from jax_versions import quick_flags
 
 JOB = Path(__file__).parent.parent / "examples" / "spark_stream.py"
 LEARNER = Smile(Gaussian(noise=1.0), m=0.1)  # that of the job
@@ -188,7 +189,7 @@ class Frame:
         ({"order": ["time", "offset"]}, "there is no column 'offset'"),
         ({"shards": 0}, "shards = 0 is not allowed; give a whole number from 1"),
         ({"capacity": 0.5}, "capacity = 0.5 is not allowed"),
-        ({"learner": Delta(2.0)}, "Delta's .* = 2 is not allowed"),
+        ({"learner": jax.tree.map(lambda _: 2.0, Delta())}, "Delta's .* = 2 is not allowed"),
         ({}, "the table has a column 'learning_rate' already; rename it"),
     ],
 )

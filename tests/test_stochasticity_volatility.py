@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from astonish import Kalman, StochasticityVolatility, Stream, measure, run, run_many, scan
-from astonish.core.precision import RANDOM_BITS, as_double, double
+from astonish.core.numbers import RANDOM_BITS, as_double, double
 from astonish.learners.stochasticity_volatility import log_multiplier
 
 NUMBERS = np.cumsum(np.random.default_rng(1).normal(size=60) * 0.5) + np.random.default_rng(2).normal(size=60)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from astonish import Delta, SuttonK1, run
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import as_double, double
 from astonish.learners.base import scan
 
 DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))

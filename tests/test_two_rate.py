@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from astonish import Delta, TwoRate, run
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import as_double, double
 from astonish.learners.base import scan
 
 XS = np.random.default_rng(7).normal(size=50)

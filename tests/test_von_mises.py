@@ -25,7 +25,7 @@ from astonish import (
     run,
 )
 from astonish.beliefs import VonMisesBelief
-from astonish.core.precision import double
+from astonish.core.numbers import double
 from astonish.core.special import difference, log_bessel_ratio, log_i0_less, log_von_mises, root_less_one, wrapped
 from astonish.people.fit import CircularEstimate, Estimate, Model, fit, plan_trials, simulate_responses
 from astonish.people.fit.likelihood import participant_data

@@ -16,7 +16,7 @@ from pandas import DataFrame, read_csv
 from scipy.special import expit
 
 from astonish.cli.console import guarded, progress
-from astonish.core.domain import FloatArray
+from astonish.core.numbers import FloatArray
 from astonish.core.refusal import unknown
 from astonish.learners.base import Learner
 from astonish.models.parameters import with_parameters

@@ -17,7 +17,7 @@ from pandas import DataFrame, read_csv
 
 from astonish import HGF, Beta, Delta, Gaussian, MessagePassing, PearceHall, Smile, VarSmile
 from astonish.cli.console import guarded, say
-from astonish.core.domain import FloatArray
+from astonish.core.numbers import FloatArray
 from astonish.learners.base import Learner
 from astonish.models.parameters import with_parameters
 from astonish.online.series import run_many

@@ -19,8 +19,7 @@ from pandas import DataFrame, read_csv
 
 from astonish import Beta, Leaky, PerContext, Rows
 from astonish.cli.console import guarded
-from astonish.core.domain import FloatArray
-from astonish.core.precision import double
+from astonish.core.numbers import FloatArray, double
 from astonish.learners.base import Learner, scan
 
 FILE, SOURCE = "p300_by_pattern.csv", "https://github.com/florentmeyniel/MinimalTransitionProbsModel"

@@ -15,7 +15,7 @@ import numpy as np
 
 from astonish.changes.detector import signal_of
 from astonish.changes.monitoring import alarm_level, monitor_alarms
-from astonish.core.kinds import OutcomeKind
+from astonish.core.names import OutcomeKind
 from astonish.core.numbers import FloatArray
 from astonish.core.refusal import naming_extra, unknown
 from astonish.learners import Monitor

@@ -16,7 +16,7 @@ import typer
 from numpy.random import Generator, default_rng
 
 from astonish.cli.console import guarded
-from astonish.core.domain import FloatArray
+from astonish.core.numbers import FloatArray
 
 from .detectors import at_alarms, daily_surprise
 from .nab import PROFILES, NabSeries, best_scores, read_corpus

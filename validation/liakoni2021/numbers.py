@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from pandas import DataFrame, concat
 
-from astonish.core.precision import double
+from astonish.core.numbers import double
 from astonish.learners.base import State, scan
 from astonish.online.series import OPTIONS
 from astonish.paper.figure import RunSettings, Tables

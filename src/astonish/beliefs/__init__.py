@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from astonish.core.exports import exports
+from astonish.core.names import exports
 
 if TYPE_CHECKING:  # isort: off
     from .gaussian import Gaussian as Gaussian, GaussianBelief as GaussianBelief  # gaussian

@@ -15,11 +15,9 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs.dirichlet import Beta
-from astonish.core.checks import check_ends
-from astonish.core.domain import PROBABILITY, Domain, FloatArray, Parameter, parameter
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import Number, limits, number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import PROBABILITY, Domain, FloatArray, Number, limits, number
+from astonish.core.parameters import Parameter, check_ends, parameter
 from astonish.core.special import log
 from astonish.theory import predictive
 from astonish.theory.expfam import MeanFamily, printed
@@ -74,7 +72,6 @@ class BetaIntervalBelief(NamedTuple):
         return jnp.sqrt(_total(mass * jnp.square(theta - self.mean[..., None])) / _total(mass))
 
 
-@pytree_dataclass
 class BetaInterval(MeanFamily):
     """How likely is a 1, if outcomes `x` are 0 or 1, and that probability is known to lie between `low` and `high`?
 

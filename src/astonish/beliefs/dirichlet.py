@@ -9,10 +9,9 @@ from jax import Array
 from jax.scipy.special import xlog1py, xlogy
 from numpy.random import Generator
 
-from astonish.core.domain import OPEN_PROBABILITY, POSITIVE, REQUIRED, Domain, FloatArray, Parameter, parameter
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import Number, limits, number, vector
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import OPEN_PROBABILITY, POSITIVE, Domain, FloatArray, Number, limits, number, vector
+from astonish.core.parameters import REQUIRED, Parameter, parameter
 from astonish.core.special import log, log_gamma
 from astonish.theory import predictive
 from astonish.theory.expfam import Family, MeanFamily, linear, printed
@@ -44,7 +43,6 @@ class DirichletBelief(NamedTuple):
         return jnp.sqrt(self.mean * (1 - self.mean) / (1 + self.alpha.sum(-1, keepdims=True)))
 
 
-@pytree_dataclass
 class Dirichlet(Family):
     """How likely is each of the outcomes `x` in `0 .. size - 1` (section 4.11)?
 
@@ -133,7 +131,6 @@ class BetaBelief(NamedTuple):
         return jnp.sqrt(self.mean * (1 - self.mean) / (1 + self.ones + self.zeros))
 
 
-@pytree_dataclass
 class Beta(MeanFamily):
     """How likely is a 1, if outcomes `x` are 0 or 1?
 

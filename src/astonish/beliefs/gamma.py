@@ -9,10 +9,9 @@ from jax import Array
 from jax.scipy.special import xlogy
 from numpy.random import Generator
 
-from astonish.core.domain import POSITIVE, Domain, FloatArray, Parameter
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import Number, limits, number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number, limits, number
+from astonish.core.parameters import Parameter
 from astonish.core.special import log, log_gamma, log_gamma_near, log_less
 from astonish.theory import predictive
 from astonish.theory.expfam import Family, MeanFamily, linear, nearby, printed
@@ -78,7 +77,6 @@ class RateFamily(Family, Protocol):
         return rng.gamma(belief.shape, 1 / belief.time)
 
 
-@pytree_dataclass
 class Poisson(MeanFamily, RateFamily):
     """At what rate do events happen, judged by counts `x` = 0, 1, 2, ... per unit of time?
 
@@ -106,7 +104,6 @@ class Poisson(MeanFamily, RateFamily):
         return rng.poisson(theta, steps)
 
 
-@pytree_dataclass
 class Exponential(RateFamily):
     """At what rate do events happen, judged by the waiting times `x` > 0 between them?
 

@@ -13,12 +13,10 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.domain import FINITE, POSITIVE, Domain, FloatArray, Parameter
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import Number, limits, number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import FINITE, POSITIVE, Domain, FloatArray, Number, limits, number
+from astonish.core.parameters import MEAN, NOISE, STD, Parameter
 from astonish.core.special import fraction, log, parallel
-from astonish.core.world_parameters import MEAN, NOISE, STD
 from astonish.theory import predictive
 from astonish.theory.expfam import MeanFamily, printed
 
@@ -44,7 +42,6 @@ class GaussianBelief(NamedTuple):
             return printed(self, lambda exact: {"mean": exact.mean, "std": exact.precision**-0.5})
 
 
-@pytree_dataclass
 class Gaussian(MeanFamily):
     """Where is the mean of samples `x` that are normal with standard deviation `noise` (section 4.10)?
 

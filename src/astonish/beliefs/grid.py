@@ -16,10 +16,20 @@ from jax import Array
 from jax.core import Tracer
 from numpy.random import Generator
 
-from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain
-from astonish.core.interpreter import interpreted
-from astonish.core.precision import Number, double, limits, namespace, number, vector
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import (
+    FINITE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    PROBABILITY,
+    Domain,
+    Number,
+    double,
+    limits,
+    namespace,
+    number,
+    vector,
+)
+from astonish.core.programs import interpreted
 from astonish.core.refusal import cannot_simulate
 from astonish.core.special import log
 from astonish.theory import predictive
@@ -51,7 +61,6 @@ class GridBelief(NamedTuple):
         return jnp.sqrt(self.weights @ (self.points - self.mean) ** 2)
 
 
-@pytree_dataclass
 class Grid(Family):
     """Which of these `points` is the parameter, if `log_likelihood(x, points)` is ln p(x | each of them)?
 

@@ -15,12 +15,10 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs.gamma import GammaBelief, log_partition_near
-from astonish.core.domain import FINITE, POSITIVE, Domain, FloatArray, Parameter
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import Number, limits, number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import FINITE, POSITIVE, Domain, FloatArray, Number, limits, number
+from astonish.core.parameters import MEAN, NOISE, Parameter
 from astonish.core.special import fraction, log, log_gamma
-from astonish.core.world_parameters import MEAN, NOISE
 from astonish.theory import predictive
 from astonish.theory.expfam import Family, nearby, printed
 
@@ -55,7 +53,6 @@ class NormalGammaBelief(NamedTuple):
         return self.noise / jnp.sqrt(self.weight)
 
 
-@pytree_dataclass
 class NormalGamma(Family):
     """Where is the mean of normal samples `x`, and how noisy are they?
 

@@ -15,12 +15,21 @@ from jax import Array
 from jax.core import Tracer
 from numpy.random import Generator
 
-from astonish.core.domain import COUNT, FINITE, POSITIVE, REQUIRED, Domain, FloatArray, Parameter, parameter
-from astonish.core.linear_algebra import inverse, inverse_and_log_determinant, product
-from astonish.core.numbers import as_numbers
-from astonish.core.precision import Number, limits, namespace, number, vector
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.special import log
+from astonish.core.numbers import (
+    COUNT,
+    FINITE,
+    POSITIVE,
+    Domain,
+    FloatArray,
+    Number,
+    as_numbers,
+    limits,
+    namespace,
+    number,
+    vector,
+)
+from astonish.core.parameters import REQUIRED, Parameter, parameter
+from astonish.core.special import inverse, inverse_and_log_determinant, log, product
 from astonish.theory import predictive
 from astonish.theory.expfam import Family
 
@@ -99,7 +108,6 @@ class VectorFamily(Family, Protocol):
         return 0.5 * (size * _LOG_TWO_PI - log_determinant - misfit)
 
 
-@pytree_dataclass
 class GaussianVector(VectorFamily):
     """Where is the mean of vectors `x` that are normal with covariance matrix `noise`?
 
@@ -159,7 +167,6 @@ class GaussianVector(VectorFamily):
         return rng.multivariate_normal(theta, np.asarray(self.noise), steps)
 
 
-@pytree_dataclass
 class Regression(VectorFamily):
     """What are the weights of a regression?
 

@@ -10,8 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import FINITE, NOT_NEGATIVE
-from astonish.core.precision import Number, limits
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, Number, limits
 
 WIDE = 100.0  # variance of each weight at first, and on average at most, in units of the noise's
 TRUSTED = 4.0  # standard deviations from what is expected, from which on values are trusted less

@@ -11,8 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import FINITE, NOT_NEGATIVE, PROBABILITY
-from astonish.core.precision import Number
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, PROBABILITY, Number
 
 LONGEST = 16
 _FREEDOM = 5  # degrees of freedom of the noise; odd, so that its density has a whole power

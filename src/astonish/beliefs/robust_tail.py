@@ -13,8 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import FINITE, NOT_NEGATIVE
-from astonish.core.precision import Number
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, Number
 
 BINS = 48
 LOWEST, HIGHEST = math.log(0.03), math.log(80.0)  # logarithms of values between which they are told apart

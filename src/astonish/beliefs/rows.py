@@ -12,9 +12,8 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.domain import COUNT, REQUIRED, Domain, parameter
-from astonish.core.precision import Number, namespace
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import COUNT, Domain, Number, namespace
+from astonish.core.parameters import REQUIRED, parameter
 from astonish.theory.expfam import Belief, Family
 
 _NOT_YET = -1.0
@@ -40,7 +39,6 @@ class RowsBelief(NamedTuple):
         return _row(self, self.context).std
 
 
-@pytree_dataclass
 class Rows(Family):
     """A belief of the same `family` for each context. Samples are pairs (context, x), as those of `PerContext`.
 

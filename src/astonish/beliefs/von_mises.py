@@ -16,12 +16,10 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, Domain, FloatArray, Parameter
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import Number, limits, namespace, number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, POSITIVE, Domain, FloatArray, Number, limits, namespace, number
+from astonish.core.parameters import CONCENTRATION, PERIOD, Parameter
 from astonish.core.special import log, log_bessel_ratio, log_i0_less, log_von_mises, wrapped
-from astonish.core.world_parameters import CONCENTRATION, PERIOD
 from astonish.theory import predictive
 from astonish.theory.expfam import Family, log_evidence, printed
 
@@ -64,7 +62,6 @@ class VonMisesBelief(NamedTuple):
         return _deviation(-jnp.expm1(_log_resultant(self)), self.period)
 
 
-@pytree_dataclass
 class VonMises(Family):
     """In which direction is the mean of angles `x` that have a von Mises distribution with this `concentration`?
 

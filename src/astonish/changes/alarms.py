@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from astonish.core.cooldown import spaced
-from astonish.core.domain import BoolArray, Domain, FloatArray
+from astonish.core.numbers import BoolArray, Domain, FloatArray
 
 FEWEST = 10  # alarms from which to tell their rate; it is then known to a third, one standard error
 

@@ -15,10 +15,9 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from astonish.core.domain import COUNT, BoolArray, FloatArray
-from astonish.core.precision import Number, as_double, double
+from astonish.core.numbers import COUNT, BoolArray, FloatArray, Number, as_double, double
+from astonish.core.programs import compiled, loop
 from astonish.core.samples import read_series
-from astonish.core.xla_kernels import compiled, loop
 from astonish.learners.base import LastChange, Learner, check, scan
 from astonish.online.series import to_common_length
 

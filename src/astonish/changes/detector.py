@@ -10,9 +10,8 @@ from jax import Array
 
 from astonish.changes import alarms
 from astonish.core.cooldown import spaced
-from astonish.core.domain import COUNT, REQUIRED, BoolArray, Domain, FloatArray, parameter
-from astonish.core.precision import double
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import COUNT, BoolArray, Domain, FloatArray, double
+from astonish.core.parameters import REQUIRED, parameter
 from astonish.io.archive import DamagedError, name_of, read, write
 from astonish.io.files import atomic_write
 from astonish.io.state import check_saved_by, described, matching, named_leaves
@@ -241,7 +240,6 @@ class Detector:
         self.false_alarm_rate = alarms.rate_of_false_alarms(self._spaced(signals), quiet)
 
 
-@pytree_dataclass
 class RecentChange(Learner):
     """A learner whose `change_probability` is that of a change within so many samples up to now."""
 

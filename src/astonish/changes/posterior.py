@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from astonish.changes.changepoints import dated, most_probable, read_dated, starts_of
-from astonish.core.domain import COUNT, OPEN_PROBABILITY, FloatArray
-from astonish.core.precision import double
+from astonish.core.numbers import COUNT, OPEN_PROBABILITY, FloatArray, double
 from astonish.core.refusal import naming_extra
 from astonish.learners.base import Learner
 

@@ -9,8 +9,7 @@ from jax import Array
 
 from astonish.beliefs import Beta, Grid, NormalGamma, Poisson
 from astonish.changes.detector import Detector
-from astonish.core.domain import POSITIVE
-from astonish.core.numbers import FloatArray, as_numbers
+from astonish.core.numbers import POSITIVE, FloatArray, as_numbers
 from astonish.core.refusal import unknown
 from astonish.learners import MessagePassing
 

@@ -15,7 +15,7 @@ from typer import Exit
 from astonish.cli.console import guarded, refuse, say
 from astonish.cli.explore import addresses, listen
 from astonish.cli.options import takes_request
-from astonish.core.kinds import OutcomeKind
+from astonish.core.names import OutcomeKind
 from astonish.io.request import FamilyName, Learner, Request, asked
 from astonish.people.analysis.requests import FAMILY_HELP, LEARNER_HELP, Settings
 

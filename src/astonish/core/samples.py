@@ -1,4 +1,4 @@
-"""How do people's data become samples? Lists, tables and gaps in; arrays and a mask of what was seen out."""
+"""Samples as people write them, lists, tables and gaps, as arrays and a mask of what was observed."""
 
 import math
 from collections.abc import Collection, Sized
@@ -8,8 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from astonish.core.domain import Domain
-from astonish.core.numbers import BoolArray, FloatArray, as_numbers, is_missing
+from astonish.core.numbers import BoolArray, Domain, FloatArray, as_numbers, is_missing
 
 
 def read_series(samples: Any, xs: Any) -> tuple[Any, BoolArray]:
@@ -28,9 +27,6 @@ def read_series(samples: Any, xs: Any) -> tuple[Any, BoolArray]:
     if len(lengths) > 1:
         raise ValueError(f"the columns have {sorted(lengths)} rows; give columns of one length")
     domains, structure = jax.tree.flatten(samples)
-    if all(domain.holds_all(column) for domain, column in zip(domains, columns, strict=True)):
-        typed = [column.astype(np.int32) if d.is_index else column for d, column in zip(domains, columns, strict=True)]
-        return jax.tree.unflatten(structure, typed), np.ones(len(columns[0]), bool)
     observed: BoolArray = ~reduce(np.logical_or, (_any_of_row(np.isnan(column)) for column in columns))
     read = [_checked(domain, column, observed) for domain, column in zip(domains, columns, strict=True)]
     return jax.tree.unflatten(structure, read), observed
@@ -100,13 +96,13 @@ def _any_of_row(marks: BoolArray) -> BoolArray:
 
 
 def _checked(domain: Domain, column: FloatArray, observed: BoolArray) -> Any:
-    holds = domain.holds(column)
-    if holds.all() and observed.all():
-        return column.astype(np.int32) if domain.is_index else column
-    good = ~_any_of_row(~holds)
-    if not (good | ~observed).all():
-        at = int(np.argmax(~good & observed))
-        value = column[at].flat[np.argmax(~domain.holds(column[at]))]
-        raise ValueError(f"sample {at} (counted from 0) is {value:g}, which is not allowed; give {domain}")
-    filled = np.where(observed.reshape(-1, *[1] * len(domain.shape)), column, domain.stand_in)
-    return filled.astype(np.int32) if domain.is_index else filled
+    """The numbers of a part of the samples, with one that is allowed wherever a sample is missing."""
+    allowed = domain.allows(column)
+    if not (allowed.all() and observed.all()):
+        wrong = _any_of_row(~allowed) & observed
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            value = column[at].flat[np.argmax(~allowed[at])]
+            raise ValueError(f"sample {at} (counted from 0) is {value:g}, which is not allowed; give {domain}")
+        column = np.where(observed.reshape(-1, *[1] * len(domain.shape)), column, domain.stand_in)
+    return column.astype(np.int32) if domain.is_index else column

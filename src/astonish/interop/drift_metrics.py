@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
-from astonish.core.domain import COUNT
+from astonish.core.numbers import COUNT
 from astonish.core.refusal import naming_extra
 
 with naming_extra("this module needs"):

@@ -7,8 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from astonish.core.domain import FloatArray
-from astonish.core.numbers import unmasked
+from astonish.core.numbers import FloatArray, unmasked
 from astonish.core.refusal import naming_extra
 from astonish.interop import weights
 from astonish.learners.base import State

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 
-from astonish.core.domain import Domain
+from astonish.core.numbers import Domain
 from astonish.core.refusal import naming_extra
 from astonish.learners.base import Learner, check, given_by
 from astonish.online.bank.bank import Bank, ColumnNames, check_columns, listed

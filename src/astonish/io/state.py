@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from astonish.core.checks import check_values
+from astonish.core.parameters import check_values
 from astonish.io.archive import Source, name_of, read, write
 from astonish.io.files import atomic_write
 from astonish.learners.base import Learner, State, first_state

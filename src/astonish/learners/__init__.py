@@ -1,8 +1,8 @@
-"""Learners: a file and a line for each, in the order in which they are listed (see `astonish.core.exports`)."""
+"""Learners: a file and a line for each, in the order in which they are listed (see `astonish.core.names`)."""
 
 from typing import TYPE_CHECKING
 
-from astonish.core.exports import exports
+from astonish.core.names import exports
 
 if TYPE_CHECKING:  # isort: off
     from .smile import Smile as Smile  # smile

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
+from importlib import import_module
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import jax
@@ -11,15 +12,12 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.checks import check_like, check_parameters
-from astonish.core.domain import Domain
-from astonish.core.interpreter import interpreted
-from astonish.core.kinds import Contexts, OutcomeKind
-from astonish.core.numbers import as_float
-from astonish.core.precision import Number, as_double, double
-from astonish.core.refusal import cannot_continue, cannot_simulate
+from astonish.core.names import Contexts, OutcomeKind, rows
+from astonish.core.numbers import Domain, Number, PytreeDataclass, as_double, as_float, double
+from astonish.core.parameters import check_like, check_parameters
+from astonish.core.programs import interpreted, is_ours, loop
+from astonish.core.refusal import cannot_continue, cannot_simulate, did_you_mean
 from astonish.core.special import difference
-from astonish.core.xla_kernels import is_ours, loop
 from astonish.theory.expfam import Belief, Family
 
 __all__ = ["Step", "StepInfo", "Steps", "scan"]
@@ -224,22 +222,21 @@ class Explains(Protocol):
         return ""
 
 
-class Learner(HoldsBelief, LearnsInContexts, DatesChanges, ContinuesFrom, Simulates, Explains, Protocol):
+class Learner(
+    HoldsBelief, LearnsInContexts, DatesChanges, ContinuesFrom, Simulates, Explains, PytreeDataclass, Protocol
+):
     """Anything that learns from samples one at a time: a frozen dataclass whose parameters are its leaves.
 
     Derive a learner from this class, and it need only have the core: `samples`, `init`, `step` and `estimate`.
     Whatever else it can do is one of the capabilities above, which answer for those that cannot.
 
-    name, aliases: what the commands call it; without a name they do not offer it. takes: the kinds of outcomes that it
-    learns from. free: the parameters that are usually fitted. learns: False of a baseline that never does.
-    own_defaults: parameters whose own default is better than what the outcomes suggest. usual_contexts: whether, for
-    transitions, it forgets or suspects changes in all contexts together (see `beliefs.Rows`), or learns in each of them
-    apart (see `PerContext`), if nobody says it.
+    takes: the kinds of outcomes that it learns from. free: the parameters that are usually fitted.
+    learns: False of a baseline that never does. own_defaults: parameters whose own default is better than what the
+    outcomes suggest. usual_contexts: whether, for transitions, it forgets or suspects changes in all contexts together
+    (see `beliefs.Rows`), or learns in each of them apart (see `PerContext`), if nobody says it.
     period: after how much samples and estimates repeat, if they are angles; else None.
     """
 
-    name: ClassVar[str] = ""
-    aliases: ClassVar[tuple[str, ...]] = ()
     takes: ClassVar[tuple[str, ...]] = ()
     free: ClassVar[tuple[str, ...]] = ()
     learns: ClassVar[bool] = True
@@ -308,11 +305,16 @@ class CircularLearner(Learner, Protocol):
     samples: ClassVar[Domain] = Domain()
 
 
-class FamilyLearner(Learner, Protocol):
-    """A learner that runs on any family of beliefs. Its state is a belief, unless it says otherwise."""
+class _RestsOnFamily(Protocol):
+    """The fields of a `FamilyLearner`, which each declares in an order of its own."""
 
     family: Family
     prior: Belief | None
+
+
+class FamilyLearner(_RestsOnFamily, Learner, Protocol):
+    """A learner that runs on any family of beliefs. Its state is a belief, unless it says otherwise."""
+
     takes: ClassVar[tuple[str, ...]] = tuple(OutcomeKind)
 
     def __post_init__(self) -> None:
@@ -403,9 +405,24 @@ def first_state(learner: Learner) -> State:
 def check(learner: Any) -> None:
     """Refuse what is not a learner, and a learner any of whose parameters lies outside its domain."""
     if Learner not in type(learner).__mro__:
-        raise ValueError(f"{learner!r} is no learner; give one that is derived from astonish.learners.base.Learner")
+        raise ValueError(f"{learner!r} is no learner; {_how_to_get(learner)}")
     check_parameters(learner)
     learner.check_parts()
+
+
+def _how_to_get(word: Any) -> str:
+    """Say what to write in place of a learner's name or class, or of what is neither."""
+    kind, room = word, ""
+    if isinstance(word, str):
+        places = {name: row for row in rows("astonish.learners") for name in row.names}
+        if word not in places:
+            meant = did_you_mean(word, places)
+            return f"{meant}{'Give' if meant else 'give'} one such as learners.Delta()"
+        kind, room = getattr(import_module(places[word].module), places[word].name), "learners."
+    if not isinstance(kind, type) or Learner not in kind.__mro__:
+        return "give one that is derived from astonish.learners.base.Learner"
+    family = f"{room and 'beliefs.'}{Family.example}" if FamilyLearner in kind.__mro__ else ""
+    return f"give {room}{kind.__name__}({family})"
 
 
 def given_by(learner: Learner) -> Steps:

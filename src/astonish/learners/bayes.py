@@ -9,10 +9,9 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import NOT_NEGATIVE, PROBABILITY, parameter
-from astonish.core.kinds import Contexts
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import Contexts
+from astonish.core.numbers import NOT_NEGATIVE, PROBABILITY, Number
+from astonish.core.parameters import parameter
 from astonish.learners.base import FamilyLearner, StepInfo
 from astonish.theory.expfam import Belief, Family, bayes, blend, dtype_of
 from astonish.theory.surprise import shannon
@@ -42,7 +41,6 @@ class _WithEvidence(FamilyLearner, Protocol):
         return state._replace(belief=belief)
 
 
-@pytree_dataclass
 class Bayes(_WithEvidence):
     """Bayes' rule (eq. 14), naively: every sample counts the same, for ever."""
 
@@ -57,7 +55,6 @@ class Bayes(_WithEvidence):
         return Evidence(bayes(self.family, state.belief, x), samples), info
 
 
-@pytree_dataclass
 class Leaky(_WithEvidence):
     """Bayes' rule that forgets: the past counts `keep` times as much with every sample, down to the prior.
 

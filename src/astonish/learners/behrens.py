@@ -12,10 +12,9 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.domain import COUNT, NOT_NEGATIVE, Domain, FloatArray, parameter
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import COUNT, NOT_NEGATIVE, Domain, FloatArray, Number
+from astonish.core.parameters import parameter
 from astonish.core.special import log
 from astonish.learners.base import Learner, StepInfo
 
@@ -29,7 +28,6 @@ class JointGrid(NamedTuple):
     weights: Annotated[Array, NOT_NEGATIVE]
 
 
-@pytree_dataclass
 class Behrens2007(Learner):
     """Exact inference on a grid, for outcomes 0 and 1. Nothing has to be fitted: only the grid may be finer or coarser.
 

@@ -5,15 +5,12 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import PROBABILITY, Domain, parameter
-from astonish.core.kinds import NUMBERS
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.world_parameters import START
+from astonish.core.names import NUMBERS
+from astonish.core.numbers import PROBABILITY, Domain, Number
+from astonish.core.parameters import START, parameter
 from astonish.learners.base import Learner, StepInfo
 
 
-@pytree_dataclass
 class Delta(Learner):
     """Follow numbers with a fixed learning rate. The surprise it reports is the size of its error."""
 

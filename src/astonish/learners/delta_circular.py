@@ -5,15 +5,12 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import PROBABILITY, parameter
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import PROBABILITY, Number
+from astonish.core.parameters import DIRECTION, PERIOD, parameter
 from astonish.core.special import wrapped
-from astonish.core.world_parameters import DIRECTION, PERIOD
 from astonish.learners.base import CircularLearner, StepInfo
 
 
-@pytree_dataclass
 class DeltaCircular(CircularLearner):
     """Follow angles, the shorter way round, with a fixed learning rate. Its surprise is the size of its error."""
 

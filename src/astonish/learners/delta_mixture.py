@@ -11,11 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import COUNT, NOT_NEGATIVE, Domain, parameter
-from astonish.core.precision import Number, limits
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import COUNT, NOT_NEGATIVE, Domain, Number, limits
+from astonish.core.parameters import HAZARD, parameter
 from astonish.core.special import log
-from astonish.core.world_parameters import HAZARD
 from astonish.learners.base import StepInfo, repeated
 from astonish.learners.message_passing import MixtureLearner
 from astonish.learners.particle_filter import log_weights
@@ -29,7 +27,6 @@ class Nodes(NamedTuple):
     weights: Annotated[Array, NOT_NEGATIVE]
 
 
-@pytree_dataclass
 class DeltaMixture(MixtureLearner):
     """Before each sample the world changes with probability `hazard`, to a parameter drawn from the prior.
 

@@ -4,16 +4,14 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
-from astonish.core.domain import COUNT, OPEN_PROBABILITY, parameter
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import COUNT, OPEN_PROBABILITY, Number
+from astonish.core.parameters import parameter
 from astonish.learners.base import LastChange, StepInfo
 from astonish.learners.message_passing import Hypotheses, MessagePassing, MixtureLearner
 from astonish.theory.expfam import Belief, Family
 
 
-@pytree_dataclass
 class DynamicBelief(MixtureLearner):
     """Before each outcome the probability of a 1 stays as it is with probability `alpha`, or is drawn from the prior.
 

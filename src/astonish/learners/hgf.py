@@ -13,12 +13,10 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, Domain, FloatArray, Parameter
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, POSITIVE, Domain, FloatArray, Number
+from astonish.core.parameters import MEAN, NOISE, STD, Parameter
 from astonish.core.special import log
-from astonish.core.world_parameters import MEAN, NOISE, STD
 from astonish.learners.base import Learner, StepInfo
 
 _LARGEST_EXPONENT = 80.0  # variances beyond exp(80) or below exp(-80) make no difference, and their squares are numbers
@@ -175,7 +173,6 @@ class BinaryFilter(Learner, Protocol):
         }
 
 
-@pytree_dataclass
 class TwoLevelHGF(BinaryFilter):
     """Follows the log odds of a 1, which take a normal step of variance exp(omega2) before every outcome."""
 
@@ -200,7 +197,6 @@ class TwoLevelHGF(BinaryFilter):
         return _exp(self.omega2)
 
 
-@pytree_dataclass
 class HGF(BinaryFilter):
     """Follows the log odds of a 1, and how fast they change: three levels, with the enhanced update of the third.
 
@@ -244,7 +240,6 @@ class HGF(BinaryFilter):
         return _enhanced(below, state.sigma2, state.mu3, state.sigma3, self.kappa, self.omega2, self.omega3)
 
 
-@pytree_dataclass
 class ClassicHGF(HGF):
     """The three-level filter with the update of the third level as first published, which can leave its domain.
 
@@ -277,7 +272,6 @@ class ClassicHGF(HGF):
         return state.violations
 
 
-@pytree_dataclass
 class ContinuousHGF(Learner):
     """Follows the mean of numbers, and how fast it changes: two levels, with the enhanced update of the second.
 

@@ -7,10 +7,8 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs import Gaussian, GaussianBelief
-from astonish.core.domain import Domain, FloatArray, parameter
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.world_parameters import MEAN, NOISE, STD
+from astonish.core.numbers import Domain, FloatArray, Number
+from astonish.core.parameters import MEAN, NOISE, STD, parameter
 from astonish.learners.base import NumberLearner, StepInfo
 from astonish.theory.expfam import bayes
 from astonish.theory.surprise import shannon
@@ -34,7 +32,6 @@ class GaussianFilter(NumberLearner, Protocol):
         return family.sample_outcome(family.sample(self.init(), rng), rng, steps)
 
 
-@pytree_dataclass
 class Kalman(GaussianFilter):
     """Before every sample, the first included, the mean takes a normal step with standard deviation `drift`.
 

@@ -16,13 +16,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import COUNT, FINITE, NOT_NEGATIVE, parameter
-from astonish.core.kinds import Contexts
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import Contexts
+from astonish.core.numbers import COUNT, FINITE, NOT_NEGATIVE, Number
+from astonish.core.parameters import HAZARD, parameter
+from astonish.core.programs import once
 from astonish.core.special import difference, log
-from astonish.core.world_parameters import HAZARD
-from astonish.core.xla_kernels import once
 from astonish.learners.base import FamilyLearner, LastChange, StepInfo, repeated
 from astonish.theory.expfam import Belief, Family, blend
 
@@ -70,7 +68,6 @@ class MixtureLearner(FamilyLearner, Protocol):
         return self.family.mixture_std(state.beliefs, state.weights)
 
 
-@pytree_dataclass
 class MessagePassing(MixtureLearner):
     """Before each sample the world changes with probability `hazard`, to a parameter drawn from the prior.
 

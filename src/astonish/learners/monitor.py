@@ -18,9 +18,8 @@ from astonish.beliefs import robust_regression as regression, robust_shift as sh
 from astonish.beliefs.robust_regression import ExpectedValue, Weights
 from astonish.beliefs.robust_shift import Shifts
 from astonish.beliefs.robust_tail import Tail
-from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, WHOLE, Domain, parameter
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, POSITIVE, WHOLE, Domain, Number
+from astonish.core.parameters import parameter
 from astonish.learners.base import LastChange, Learner, StepInfo
 
 STRETCHES = (1, 10, 50)  # over about how many samples surprises are averaged; the longest are those by the long run
@@ -54,7 +53,6 @@ class MonitorState(NamedTuple):
     tails: Annotated[Array, Domain(high=0.0)]
 
 
-@pytree_dataclass
 class Monitor(Learner):
     """A stream of numbers in any units, which may repeat after a period, have outliers and heavy tails, and change.
 

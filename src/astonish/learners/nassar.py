@@ -12,11 +12,8 @@ import jax.numpy as jnp
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.checks import check_ends
-from astonish.core.domain import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, FloatArray, Parameter
-from astonish.core.precision import Number, limits
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.world_parameters import HAZARD, HIGH, LOW, NOISE, START
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, FloatArray, Number, limits
+from astonish.core.parameters import HAZARD, HIGH, LOW, NOISE, START, Parameter, check_ends
 from astonish.learners.base import NumberLearner, StepInfo
 
 EVIDENCE_WEIGHT = Parameter(Domain(0.0), (0.1, 2.0), "weight of the evidence for a jump; 1 is normative", 1.0)
@@ -47,7 +44,6 @@ class RelativeVariance(NamedTuple):
         return self.variance / (1 + self.variance)
 
 
-@pytree_dataclass
 class UniformJumps(NumberLearner):
     """What both learners share: the world in which they learn."""
 
@@ -70,7 +66,6 @@ class UniformJumps(NumberLearner):
         return -jnp.log(jnp.asarray(self.high) - self.low)
 
 
-@pytree_dataclass
 class Nassar2010(UniformJumps):
     """Knows the noise, how often the mean jumps (`hazard`), and that it jumps to anywhere from `low` to `high`.
 
@@ -99,7 +94,6 @@ class Nassar2010(UniformJumps):
         return self.noise / jnp.sqrt(state.length)
 
 
-@pytree_dataclass
 class Nassar2012(UniformJumps):
     """As `Nassar2010`, but not knowing whether the mean has jumped makes it uncertain, and so quicker to learn.
 

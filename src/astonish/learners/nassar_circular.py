@@ -12,11 +12,9 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs import VonMises
-from astonish.core.domain import FloatArray
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import FloatArray, Number
+from astonish.core.parameters import CONCENTRATION, DIRECTION, HAZARD, PERIOD
 from astonish.core.special import log, log_von_mises, wrapped
-from astonish.core.world_parameters import CONCENTRATION, DIRECTION, HAZARD, PERIOD
 from astonish.learners.base import CircularLearner, StepInfo
 from astonish.learners.nassar import (
     EVIDENCE_WEIGHT,
@@ -28,7 +26,6 @@ from astonish.learners.nassar import (
 )
 
 
-@pytree_dataclass
 class NassarCircular(CircularLearner):
     """Knows how concentrated samples are, and that the direction jumps anywhere with probability `hazard` before each.
 

@@ -11,9 +11,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.beliefs import Gaussian, GaussianBelief
-from astonish.core.precision import Number, limits
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.world_parameters import HAZARD, MEAN, NOISE, STD
+from astonish.core.numbers import Number, limits
+from astonish.core.parameters import HAZARD, MEAN, NOISE, STD
 from astonish.learners.base import StepInfo
 from astonish.learners.kalman import GaussianFilter
 from astonish.learners.nassar import log_odds, mixture_surprise
@@ -33,7 +32,6 @@ class Fork(NamedTuple):
         return self.stayed * self.stay.mean + self.jumped * self.jump.mean
 
 
-@pytree_dataclass
 class GaussianJumps(GaussianFilter):
     """What both learners share: the world in which they learn."""
 
@@ -58,7 +56,6 @@ class GaussianJumps(GaussianFilter):
         return 1 / (1 + belief.precision * jnp.square(self.noise))
 
 
-@pytree_dataclass
 class NassarGaussian2010(GaussianJumps):
     """Nas10*: of its two beliefs it averages the precisions, that is, the numbers of samples they rest on.
 
@@ -75,7 +72,6 @@ class NassarGaussian2010(GaussianJumps):
         return GaussianBelief(fork.mean, precision), info
 
 
-@pytree_dataclass
 class NassarGaussian2012(GaussianJumps):
     """Nas12*: the mean and the variance of its belief are those of the two parts together.
 

@@ -11,9 +11,17 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import NOT_NEGATIVE, OPEN_PROBABILITY, PROBABILITY, REQUIRED, WHOLE, Domain, parameter
-from astonish.core.precision import RANDOM_BITS, Number, limits
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import (
+    NOT_NEGATIVE,
+    OPEN_PROBABILITY,
+    PROBABILITY,
+    RANDOM_BITS,
+    WHOLE,
+    Domain,
+    Number,
+    limits,
+)
+from astonish.core.parameters import REQUIRED, parameter
 from astonish.learners.base import Learner, StepInfo
 
 
@@ -36,7 +44,6 @@ class Environments(NamedTuple):
 _SEVERAL = Domain(2, whole=True)
 
 
-@pytree_dataclass
 class OnlineEM(Learner):
     """Samples are pairs (room, next room). It reports Shannon's surprise, and the rate of its statistics."""
 

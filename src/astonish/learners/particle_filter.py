@@ -10,12 +10,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import COUNT, NOT_NEGATIVE, WHOLE, parameter
-from astonish.core.kinds import Contexts
-from astonish.core.precision import RANDOM_BITS, Number, limits
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import Contexts
+from astonish.core.numbers import COUNT, NOT_NEGATIVE, RANDOM_BITS, WHOLE, Number, limits
+from astonish.core.parameters import HAZARD, parameter
 from astonish.core.special import log
-from astonish.core.world_parameters import HAZARD
 from astonish.learners.base import LastChange, StepInfo, repeated
 from astonish.learners.message_passing import MixtureLearner
 from astonish.theory.expfam import Belief, Family, bayes, log_evidence
@@ -30,7 +28,6 @@ class Particles(NamedTuple):
     key: Array
 
 
-@pytree_dataclass
 class ParticleFilter(MixtureLearner):
     """Before each sample the world changes with probability `hazard`, to a parameter drawn from the prior.
 

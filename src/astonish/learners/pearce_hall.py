@@ -9,11 +9,9 @@ from typing import Annotated, ClassVar, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, parameter
-from astonish.core.kinds import NUMBERS
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.world_parameters import START
+from astonish.core.names import NUMBERS
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Number
+from astonish.core.parameters import START, parameter
 from astonish.learners.base import NumberLearner, StepInfo
 
 
@@ -24,7 +22,6 @@ class Attention(NamedTuple):
     associability: Annotated[Array, NOT_NEGATIVE]
 
 
-@pytree_dataclass
 class PearceHall(NumberLearner):
     """A delta rule with the rate `salience` (kappa) times associability, which is a running mean of errors' sizes.
 

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import COUNT, REQUIRED, WHOLE, Domain, parameter
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import COUNT, WHOLE, Domain
+from astonish.core.parameters import REQUIRED, parameter
 from astonish.learners.base import Learner, State, StepInfo, advance, check, repeated
 
 _SMALL = 1024  # numbers in a table
@@ -20,7 +20,6 @@ class PerContextState(NamedTuple):
     context: Annotated[Array, WHOLE]
 
 
-@pytree_dataclass
 class PerContext(Learner):
     """Samples are pairs (context, x), and only the copy of that context learns.
 

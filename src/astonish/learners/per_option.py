@@ -11,14 +11,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import COUNT, PROBABILITY, REQUIRED, Domain, parameter
-from astonish.core.precision import Number, double
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import COUNT, PROBABILITY, Domain, Number, double
+from astonish.core.parameters import REQUIRED, parameter
 from astonish.learners.base import Learner, State, StepInfo, check, repeated
 from astonish.learners.per_context import row_of, with_row
 
 
-@pytree_dataclass
 class PerOption(Learner):
     """Samples are pairs (option chosen, its outcome), and only the copy of that option learns.
 

@@ -8,12 +8,10 @@ import jax.numpy as jnp
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.domain import FINITE, OPEN_PROBABILITY, Domain, parameter
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import FINITE, OPEN_PROBABILITY, Domain, Number
+from astonish.core.parameters import HAZARD, parameter
 from astonish.core.special import fraction
-from astonish.core.world_parameters import HAZARD
 from astonish.learners.base import Learner, StepInfo
 
 _CERTAIN = 1e-12  # as close to 0 and 1 as a probability that is put into a state may be
@@ -25,7 +23,6 @@ class Reversal(NamedTuple):
     log_odds: Annotated[Array, FINITE]
 
 
-@pytree_dataclass
 class ReversalHMM(Learner):
     """Exact inference in a world of two states: one option is good and the other bad, and they may swap at any time.
 

@@ -7,9 +7,8 @@ import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import Partial
 
-from astonish.core.domain import FINITE, Domain, parameter
-from astonish.core.precision import Number, double
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import FINITE, Domain, Number, double
+from astonish.core.parameters import parameter
 from astonish.learners.base import FamilyLearner, StepInfo
 from astonish.theory import rule
 from astonish.theory.expfam import Belief, Family, scaled_likelihood
@@ -21,7 +20,6 @@ _FAINT = 0.1  # of the parameters of a reference with which one outcome says a l
 _SURPRISES = (0.0, 0.1, 1.0, 10.0, 1000.0)  # at which a learning rate of one's own is tried
 
 
-@pytree_dataclass
 class Smile(FamilyLearner):
     """Learn fast when surprised, slowly otherwise. The surprise it reports is the confidence-corrected one.
 
@@ -77,7 +75,6 @@ class Smile(FamilyLearner):
         return update.belief, StepInfo(update.surprise, update.gamma)
 
 
-@pytree_dataclass
 class Modulated(FamilyLearner):
     """SMiLe with `gamma` a function of surprise of one's own (note 2 of Algorithm 1).
 

@@ -10,11 +10,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import COUNT, FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, WHOLE, parameter
-from astonish.core.precision import RANDOM_BITS, Number, limits
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import COUNT, FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, RANDOM_BITS, WHOLE, Number, limits
+from astonish.core.parameters import MEAN, NOISE, STD, parameter
 from astonish.core.special import fraction, log, parallel
-from astonish.core.world_parameters import MEAN, NOISE, STD
 from astonish.learners.base import NumberLearner, StepInfo
 from astonish.learners.particle_filter import log_weights, resampled
 
@@ -34,7 +32,6 @@ class KalmanParticles(NamedTuple):
     key: Array
 
 
-@pytree_dataclass
 class StochasticityVolatility(NumberLearner):
     """A mean that takes normal steps, seen through normal noise, where the sizes of both change all the time.
 

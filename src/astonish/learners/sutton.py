@@ -6,11 +6,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, parameter
-from astonish.core.kinds import NUMBERS
-from astonish.core.precision import Number, limits
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.world_parameters import START
+from astonish.core.names import NUMBERS
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, Number, limits
+from astonish.core.parameters import START, parameter
 from astonish.learners.base import NumberLearner, StepInfo
 
 _MOST = 30.0  # of the log-odds of a learning rate: beyond, one minus the rate would soon be no number of its own
@@ -24,7 +22,6 @@ class Gain(NamedTuple):
     trace: Annotated[Array, FINITE]
 
 
-@pytree_dataclass
 class SuttonK1(NumberLearner):
     """A delta rule whose learning rate rises while errors have the sign of recent changes, and falls when they do not.
 

@@ -6,15 +6,13 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import Domain, parameter
-from astonish.core.kinds import Contexts
-from astonish.core.precision import Number, limits
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import Contexts
+from astonish.core.numbers import Domain, Number, limits
+from astonish.core.parameters import parameter
 from astonish.learners.base import FamilyLearner, StepInfo
 from astonish.theory.expfam import Belief, Family, bayes, blend, log_evidence
 
 
-@pytree_dataclass
 class VarSmile(FamilyLearner):
     """The past fades towards the prior by gamma, and the new sample counts fully, so that confidence can grow.
 

@@ -10,12 +10,10 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs import Gaussian
-from astonish.core.domain import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, FloatArray, Parameter, parameter
-from astonish.core.kinds import NUMBERS, OutcomeKind
-from astonish.core.precision import Number, limits
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import NUMBERS, OutcomeKind
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, FloatArray, Number, limits
+from astonish.core.parameters import NOISE, START, Parameter, parameter
 from astonish.core.special import fraction, log, parallel
-from astonish.core.world_parameters import NOISE, START
 from astonish.learners.base import Learner, NumberLearner, StepInfo
 
 VOLATILITY_RATE = Parameter(PROBABILITY, (0.01, 0.5), "how fast volatility is updated", 0.1, symbol="lambda")
@@ -63,7 +61,6 @@ class VolatileFilter(Learner, Protocol):
         return VolatileState(state.mean + moved, variance, volatility)
 
 
-@pytree_dataclass
 class VolatileKalman(VolatileFilter, NumberLearner):
     """A Kalman filter for a mean whose steps may become larger or smaller: after large errors it learns faster.
 
@@ -105,7 +102,6 @@ class VolatileKalman(VolatileFilter, NumberLearner):
         return jnp.maximum(jnp.square(noise), least)
 
 
-@pytree_dataclass
 class BinaryVolatileKalman(VolatileFilter):
     """The same for outcomes 0 and 1, of which it follows the log-odds of a 1. Its estimate is the probability of a 1.
 

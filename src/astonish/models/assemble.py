@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from astonish.beliefs import Rows
-from astonish.core.checks import check_parameters
-from astonish.core.domain import Domain, Parameter, declared
-from astonish.core.kinds import Contexts, OutcomeKind
+from astonish.core.names import Contexts, OutcomeKind
+from astonish.core.numbers import Domain
+from astonish.core.parameters import Parameter, check_parameters, declared
 from astonish.core.refusal import unknown
 from astonish.learners import PerContext, PerOption
 from astonish.learners.base import Learner

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
-from astonish.core.domain import Parameter, declared
+from astonish.core.parameters import Parameter, declared
 from astonish.core.refusal import unknown
 from astonish.models.registry import CATALOGUES, Catalogue, find_any
 

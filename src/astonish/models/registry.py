@@ -1,6 +1,6 @@
 """Learners, families of beliefs and response models by name.
 
-A name is in the table of a room (see `astonish.core.exports`), or announced by an installed package as an entry point,
+A name is in the table of a room (see `astonish.core.names`), or announced by an installed package as an entry point,
 `my-name = my_package.module:Mine`; else it is a file or module and a class, `my_models.py:Mine`, `package.module:Mine`.
 Names are listed without importing JAX.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from warnings import warn
 
-from astonish.core.exports import rows
+from astonish.core.names import rows
 from astonish.core.refusal import unknown
 
 
@@ -77,7 +77,7 @@ class Catalogue(NamedTuple):
         if not isinstance(kind, type) or load_object(self.base) not in kind.__mro__ or not is_dataclass(kind):
             advice = f"give a class derived from {self.base.replace(':', '.')}"
             raise ValueError(
-                f"{name} is no {self.what}; {advice} and marked with astonish.core.pytree.pytree_dataclass"
+                f"{name} is no {self.what}; {advice} and marked with astonish.core.numbers.pytree_dataclass"
             )
         return kind
 

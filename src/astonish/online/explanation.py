@@ -10,9 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from astonish.core.domain import Domain
-from astonish.core.interpreter import interpreted
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import Domain, as_double, double
+from astonish.core.programs import interpreted
 from astonish.core.samples import read_series
 from astonish.core.special import wrapped
 from astonish.learners.base import Learner, State, check

@@ -11,11 +11,10 @@ import jax
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import PROBABILITY
-from astonish.core.precision import Number, as_double, double
+from astonish.core.numbers import PROBABILITY, Number, as_double, double
+from astonish.core.programs import compiled, loop
 from astonish.core.refusal import naming_extra
 from astonish.core.samples import read_series
-from astonish.core.xla_kernels import compiled, loop
 from astonish.learners.base import Learner, State, advance, check
 from astonish.online.series import to_common_length
 from astonish.theory import surprise

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from astonish.core.checks import read_state
-from astonish.core.domain import BoolArray
-from astonish.core.packing import Packing
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import BoolArray, as_double, double
+from astonish.core.parameters import read_state
+from astonish.core.programs import Packing, compiled
 from astonish.core.refusal import naming_extra
 from astonish.core.samples import read_series
-from astonish.core.xla_kernels import compiled
 from astonish.engines.native import program_for
 from astonish.learners.base import Learner, State, Steps, check, failed, first_state, scan, scan_many, wide
 

@@ -12,11 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.checks import read_state
 from astonish.core.cooldown import alarm_and_wait
-from astonish.core.domain import BoolArray
-from astonish.core.packing import Packing
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import BoolArray, as_double, double
+from astonish.core.parameters import read_state
+from astonish.core.programs import Packing
 from astonish.core.samples import read_one, read_series
 from astonish.engines.native import program_for
 from astonish.io.state import load_state, save_state

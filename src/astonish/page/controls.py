@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from astonish.core.domain import Domain, Parameter
+from astonish.core.numbers import Domain
+from astonish.core.parameters import Parameter
 
 Json = dict[str, Any]
 Values = dict[str, float]

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from pandas import DataFrame, isna
 
-from astonish.core.domain import Domain
-from astonish.core.kinds import MEASURED, OutcomeKind
+from astonish.core.names import MEASURED, OutcomeKind
+from astonish.core.numbers import Domain
 from astonish.models.assemble import Assembly, Outcomes, Specification, arguments, known_facts
 from astonish.models.registry import LEARNERS
 from astonish.online.measures import holds_a_belief

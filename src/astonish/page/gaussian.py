@@ -5,9 +5,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from astonish.core.domain import Domain, FloatArray
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import double
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import Domain, FloatArray, double
 from astonish.models.assemble import Assembly, Outcomes, imports, known_facts
 from astonish.online.explanation import explain
 from astonish.online.measures import applicable, measure

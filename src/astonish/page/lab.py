@@ -8,9 +8,9 @@ import jax
 import numpy as np
 
 from astonish.beliefs import Grid, finite
-from astonish.core.domain import Domain, declared
-from astonish.core.interpreter import interpreted
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import Domain, as_double, double
+from astonish.core.parameters import declared
+from astonish.core.programs import interpreted
 from astonish.learners import Smile
 from astonish.models.assemble import arguments, imports
 from astonish.models.parameters import parameters
@@ -121,7 +121,7 @@ class LabTab:
         lines = [
             *shape.imports,
             "from astonish.online.measures import Moment, all_measures",
-            "from astonish.core.precision import double",
+            "from astonish.core.numbers import double",
             "",
             "with double():",
             f"    family = {shape.family(at)[1]}",
@@ -246,7 +246,7 @@ def _grid(label: str, family: Grid, points: tuple[str, ...], outcomes: tuple[str
         lines = [
             "import jax.numpy as jnp",
             "from astonish import Grid, rule",
-            "from astonish.core.domain import Domain",
+            "from astonish.core.numbers import Domain",
         ]
     sliders = {
         f"weight{k}": Slider(f"weight of {name}", Domain(0, 1), round(1 / len(points), 3))

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from astonish.core.domain import Domain, FloatArray
-from astonish.core.kinds import Contexts, OutcomeKind
+from astonish.core.names import Contexts, OutcomeKind
+from astonish.core.numbers import Domain, FloatArray
 from astonish.models.assemble import Assembly, Outcomes, imports, known_facts
 from astonish.online.explanation import explain
 from astonish.page.controls import Json, Slider, Values, listed, numbers, one, one_of, packed

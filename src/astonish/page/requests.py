@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from astonish.core.domain import Domain
+from astonish.core.numbers import Domain
 from astonish.io.request import Asked
 from astonish.models.registry import FAMILIES, RESPONSES
 from astonish.page.controls import Json, check_keys, one, one_of

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from astonish.core.domain import Domain
+from astonish.core.numbers import Domain
 from astonish.page.controls import Json, check_keys, one, packed
 from astonish.watch.feed import KEPT, Feed, Row
 

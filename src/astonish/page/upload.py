@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from astonish.core.kinds import MEASURED, NUMBERS
+from astonish.core.names import MEASURED, NUMBERS
 from astonish.page.controls import too_much
 from astonish.people.tables import Trials
 from astonish.people.tables.text import width

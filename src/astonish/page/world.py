@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from astonish.core.domain import Parameter
-from astonish.core.kinds import Contexts
+from astonish.core.names import Contexts
+from astonish.core.parameters import Parameter
 from astonish.models.assemble import Assembly, Outcomes, Specification, assemble
 from astonish.models.registry import LEARNERS, title
 from astonish.page.controls import Json, Slider, Values, described, slider_for

@@ -13,9 +13,8 @@ import numpy as np
 from jax import Array
 
 from astonish.beliefs import Dirichlet
-from astonish.core.domain import BoolArray, FloatArray
-from astonish.core.precision import double
-from astonish.core.xla_kernels import compiled
+from astonish.core.numbers import BoolArray, FloatArray, double
+from astonish.core.programs import compiled
 from astonish.learners import Bayes, OnlineEM, PerContext, Smile
 from astonish.learners.base import scan
 from astonish.online.series import OPTIONS

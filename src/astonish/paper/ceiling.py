@@ -18,7 +18,7 @@ from jax.tree_util import Partial
 from pandas import DataFrame, concat
 
 from astonish.beliefs import Dirichlet, Gaussian
-from astonish.core.xla_kernels import compiled
+from astonish.core.programs import compiled
 from astonish.learners import Modulated, PerContext, Smile
 from astonish.learners.base import Learner, scan
 from astonish.paper.agents import ROOMS, MazeWalks, errors, smile

@@ -16,8 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from pandas import DataFrame, concat
 
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import Number
 from astonish.learners import Nassar2010
 from astonish.learners.base import StepInfo
 from astonish.learners.nassar import RunLength
@@ -39,7 +38,6 @@ CAPTION = (
 Simulation = Callable[[RunSettings], Tables]
 
 
-@pytree_dataclass
 class _NoJumpOutside(Nassar2010):
     """Gives a jump no probability where a sample lies outside the range of the mean."""
 
@@ -49,7 +47,6 @@ class _NoJumpOutside(Nassar2010):
         return Nassar2010.step(replace(self, hazard=hazard), state, x)
 
 
-@pytree_dataclass
 class _FirstSampleCounts(Nassar2010):
     """Starts from a run length of nearly zero, so that the first sample is its first estimate."""
 

@@ -9,7 +9,7 @@ from jax import Array
 from pandas import DataFrame
 
 from astonish.beliefs import Grid, finite
-from astonish.core.interpreter import interpreted
+from astonish.core.programs import interpreted
 from astonish.theory import expfam, surprise
 from astonish.theory.expfam import Belief, Family
 

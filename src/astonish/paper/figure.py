@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from pandas import DataFrame
 
-from astonish.core.precision import double
+from astonish.core.numbers import double
 from astonish.io.files import write_text
 from astonish.paper.claims import Claim
 from astonish.sweep.run import run_study

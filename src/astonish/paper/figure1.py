@@ -8,7 +8,7 @@ from jax import Array
 from pandas import DataFrame
 
 from astonish.beliefs import Dirichlet, Grid
-from astonish.core.domain import Domain
+from astonish.core.numbers import Domain
 from astonish.paper.claims import Claim, listed, same, verdict
 from astonish.paper.examples import COLLEAGUES, RARE, WORDS, bayes, density, elected, listener, measured, voting
 from astonish.paper.figure import Drawing, Figure, RunSettings, Simulation, Tables, simulated, wide

@@ -10,7 +10,7 @@ from jax import Array
 from pandas import DataFrame, concat
 
 from astonish.beliefs import Gaussian, Grid
-from astonish.core.interpreter import interpreted
+from astonish.core.programs import interpreted
 from astonish.paper import rule_properties
 from astonish.paper.claims import Claim, listed, same, verdict
 from astonish.paper.examples import density, measured, measures

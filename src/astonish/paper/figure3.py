@@ -12,8 +12,8 @@ import numpy as np
 from pandas import DataFrame, concat
 
 from astonish.beliefs import Gaussian
-from astonish.core.precision import as_double
-from astonish.core.xla_kernels import compiled
+from astonish.core.numbers import as_double
+from astonish.core.programs import compiled
 from astonish.learners import Delta, MessagePassing, Nassar2010, Smile
 from astonish.learners.base import Learner, Steps, scan
 from astonish.paper.claims import Claim, Interval, interval, listed, verdict

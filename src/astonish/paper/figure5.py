@@ -6,7 +6,7 @@ import numpy as np
 from pandas import DataFrame, concat
 
 from astonish.beliefs import Gaussian
-from astonish.core.xla_kernels import compiled
+from astonish.core.programs import compiled
 from astonish.learners import Bayes
 from astonish.learners.base import scan
 from astonish.paper.agents import MazeWalks, Signals, current, naive, signals_of, smile, walks_of

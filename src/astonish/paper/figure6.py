@@ -5,7 +5,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from pandas import DataFrame
 
-from astonish.core.domain import FloatArray
+from astonish.core.numbers import FloatArray
 from astonish.paper.agents import ROOMS, MazeWalks, after_switches, matrices, naive, smile, walks_of
 from astonish.paper.claims import Claim, interval, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated, wide

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from pandas import DataFrame, Series, concat
 
-from astonish.core.domain import FloatArray
+from astonish.core.numbers import FloatArray
 from astonish.paper.agents import (
     EM_RATE,
     OURS,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pandas import DataFrame, concat
 
-from astonish.core.domain import BoolArray, FloatArray
+from astonish.core.numbers import BoolArray, FloatArray
 from astonish.paper.agents import (
     OURS,
     ROOMS,

@@ -13,10 +13,8 @@ from jax.tree_util import Partial
 from pandas import DataFrame, concat
 
 from astonish.beliefs import Dirichlet, Gaussian
-from astonish.core.domain import FloatArray
-from astonish.core.precision import as_double
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.xla_kernels import compiled
+from astonish.core.numbers import FloatArray, as_double
+from astonish.core.programs import compiled
 from astonish.learners import PerContext
 from astonish.learners.base import FamilyLearner, StepInfo, scan
 from astonish.online.series import OPTIONS
@@ -49,7 +47,6 @@ CAPTION = (
 )
 
 
-@pytree_dataclass
 class Linked(FamilyLearner):
     """SMiLe with another link: `share` takes surprise to a part of the largest bound, from 0 to 1."""
 

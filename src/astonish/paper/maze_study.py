@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import COUNT, PROBABILITY
-from astonish.core.kinds import OutcomeKind
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import COUNT, PROBABILITY
 from astonish.learners import PerContext
 from astonish.learners.base import Learner
 from astonish.models.assemble import Outcomes, assemble, known_facts

@@ -14,7 +14,7 @@ from numpy.random import Generator
 from pandas import DataFrame
 
 from astonish.beliefs import Dirichlet, Gaussian, finite
-from astonish.core.domain import FloatArray
+from astonish.core.numbers import FloatArray
 from astonish.learners import Smile
 from astonish.paper.claims import Claim, verdict
 from astonish.paper.figure import RunSettings

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame, Series, concat
 
-from astonish.core.domain import FloatArray
+from astonish.core.numbers import FloatArray
 from astonish.paper.agents import (
     EM_RATE,
     M,

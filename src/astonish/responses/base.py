@@ -11,8 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import FloatArray
-from astonish.core.precision import Number
+from astonish.core.numbers import FloatArray, Number, PytreeDataclass
 
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 
@@ -64,11 +63,10 @@ class Distribution(Protocol):
         """A response drawn at random."""
 
 
-class Response(Protocol):
+class Response(PytreeDataclass, Protocol):
     """A way to respond: a frozen dataclass whose parameters are its leaves. Derive a response model from this class.
 
-    name: what the commands call it. takes: the kinds of responses that it explains. free: the parameters that are
-    always fitted.
+    takes: the kinds of responses that it explains. free: the parameters that are always fitted.
     kind: "estimate" if responses are numbers that report the learner's estimate, "choice" if they are labels of
     outcomes, or options, "readout" if they are other numbers that follow an outcome.
     of_probabilities: whether a choice rests on probabilities alone, so that rewards that are other numbers do not do.
@@ -77,7 +75,6 @@ class Response(Protocol):
     cannot come before that of its trial.
     """
 
-    name: ClassVar[str] = ""
     takes: ClassVar[tuple[str, ...]] = ()
     free: ClassVar[tuple[str, ...]] = ()
     kind: ClassVar[str] = "readout"

@@ -9,10 +9,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import POSITIVE, PROBABILITY, FloatArray, parameter
-from astonish.core.kinds import ResponseKind
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import ResponseKind
+from astonish.core.numbers import POSITIVE, PROBABILITY, FloatArray, Number
+from astonish.core.parameters import parameter
 from astonish.core.special import log, log_von_mises, wrapped
 from astonish.responses.base import Distribution, Response, ResponseInput, lapsing
 
@@ -20,7 +19,6 @@ _WHOLE = 2 * math.pi
 _FEWEST, _MOST = 1e-5, 1e6  # concentrations between which angles are drawn by rejection
 
 
-@pytree_dataclass
 class CircularEstimate(Response):
     """Reports the learner's estimate, an angle, with noise that has a von Mises distribution.
 

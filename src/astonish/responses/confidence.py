@@ -6,14 +6,12 @@ from typing import ClassVar, Self
 import jax.numpy as jnp
 import numpy as np
 
-from astonish.core.domain import POSITIVE, Domain, FloatArray, parameter
-from astonish.core.kinds import ResponseKind
-from astonish.core.precision import Number, limits
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import ResponseKind
+from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number, limits
+from astonish.core.parameters import parameter
 from astonish.responses.base import Normal, Response, ResponseInput, normal
 
 
-@pytree_dataclass
 class Confidence(Response):
     """How sure someone says to be: linear in the logarithm of the present precision of the belief, with normal noise.
 

@@ -9,14 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, FloatArray, parameter
-from astonish.core.kinds import ResponseKind
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import ResponseKind
+from astonish.core.numbers import NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, FloatArray, Number
+from astonish.core.parameters import parameter
 from astonish.responses.base import Distribution, Normal, Perseverating, Response, ResponseInput, lapsing
 
 
-@pytree_dataclass
 class Estimate(Response):
     """Reports the learner's estimate, a number, with normal noise.
 
@@ -50,7 +48,6 @@ class Estimate(Response):
         return cls(noise, growth, lapse, float(np.nanmin(responses)), float(np.nanmax(responses)))
 
 
-@pytree_dataclass
 class StickyEstimate(Estimate):
     """As `Estimate`, but small steps are often left out: the response stays what it was.
 

@@ -8,17 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import POSITIVE, Domain, FloatArray, parameter
-from astonish.core.kinds import ResponseKind
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import ResponseKind
+from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number
+from astonish.core.parameters import parameter
 from astonish.responses.base import Normal, Response, ResponseInput, normal
 
 _LONG = 60.0  # seconds
 _TRIED = 0.1  # a slope from which a search may begin
 
 
-@pytree_dataclass
 class LogReactionTime(Response):
     """A reaction time in seconds, the logarithm of which is normal and linear in up to four regressors.
 

@@ -5,14 +5,12 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from astonish.core.domain import POSITIVE, Domain, FloatArray, parameter
-from astonish.core.kinds import ResponseKind
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import ResponseKind
+from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number
+from astonish.core.parameters import parameter
 from astonish.responses.base import Normal, Response, ResponseInput, normal
 
 
-@pytree_dataclass
 class Readout(Response):
     """A number that is linear in surprise, with normal noise."""
 

@@ -7,16 +7,14 @@ from typing import ClassVar, Self
 import jax
 import jax.numpy as jnp
 
-from astonish.core.domain import PROBABILITY, Domain, FloatArray, parameter
-from astonish.core.kinds import ResponseKind
-from astonish.core.precision import Number
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import ResponseKind
+from astonish.core.numbers import PROBABILITY, Domain, FloatArray, Number
+from astonish.core.parameters import parameter
 from astonish.responses.base import Categorical, Response, ResponseInput
 
 _USUAL = 3.0  # beta from which a search begins, for values from 0 to 1
 
 
-@pytree_dataclass
 class Softmax(Response):
     """Chooses one of the outcomes, more often the more probable the learner takes it to be."""
 

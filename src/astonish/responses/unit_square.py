@@ -5,14 +5,12 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
-from astonish.core.domain import Domain, parameter
-from astonish.core.kinds import ResponseKind
-from astonish.core.precision import Number, limits
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.names import ResponseKind
+from astonish.core.numbers import Domain, Number, limits
+from astonish.core.parameters import parameter
 from astonish.responses.base import Categorical, Response, ResponseInput
 
 
-@pytree_dataclass
 class UnitSquare(Response):
     """Chooses 1 with probability p^zeta / (p^zeta + (1 - p)^zeta), where the learner predicts it with probability p.
 

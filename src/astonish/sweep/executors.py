@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-from astonish.core.domain import Domain
+from astonish.core.numbers import Domain
 from astonish.core.refusal import naming_extra
 
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://.")

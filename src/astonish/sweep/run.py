@@ -10,7 +10,7 @@ from typing import Any
 import jax
 from pandas import DataFrame
 
-from astonish.core.domain import COUNT
+from astonish.core.numbers import COUNT
 from astonish.sweep.executors import threads
 from astonish.sweep.jobs import Job, JobResult, compute_job, jobs, usual_batch_size
 from astonish.sweep.store import Store

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from astonish.core.precision import double
+from astonish.core.numbers import double
 from astonish.core.samples import read_series
 from astonish.models.parameters import parameters
 
@@ -74,7 +74,7 @@ def takes_any_leaves(thing: Any) -> None:
             again = jax.tree.leaves(jax.tree.map(lambda _, value=value: value, thing))
         except Exception as problem:
             wrong = f"JAX cannot put {value!r} in place of the numbers of {type(thing).__name__} ({problem})"
-            raise AssertionError(f"{wrong}; mark the class with astonish.core.pytree.pytree_dataclass") from None
+            raise AssertionError(f"{wrong}; mark the class with astonish.core.numbers.pytree_dataclass") from None
         kept = all(leaf is value for leaf in again)
         holds(kept, f"{type(thing).__name__} makes {again} of {value!r}, which JAX puts in place of its numbers")
 

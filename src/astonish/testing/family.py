@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from astonish.core.checks import check_parameters
-from astonish.core.domain import Domain, Parameter
+from astonish.core.numbers import Domain
+from astonish.core.parameters import Parameter, check_parameters
 from astonish.people.fit.space import Space
 from astonish.testing.common import Check, agree, allowed, answer, described, holds, listed, pickled, takes_any_leaves
 from astonish.theory import expfam, surprise
@@ -254,7 +254,7 @@ def draws_are_allowed(case: CheckedFamily) -> None:
     allowed(family.samples, xs, f"{case.name}.sample_outcome")
     if family.support is not None:
         thetas = np.array([family.sample(own, rng) for _ in range(_DRAWS)])
-        holds(family.support.holds(thetas), f"{case.name}.sample draws {thetas}, which are not {family.support}")
+        holds(family.support.allows(thetas), f"{case.name}.sample draws {thetas}, which are not {family.support}")
         _near(thetas, own.mean, own.std, f"{case.name}.sample")
     if (expected := family.expected(theta)) is not None:
         _near(xs, expected, np.std(xs), f"{case.name}.sample_outcome")

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.precision import as_double
+from astonish.core.numbers import as_double
 from astonish.core.samples import read_series
 from astonish.learners.base import Learner, check, scan
 from astonish.models.parameters import parameters, with_parameters

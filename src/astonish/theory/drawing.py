@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from astonish.core.domain import FloatArray
-from astonish.core.interpreter import interpreted
+from astonish.core.numbers import FloatArray
+from astonish.core.programs import interpreted
 from astonish.core.special import wrapped
 from astonish.theory.expfam import Belief, Family
 

@@ -20,8 +20,8 @@ from jax import Array
 from jax.core import Tracer
 from numpy.random import Generator
 
-from astonish.core.domain import Domain, Parameter
-from astonish.core.precision import Number, limits
+from astonish.core.numbers import Domain, Number, PytreeDataclass, limits
+from astonish.core.parameters import Parameter
 from astonish.core.refusal import cannot_continue, cannot_simulate
 
 Belief = Any  # a NamedTuple of arrays; every family has its own
@@ -48,13 +48,13 @@ def _short(value: Any) -> str:
     return repr(value.tolist()) if value.size <= _SHOWN else f"(numbers of shape {value.shape})"
 
 
-class Family(Protocol):
+class Family(PytreeDataclass, Protocol):
     """A family of beliefs: a few facts, from which everything else follows. Any file in `beliefs/` is an example.
 
     Derive a family from this class, and it need only have `samples`, `prior`, `flat`, `likelihood` and `log_partition`;
     `blend` is right for beliefs stored by their natural parameters, `log_base` where the likelihood is the kernel
     itself, and the other questions are answered here for those that cannot answer them.
-    name: what the commands call it. takes: the kinds of outcomes that it is about.
+    takes: the kinds of outcomes that it is about. example: what to write where a family is missing.
     prior_parameters: what is known about the arguments of `prior`, which are also what a belief prints (see `printed`).
     proper_likelihood: whether the likelihood of a single sample is a proper belief by itself.
     support: which numbers the belief is about; None if it is about several at once.
@@ -63,13 +63,13 @@ class Family(Protocol):
     search_steps: in how many steps an accelerator searches for `gamma` (see `solver`).
     """
 
-    name: ClassVar[str] = ""
     takes: ClassVar[tuple[str, ...]] = ()
     prior_parameters: ClassVar[Mapping[str, Parameter]] = {}
     proper_likelihood: ClassVar[bool] = True
     support: ClassVar[Domain | None] = None
     usual_samples: ClassVar[tuple[float, float]] = (0.0, 1.0)
     search_steps: ClassVar[int] = 7
+    example: ClassVar[str] = "Gaussian()"
 
     @property
     def period(self) -> Number | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from astonish.core.domain import COUNT, PROBABILITY, Domain, FloatArray
+from astonish.core.numbers import COUNT, PROBABILITY, Domain, FloatArray
 from astonish.core.samples import read_series
 
 

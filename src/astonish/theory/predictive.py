@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.scipy.linalg import solve_triangular
 
-from astonish.core.precision import Number, limits
+from astonish.core.numbers import Number, limits
 
 _NODES = 256
 

@@ -13,8 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import NOT_NEGATIVE, PROBABILITY
-from astonish.core.precision import Number, limits
+from astonish.core.numbers import NOT_NEGATIVE, PROBABILITY, Number, limits
 from astonish.theory.expfam import Belief, Family, blend, bregman, divergence, log_mass_curve, scaled_likelihood
 from astonish.theory.solver import powers_at, spent_at
 from astonish.theory.surprise import confidence_corrected

@@ -18,8 +18,8 @@ import jax.numpy as jnp
 from jax import Array
 from jax.custom_batching import custom_vmap
 
-from astonish.core.precision import Number, limits
-from astonish.core.xla_kernels import once
+from astonish.core.numbers import Number, limits
+from astonish.core.programs import once
 from astonish.theory.expfam import Belief, Curve, Family, bregman, log_mass_curve
 
 _CLOSE = 3e-5  # a step that is smaller, relative to the odds, leaves an error of about its square

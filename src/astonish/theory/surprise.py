@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.precision import Number
+from astonish.core.numbers import Number
 from astonish.core.special import difference
 from astonish.theory import expfam
 from astonish.theory.expfam import Belief, Family, entropy

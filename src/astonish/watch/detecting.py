@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import jax
 
 from astonish.changes import Detector
-from astonish.core.domain import COUNT, Domain
-from astonish.core.kinds import NUMBERS, OutcomeKind
-from astonish.core.precision import double
+from astonish.core.names import NUMBERS, OutcomeKind
+from astonish.core.numbers import COUNT, Domain, double
 from astonish.core.refusal import NoSimulationError
 from astonish.learners.base import Learner
 from astonish.models.assemble import Assembly, Fact, Outcomes, arguments, assemble, imports

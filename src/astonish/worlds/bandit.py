@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from astonish.core.domain import COUNT, NOT_NEGATIVE, POSITIVE, PROBABILITY, BoolArray, FloatArray
+from astonish.core.numbers import COUNT, NOT_NEGATIVE, POSITIVE, PROBABILITY, BoolArray, FloatArray
 
 
 class Bandit(NamedTuple):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from astonish.core.domain import COUNT, OPEN_PROBABILITY, POSITIVE, BoolArray, FloatArray
+from astonish.core.numbers import COUNT, OPEN_PROBABILITY, POSITIVE, BoolArray, FloatArray
 
 
 class Episode(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from astonish.core.domain import Domain
+from astonish.core.numbers import Domain
 from astonish.core.refusal import naming_extra
 from astonish.worlds import maze as worlds
 

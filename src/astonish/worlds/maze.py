@@ -12,8 +12,8 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from astonish.core.domain import Domain
-from astonish.core.xla_kernels import compiled, loop
+from astonish.core.numbers import Domain
+from astonish.core.programs import compiled, loop
 
 Rooms = NDArray[np.int32]
 

@@ -12,10 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import FloatArray
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import FloatArray, as_double, double
+from astonish.core.programs import compiled
 from astonish.core.samples import read_series
-from astonish.core.xla_kernels import compiled
 from astonish.learners import PerContext
 from astonish.learners.base import Learner, scan
 from astonish.online.measures import holds_a_belief

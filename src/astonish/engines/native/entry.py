@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from astonish.core.domain import Domain
+from astonish.core.numbers import Domain
 from astonish.engines.native.layout import COUNT
 from astonish.engines.native.llvm import ir
 from astonish.engines.native.values import allocated, array_type, declared

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from astonish.core.packing import Packing
+from astonish.core.programs import Packing
 from astonish.learners.base import ANSWERS, Learner
 
 COUNT = len(ANSWERS)  # answers of a step: an estimate, and single numbers

@@ -13,7 +13,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 from jax.extend.random import threefry_prng_impl
 
-from astonish.core.interpreter import CALLS
+from astonish.core.programs import CALLS
 from astonish.engines.native import arithmetic, indexing
 from astonish.engines.native.values import (
     Lowered,

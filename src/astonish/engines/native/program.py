@@ -14,8 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import jaxprs_in_params
 
-from astonish.core.packing import Packing
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import as_double, double
+from astonish.core.programs import Packing
 from astonish.engines.native import entry, loops, machine
 from astonish.engines.native.layout import Layout, places
 from astonish.engines.native.lowering import LARGEST

@@ -9,7 +9,7 @@ import numpy as np
 
 from astonish.core.cooldown import alarm_and_wait
 from astonish.core.numbers import BoolArray
-from astonish.core.packing import Packing
+from astonish.core.programs import Packing
 from astonish.core.samples import read_one
 from astonish.engines.native import entry
 from astonish.engines.native.layout import COUNT

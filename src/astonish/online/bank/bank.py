@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import jax
 import numpy as np
 
-from astonish.core.domain import BoolArray, Domain, FloatArray
+from astonish.core.numbers import BoolArray, Domain, FloatArray
 from astonish.core.refusal import naming_extra
 from astonish.core.samples import read_series
 from astonish.io.archive import Source, name_of, read, write

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from astonish.core.domain import FloatArray
-from astonish.core.numbers import is_missing
+from astonish.core.numbers import FloatArray, is_missing
 from astonish.online.bank.states import TILES, Slots, States
 
 UNKNOWN = -1

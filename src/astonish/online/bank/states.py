@@ -15,9 +15,8 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from astonish.core.domain import BoolArray, FloatArray
-from astonish.core.packing import Packing
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import BoolArray, FloatArray, as_double, double
+from astonish.core.programs import Packing
 from astonish.engines.native import program_for
 from astonish.learners.base import Learner, State, Steps, first_state, scan
 from astonish.online.series import OPTIONS

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from astonish.core.precision import double
+from astonish.core.numbers import double
 from astonish.page.controls import Json, one_of
 from astonish.page.tour.examples import BOUND, COMMITMENT, JOKE, VOTERS
 from astonish.page.tour.screen import Screen

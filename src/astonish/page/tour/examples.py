@@ -7,8 +7,9 @@ import numpy as np
 from jax import Array
 
 from astonish.beliefs import Gaussian
-from astonish.core.domain import Domain, FloatArray, declared
-from astonish.core.interpreter import interpreted
+from astonish.core.numbers import Domain, FloatArray
+from astonish.core.parameters import declared
+from astonish.core.programs import interpreted
 from astonish.learners import Smile
 from astonish.page.controls import Slider, Values, slider_for
 from astonish.page.tour.screen import Options, Screen, Shown, Words, mark, panel
@@ -59,7 +60,7 @@ def _joke(at: Values, chosen: Words) -> Shown:
     bars, most = [mark("bars", "surprise", 2, x=words, y=heard)], 1.1 * max(surprises)
     script = f"""
         from astonish.paper.examples import told
-        from astonish.core.precision import double
+        from astonish.core.numbers import double
 
         with double():
             joke = told({first!r})
@@ -117,7 +118,7 @@ def _voters(at: Values, _: Words) -> Shown:
     panels.append(panel("surprise (nats)", [bars], "colleague", zero=True))
     script = f"""
         from astonish.paper.examples import COLLEAGUES, elected
-        from astonish.core.precision import double
+        from astonish.core.numbers import double
 
         with double():
             for name, weights in {{**COLLEAGUES, "C": {tuple(map(float, weights["C"]))}}}.items():
@@ -206,7 +207,7 @@ def _commitment(at: Values, chosen: Words) -> Shown:
     script = f"""
         from astonish.paper.examples import measured
         from astonish.paper.figure2 import {"normal_pair" if pair == "normal" else "folded_pair"}
-        from astonish.core.precision import double
+        from astonish.core.numbers import double
 
         with double():
             {indented}
@@ -281,7 +282,7 @@ def _bound(at: Values, _: Words) -> Shown:
     ]
     script = f"""
         from astonish import Gaussian, rule
-        from astonish.core.precision import double
+        from astonish.core.numbers import double
 
         with double():
             family = Gaussian()

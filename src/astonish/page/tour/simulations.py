@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from astonish.core.domain import Domain, FloatArray, declared
+from astonish.core.numbers import Domain, FloatArray
+from astonish.core.parameters import declared
 from astonish.learners import Smile
 from astonish.page.controls import Slider, Values, slider_for
 from astonish.page.tour.screen import Options, Screen, Shown, Words, mark, panel, with_band
@@ -86,7 +87,7 @@ def _jumps(at: Values, chosen: Words) -> Shown:
         from astonish.paper.claims import interval
         from astonish.paper.figure import RunSettings
         from astonish.paper.figure3 import RATES, episodes, follow, scores_of, scores_of_fixed, smile
-        from astonish.core.precision import double
+        from astonish.core.numbers import double
 
         with double():
             task = episodes(RunSettings(), {hazard!r})  # 50 of 1000 samples

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from astonish.core.kinds import ResponseKind
+from astonish.core.names import ResponseKind
 from astonish.io.files import locked
 from astonish.io.request import FILE
 from astonish.models.registry import LEARNERS

@@ -216,7 +216,7 @@ def _response(request: TrialRequest, trials: Trials) -> Response:
     model = RESPONSES.find_for(request.response_model or RESPONSES.names_for(kind)[0], kind)
     response: Response = model.for_responses(trials.responses, _further(request, second=False), trials.outcome_range)
     if request.free_running and "anchored" in {field.name for field in fields(model)}:
-        response = replace(response, anchored=False)  # type: ignore[type-var]
+        response = replace(response, anchored=False)  # type: ignore[call-arg]
     return response
 
 

@@ -6,7 +6,7 @@ A new option of a command is a field here, and the code that uses it.
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from astonish.core.kinds import Contexts, OutcomeKind, ResponseKind
+from astonish.core.names import Contexts, OutcomeKind, ResponseKind
 from astonish.io.request import (
     SEVERAL,
     Column,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pandas import DataFrame
 
-from astonish.core.domain import FloatArray
+from astonish.core.numbers import FloatArray
 from astonish.people.comparison.random_effects import ModelFrequencies, select
 from astonish.people.fit.goodness import mse, r_squared
 from astonish.people.fit.result import Fit

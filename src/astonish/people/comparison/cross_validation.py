@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pandas import DataFrame
 
-from astonish.core.domain import Domain, FloatArray
-from astonish.core.kinds import ResponseKind
+from astonish.core.names import ResponseKind
+from astonish.core.numbers import Domain, FloatArray
 from astonish.core.special import difference
 from astonish.people.comparison.criteria import baseline_place, compared, share_columns
 from astonish.people.comparison.random_effects import select

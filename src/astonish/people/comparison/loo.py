@@ -13,10 +13,9 @@ import numpy as np
 from jax import Array
 from scipy.special import logsumexp
 
-from astonish.core.domain import Domain, FloatArray
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import Domain, FloatArray, as_double, double
+from astonish.core.programs import compiled
 from astonish.core.refusal import check_installed
-from astonish.core.xla_kernels import compiled
 from astonish.online.series import OPTIONS
 from astonish.people.comparison.cross_validation import HeldOut
 from astonish.people.fit.estimate import Progress

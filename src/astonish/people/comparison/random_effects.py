@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import digamma, gammainc, gammainccinv, gammaincinv, gammaln, logsumexp, softmax, xlogy
 
-from astonish.core.domain import POSITIVE, Domain, FloatArray
+from astonish.core.numbers import POSITIVE, Domain, FloatArray
 
 _ROUNDS, _SETTLED = 10_000, 1e-12
 _NODES = 4001  # of the integral, whose integrand is smooth: errors are below 1e-9

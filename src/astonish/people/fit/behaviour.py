@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame, Series, concat
 
-from astonish.core.domain import FloatArray
+from astonish.core.numbers import FloatArray
 from astonish.core.special import difference
 from astonish.people.fit.result import Fit
 

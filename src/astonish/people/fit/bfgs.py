@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from astonish.core.domain import BoolArray, FloatArray
+from astonish.core.numbers import BoolArray, FloatArray
 
 Objective = Callable[[FloatArray, Any], tuple[FloatArray, FloatArray]]
 

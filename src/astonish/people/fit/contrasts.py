@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from astonish.core.domain import FloatArray
+from astonish.core.numbers import FloatArray
 
 
 def effects(count: int) -> FloatArray:

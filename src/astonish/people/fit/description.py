@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame
 
-from astonish.core.domain import BoolArray, FloatArray
+from astonish.core.numbers import BoolArray, FloatArray
 from astonish.people.fit.result import Fit
 from astonish.people.tables.cells import in_order
 

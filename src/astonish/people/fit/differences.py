@@ -13,7 +13,7 @@ import numpy as np
 from pandas import DataFrame
 from scipy import stats
 
-from astonish.core.domain import BoolArray, FloatArray
+from astonish.core.numbers import BoolArray, FloatArray
 from astonish.people.fit.result import Fit
 from astonish.people.tables.cells import in_order
 

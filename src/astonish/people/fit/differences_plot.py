@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from astonish.core.domain import FloatArray
+from astonish.core.numbers import FloatArray
 from astonish.core.refusal import naming_extra
 from astonish.people.fit.result import Fit
 from astonish.people.tables.cells import in_order

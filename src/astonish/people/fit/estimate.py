@@ -16,8 +16,8 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from astonish.core.checks import check_parameters
-from astonish.core.domain import BoolArray, FloatArray
+from astonish.core.numbers import BoolArray, FloatArray
+from astonish.core.parameters import check_parameters
 from astonish.io.archive import DamagedError, read, write
 from astonish.io.files import atomic_write
 from astonish.learners.base import check

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from astonish.core.domain import FloatArray
-from astonish.core.kinds import ResponseKind
+from astonish.core.names import ResponseKind
+from astonish.core.numbers import FloatArray
 from astonish.core.special import difference
 from astonish.people.fit.result import Fit
 

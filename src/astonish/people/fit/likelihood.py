@@ -11,9 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import BoolArray
-from astonish.core.pytree import pytree_dataclass
-from astonish.core.xla_kernels import loop
+from astonish.core.numbers import BoolArray, pytree_dataclass
+from astonish.core.programs import loop
 from astonish.learners.base import Learner, State, advance, newly_failed
 from astonish.models.parameters import find_parameter, matching, parameters, with_parameters
 from astonish.people.fit.requirements import explicable_responses, explicable_second

@@ -12,9 +12,8 @@ import numpy as np
 from jax import Array
 from jax.extend.core import Literal
 
-from astonish.core.domain import FloatArray
-from astonish.core.precision import as_double, double
-from astonish.core.xla_kernels import compiled, loop
+from astonish.core.numbers import FloatArray, as_double, double
+from astonish.core.programs import compiled, loop
 from astonish.online.series import OPTIONS
 from astonish.people.fit.likelihood import Model, ParticipantData, TrialCarry, begin, given_trial
 from astonish.people.fit.space import Space

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from pandas import Series
 
-from astonish.core.domain import FloatArray
+from astonish.core.numbers import FloatArray
 from astonish.core.refusal import naming_extra
 from astonish.core.special import difference
 from astonish.people.fit.goodness import probability_of_choices

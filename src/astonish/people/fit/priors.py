@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from astonish.core.domain import FloatArray
-from astonish.core.numbers import as_numbers
+from astonish.core.numbers import FloatArray, as_numbers
 from astonish.models.parameters import short_names
 from astonish.people.fit.space import Space
 from astonish.people.fit.usual import usual, usual_of_each

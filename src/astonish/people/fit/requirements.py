@@ -3,9 +3,8 @@
 import jax
 import numpy as np
 
-from astonish.core.domain import FloatArray
-from astonish.core.kinds import MEASURED, OutcomeKind, ResponseKind
-from astonish.core.precision import double
+from astonish.core.names import MEASURED, OutcomeKind, ResponseKind
+from astonish.core.numbers import FloatArray, double
 from astonish.learners.base import Learner
 from astonish.models.registry import RESPONSES
 from astonish.people.tables import Trials

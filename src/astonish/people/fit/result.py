@@ -11,9 +11,8 @@ from jax import Array
 from numpy.typing import NDArray
 from pandas import DataFrame
 
-from astonish.core.domain import BoolArray, FloatArray
-from astonish.core.precision import as_double, double
-from astonish.core.xla_kernels import compiled
+from astonish.core.numbers import BoolArray, FloatArray, as_double, double
+from astonish.core.programs import compiled
 from astonish.learners.base import failed
 from astonish.models.parameters import short_names
 from astonish.online.series import OPTIONS

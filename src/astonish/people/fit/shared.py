@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from astonish.core.domain import BoolArray, FloatArray
+from astonish.core.numbers import BoolArray, FloatArray
 from astonish.people.fit.bfgs import Minimum, Objective, minimise, second_derivatives
 from astonish.people.fit.search import look_around, search
 from astonish.people.fit.starts import Box, best_starts

@@ -9,13 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.domain import (
-    BoolArray,
-    Domain,
-    FloatArray,
-    Parameter,
-)
-from astonish.core.precision import double
+from astonish.core.numbers import BoolArray, Domain, FloatArray, double
+from astonish.core.parameters import Parameter
 from astonish.core.refusal import unknown
 from astonish.models.parameters import NamedParameter, find_parameter, parameters, short_names, with_parameters
 from astonish.people.fit.contrasts import effects

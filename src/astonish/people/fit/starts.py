@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import logit
 
-from astonish.core.domain import BoolArray, FloatArray
+from astonish.core.numbers import BoolArray, FloatArray
 from astonish.people.fit.bfgs import Objective
 from astonish.people.fit.space import Space
 from astonish.people.fit.usual import usual_of_each

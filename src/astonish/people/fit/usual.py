@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from astonish.core.domain import FloatArray
-from astonish.core.kinds import OutcomeKind, ResponseKind
+from astonish.core.names import OutcomeKind, ResponseKind
+from astonish.core.numbers import FloatArray
 from astonish.people.fit.space import Space
 from astonish.people.tables import Trials
 

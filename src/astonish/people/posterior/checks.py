@@ -11,10 +11,9 @@ import numpy as np
 from jax import Array
 from pandas import DataFrame, concat
 
-from astonish.core.domain import FloatArray
-from astonish.core.precision import Number, as_double, double
+from astonish.core.numbers import FloatArray, Number, as_double, double
+from astonish.core.programs import compiled
 from astonish.core.special import difference
-from astonish.core.xla_kernels import compiled
 from astonish.online.series import OPTIONS
 from astonish.people.fit.likelihood import Model, ParticipantData, simulate
 from astonish.people.fit.space import Space

@@ -5,7 +5,7 @@ Each log-likelihood is approximated by a parabola. No result rests on that: it g
 
 import numpy as np
 
-from astonish.core.domain import FloatArray
+from astonish.core.numbers import FloatArray
 from astonish.people.fit.bfgs import minimise, second_derivatives
 from astonish.people.fit.likelihood import Model, ParticipantData
 from astonish.people.fit.objective import BATCH, Losses

@@ -19,10 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from astonish.core.domain import FloatArray
-from astonish.core.precision import double
+from astonish.core.numbers import FloatArray, double
+from astonish.core.programs import compiled
 from astonish.core.refusal import naming_extra
-from astonish.core.xla_kernels import compiled
 from astonish.online.series import OPTIONS
 from astonish.people.fit.estimate import Progress
 from astonish.people.fit.space import Space

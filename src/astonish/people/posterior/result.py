@@ -12,10 +12,9 @@ import numpy as np
 from jax import Array
 from pandas import DataFrame
 
-from astonish.core.domain import FloatArray
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import FloatArray, as_double, double
+from astonish.core.programs import compiled
 from astonish.core.refusal import check_installed, naming_extra
-from astonish.core.xla_kernels import compiled
 from astonish.io.files import atomic_write
 from astonish.models.parameters import short_names
 from astonish.online.series import OPTIONS

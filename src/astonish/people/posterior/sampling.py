@@ -20,8 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from astonish.core.domain import COUNT, OPEN_PROBABILITY, FloatArray
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import COUNT, OPEN_PROBABILITY, FloatArray, as_double, double
 from astonish.people.fit.estimate import Progress, prepared, usable
 from astonish.people.fit.likelihood import Model
 from astonish.people.fit.priors import by_column, usual_priors

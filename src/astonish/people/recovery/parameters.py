@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pandas import DataFrame, concat
 
-from astonish.core.domain import COUNT, BoolArray, FloatArray
+from astonish.core.numbers import COUNT, BoolArray, FloatArray
 from astonish.people.fit.estimate import Progress, fit, part_of
 from astonish.people.fit.likelihood import Model
 from astonish.people.fit.priors import Priors

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame
 
-from astonish.core.domain import COUNT
+from astonish.core.numbers import COUNT
 from astonish.people.tables import Columns, Trials, read_trials
 from astonish.people.tables.trials import free_name
 from astonish.worlds.bandit import Bandit

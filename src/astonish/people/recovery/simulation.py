@@ -11,10 +11,9 @@ import numpy as np
 from jax import Array
 from pandas import DataFrame
 
-from astonish.core.checks import check_parameters
-from astonish.core.domain import COUNT, Domain, FloatArray
-from astonish.core.precision import as_double, double
-from astonish.core.xla_kernels import compiled
+from astonish.core.numbers import COUNT, Domain, FloatArray, as_double, double
+from astonish.core.parameters import check_parameters
+from astonish.core.programs import compiled
 from astonish.learners.base import check
 from astonish.people.fit.likelihood import Model, ParticipantData, participant_data, simulate
 from astonish.people.fit.result import Fit

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from astonish.core.domain import BoolArray, FloatArray
+from astonish.core.numbers import BoolArray, FloatArray
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?")
 _NO = ("", "0", "0.0", "false", "no")

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from astonish.core.domain import FloatArray
+from astonish.core.numbers import FloatArray
 
 DECIMALS = (",", ".")
 _OTHER = {",": ".", ".": ","}

@@ -6,8 +6,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from astonish.core.domain import Domain
-from astonish.core.kinds import MEASURED, OutcomeKind
+from astonish.core.names import MEASURED, OutcomeKind
+from astonish.core.numbers import Domain
 from astonish.learners.base import Learner
 from astonish.online.explanation import Explanation, explain
 from astonish.people.tables.trials import Trials

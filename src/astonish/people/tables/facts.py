@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from astonish.core.kinds import Contexts, OutcomeKind
+from astonish.core.names import Contexts, OutcomeKind
 from astonish.core.special import wrapped
 from astonish.learners.base import Learner
 from astonish.models.assemble import Assembly, Fact, Outcomes, Settings, assemble

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from astonish.core.domain import FloatArray
+from astonish.core.numbers import FloatArray
 from astonish.people.tables import cells
 from astonish.people.tables.preview import MOST_LABELS
 from astonish.people.tables.trials import Columns

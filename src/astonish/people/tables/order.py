@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from astonish.core.domain import BoolArray, FloatArray
+from astonish.core.numbers import BoolArray, FloatArray
 from astonish.people.tables import cells
 
 _ENDS = r"([_. ]?(no|nr|num|number|index|idx|count|counter|n|#))?"

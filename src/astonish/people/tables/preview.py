@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from astonish.core.domain import BoolArray, FloatArray
-from astonish.core.kinds import MEASURED, OutcomeKind
+from astonish.core.names import MEASURED, OutcomeKind
+from astonish.core.numbers import BoolArray, FloatArray
 from astonish.people.tables.cells import few, label
 
 MOST_LABELS = 10  # from the smallest to the largest of whole numbers that may be labels

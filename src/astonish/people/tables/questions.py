@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from astonish.core.domain import FloatArray
-from astonish.core.kinds import OutcomeKind
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import FloatArray
 from astonish.people.tables import cells
 from astonish.people.tables.cells import few
 from astonish.people.tables.preview import MOST_LABELS

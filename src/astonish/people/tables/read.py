@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from astonish.core.domain import BoolArray
-from astonish.core.kinds import MEASURED
+from astonish.core.names import MEASURED
+from astonish.core.numbers import BoolArray
 from astonish.people.tables import cells, questions
 from astonish.people.tables.choices import with_choices
 from astonish.people.tables.design import with_design

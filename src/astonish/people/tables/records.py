@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from astonish.core.domain import BoolArray
+from astonish.core.numbers import BoolArray
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from pandas import DataFrame
 
-from astonish.core.domain import PROBABILITY, FloatArray
-from astonish.core.kinds import MEASURED, NUMBERS
-from astonish.core.precision import Number, as_double, double
+from astonish.core.names import MEASURED, NUMBERS
+from astonish.core.numbers import PROBABILITY, FloatArray, Number, as_double, double
+from astonish.core.programs import compiled, loop
 from astonish.core.refusal import unknown
 from astonish.core.special import difference
-from astonish.core.xla_kernels import compiled, loop
 from astonish.learners.base import Learner, State, advance, check, failed, newly_failed
 from astonish.models.parameters import find_parameter, parameters, with_parameters
 from astonish.online.measures import COLUMNS, applicable, check_holds_a_belief, in_order, measures_and_quantities

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from astonish.core.domain import FloatArray
-from astonish.core.kinds import MEASURED, OutcomeKind
+from astonish.core.names import MEASURED, OutcomeKind
+from astonish.core.numbers import FloatArray
 from astonish.people.tables import cells, order, questions
 from astonish.people.tables.cells import Cells, few
 from astonish.people.tables.design import design_columns

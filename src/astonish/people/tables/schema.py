@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from astonish.core.domain import FloatArray
-from astonish.core.kinds import MEASURED, OutcomeKind, ResponseKind
+from astonish.core.names import MEASURED, OutcomeKind, ResponseKind
+from astonish.core.numbers import FloatArray
 from astonish.people.tables import cells, questions
 from astonish.people.tables.cells import few
 from astonish.people.tables.choices import option_labels

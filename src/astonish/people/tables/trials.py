@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pandas import DataFrame
 
-from astonish.core.domain import BoolArray, FloatArray
-from astonish.core.kinds import MEASURED, OutcomeKind, ResponseKind
+from astonish.core.names import MEASURED, OutcomeKind, ResponseKind
+from astonish.core.numbers import BoolArray, FloatArray
 from astonish.core.refusal import unknown
 from astonish.learners.base import Learner
 from astonish.people.tables.preview import preview

@@ -6,8 +6,8 @@ from functools import partial
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.domain import COUNT, OPEN_PROBABILITY, POSITIVE
-from astonish.core.kinds import OutcomeKind
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import COUNT, OPEN_PROBABILITY, POSITIVE
 from astonish.learners.base import Learner, scan
 from astonish.models.assemble import Outcomes, assemble, known_facts
 from astonish.sweep.kinds.grid import SEED, World, own_parameters, study_in

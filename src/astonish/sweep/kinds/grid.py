@@ -13,10 +13,9 @@ import jax
 import numpy as np
 from pandas import DataFrame
 
-from astonish.core.domain import Domain
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import Domain, as_double, double
+from astonish.core.programs import compiled
 from astonish.core.refusal import unknown
-from astonish.core.xla_kernels import compiled
 from astonish.learners.base import Learner
 from astonish.models.registry import title
 from astonish.online.series import OPTIONS

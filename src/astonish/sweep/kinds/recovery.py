@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from astonish.core.domain import COUNT, POSITIVE, Domain
+from astonish.core.numbers import COUNT, POSITIVE, Domain
 from astonish.models.parameters import find_parameter, parameters
 from astonish.models.registry import LEARNERS
 from astonish.people.fit import Estimate, Model, plan_trials, recover_models, recover_parameters

@@ -1,6 +1,7 @@
-"""Rooms that are tables: each line imports a class and says its names, and is read without running it.
+"""Names known without JAX, so that help answers at once: kinds of outcomes and responses, and tables of classes.
 
-So that help answers without waiting for JAX, the classes are imported when they are first used. A line reads
+Rooms such as `astonish.learners` are tables: each line imports a class and says its names, and is read without running
+it; the class is imported when it is first used. A line reads
 
     from .two_rate import TwoRate as TwoRate  # two-rate, rw2
 
@@ -10,10 +11,37 @@ the room, but is not among what it exports; nor is anything on a line without na
 """
 
 from collections.abc import Callable, Iterator
+from enum import StrEnum
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+
+class OutcomeKind(StrEnum):
+    """What happens on a trial: a number, 0 or 1, one of several labels, a step from one label to another, or an angle.
+
+    Angles look like other numbers, so that they are never guessed.
+    """
+
+    CONTINUOUS = "continuous"
+    BINARY = "binary"
+    CATEGORICAL = "categorical"
+    TRANSITIONS = "transitions"
+    CIRCULAR = "circular"
+
+
+class ResponseKind(StrEnum):
+    """What a participant gives: a number, one of several labels, or an angle."""
+
+    CONTINUOUS = "continuous"
+    CHOICE = "choice"
+    CIRCULAR = "circular"
+
+
+Contexts = Literal["together", "apart"]  # does a sample change all contexts of transitions, or its own alone?
+NUMBERS = (OutcomeKind.CONTINUOUS, OutcomeKind.BINARY)
+MEASURED = (OutcomeKind.CONTINUOUS, OutcomeKind.CIRCULAR)  # kinds whose outcomes are no labels
 
 
 class Exported(NamedTuple):

@@ -1,6 +1,6 @@
 """What depends on JAX's version: compiler flags for programs that run once.
 
-`python -m astonish.core.jax_versions` prints the flags, as a value of XLA_FLAGS, without importing JAX. XLA ends the
+`python -m tests.jax_versions` prints the flags, as a value of XLA_FLAGS, without importing JAX. XLA ends the
 process if it does not know a flag.
 """
 
