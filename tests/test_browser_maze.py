@@ -23,7 +23,7 @@ from playwright import sync_api
 
 from astonish import Bayes, Dirichlet, Smile, run
 from astonish.page import maze
-from astonish.watch.feed import Feed, Reading
+from astonish.watch.session import Feed, Reading
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")

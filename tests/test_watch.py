@@ -21,11 +21,19 @@ from typer.testing import CliRunner
 from astonish import Delta, Detector, Gaussian, Smile, Stream, monitor
 from astonish.cli.app import app
 from astonish.page.stream import StreamTab
-from astonish.watch.detecting import DetectorSettings, follower_for, samples_needed
-from astonish.watch.feed import Feed, Reading, Row
-from astonish.watch.lines import LONGEST, read_numbers, to_number
-from astonish.watch.session import Session
-from astonish.watch.views import picture, sparkline, summary
+from astonish.watch.followers import DetectorSettings, follower_for, samples_needed
+from astonish.watch.session import (
+    LONGEST,
+    Feed,
+    Reading,
+    Row,
+    Session,
+    picture,
+    read_numbers,
+    sparkline,
+    summary,
+    to_number,
+)
 
 SET = ["--set", "noise=2", "--set", "mean=20", "--threshold", "7", "--burn-in", "3"]
 LEARNER = Smile(Gaussian(2.0), 0.1, Gaussian(2.0).prior(mean=20.0, std=2.0))
@@ -47,7 +55,7 @@ def _rows(text: str) -> list[dict[str, Any]]:
 def _read(text: str, column: str | None = None) -> tuple[list[float], list[tuple[int, str]]]:
     wrong: list[tuple[int, str]] = []
     numbers = read_numbers(io.BytesIO(text.encode()), lambda *what: wrong.append(what), column)
-    return [each.x for each in numbers], wrong
+    return [x for _, x in numbers], wrong
 
 
 def _same(found: Sequence[float], expected: Sequence[float]) -> bool:
@@ -258,7 +266,7 @@ def test_a_feed_keeps_the_last_rows_and_counts_all() -> None:
     assert [row.sample for row in feed.rows()] == [3, 4, 5]
     assert [row.sample for row in feed.rows(after=4)] == [5]
     assert feed.rows(after=5) == feed.rows(after=50) == []
-    assert (feed.samples, feed.missing, feed.alarms, feed.last_alarms) == (5, 1, 2, [1, 5])
+    assert (feed.samples, feed.missing, feed.alarms, feed.last_alarms) == (5, 1, 2, (1, 5))
     assert summary(feed) == "5 samples, 1 of them missing, 2 alarms (at 1, 5), last estimate 1 (between 0 and 2)"
 
 

@@ -20,7 +20,7 @@ from astonish.io.request import FamilyName, Learner, Request, asked
 from astonish.people.analysis.requests import FAMILY_HELP, LEARNER_HELP, Settings
 
 if TYPE_CHECKING:
-    from astonish.watch.feed import Feed
+    from astonish.watch.session import Feed
 
 MODEL, ALARMS, OUTPUT = "Model", "Alarms", "Input and output"
 Count = Annotated[int, Field(ge=0)]
@@ -81,9 +81,7 @@ def watch(request: WatchRequest) -> None:
     missing sample. A line that is no number is left out, and said on standard error.
     """
     with guarded(needs="watching needs", stopped="nothing was learned yet"):
-        from astonish.watch.feed import Feed
-        from astonish.watch.session import Session
-        from astonish.watch.views import lines, screen, summary
+        from astonish.watch.session import Feed, Session, lines, screen, summary
 
         needed, make = _follower(request)
         feed = Feed()
@@ -109,8 +107,7 @@ def watch(request: WatchRequest) -> None:
 
 def _follower(request: WatchRequest) -> tuple[int, Any]:
     """How many samples are needed to make what follows the stream, and the function that makes it of them."""
-    from astonish.watch.detecting import DetectorSettings, follower_for, samples_needed
-    from astonish.watch.monitoring import monitor_for
+    from astonish.watch.followers import DetectorSettings, follower_for, monitor_for, samples_needed
 
     if request.monitor:
         of_learners = ("learner", "settings", "family", "signal", "threshold", "calibrate")

@@ -35,7 +35,7 @@ from astonish.page.maze import MazeTab
 from astonish.page.stream import StreamTab
 from astonish.page.tour import TourTab
 from astonish.page.upload import LARGEST
-from astonish.watch.feed import Feed
+from astonish.watch.session import Feed
 
 STATIC = Path(__file__).parent / "static"
 LARGEST_REQUEST = 64 * 1024

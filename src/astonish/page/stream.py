@@ -6,7 +6,7 @@ import numpy as np
 
 from astonish.core.domain import Domain
 from astonish.page.controls import Json, check_keys, one, packed
-from astonish.watch.feed import KEPT, Feed, Row
+from astonish.watch.session import KEPT, Feed, Row
 
 _ANY_SAMPLE = Domain(0, 1e15, whole=True)
 
