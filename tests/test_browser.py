@@ -24,7 +24,7 @@ pytest.importorskip("starlette", reason="the page needs starlette")
 from playwright import sync_api
 
 from astonish import run
-from astonish.page import gaussian
+from astonish.page import worlds
 from astonish.paper.figure import RunSettings
 from astonish.paper.figure1 import SIMULATIONS
 from astonish.people.tables import Columns, read_trials
@@ -34,7 +34,7 @@ from astonish.people.tables.regressors import regressors
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 
-GAUSSIAN = gaussian.GaussianTab()
+GAUSSIAN = worlds.GaussianTab()
 DEFAULTS = {name: slider.default for name, slider in GAUSSIAN.sliders.items()}
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 TABLE = "who,run,x,here,there\n" + "".join(
@@ -47,8 +47,7 @@ TABLE = "who,run,x,here,there\n" + "".join(
 @contextlib.contextmanager
 def _served(port: int = 0, **options: Any) -> Iterator[str]:
     """The address of a page that is served as the command serves it."""
-    from astonish.page.connections import make_server
-    from astonish.page.server import make_app
+    from astonish.page.server import make_app, make_server
 
     listening = socket.create_server(("127.0.0.1", port))
     server = make_server(make_app(warm=False, **options))
@@ -165,8 +164,8 @@ def _plotted(page: Any, tab: str, name: str, nth: int = 0, plot: int = 0) -> Any
 
 def _gaussian_world(page: Any, at: dict[str, float], names: list[str]) -> None:
     """The table and the lines on the page are the library's own."""
-    task = gaussian.series(at, int(at["seed"]))
-    padded = np.append(task.samples, np.full(gaussian.LENGTH - len(task.samples), np.nan))  # compiled already
+    task = worlds.series(at, int(at["seed"]))
+    padded = np.append(task.samples, np.full(worlds.LENGTH - len(task.samples), np.nan))  # compiled already
     cells = _cells(page, "gaussian")
     assert list(cells) == names
     assert _plotted(page, "gaussian", "samples") == pytest.approx(task.samples)
@@ -383,7 +382,7 @@ def test_kinds_of_outcomes_and_the_example(visit: Any, tmp_path: Path) -> None:
     fresh = visit("#tab=data&data.learner=delta")
     fresh.get_by_role("button", name="Try an example").click()
     _drawn(fresh, "data")
-    samples = gaussian.series(DEFAULTS | {"samples": 120}, seed=3).samples
+    samples = worlds.series(DEFAULTS | {"samples": 120}, seed=3).samples
     assert _plotted(fresh, "data", "outcome") == pytest.approx(samples.round(2), abs=0.0051)
 
 

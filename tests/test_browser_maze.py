@@ -22,7 +22,7 @@ pytest.importorskip("starlette", reason="the page needs starlette")
 from playwright import sync_api
 
 from astonish import Bayes, Dirichlet, Smile, run
-from astonish.page import maze
+from astonish.page import worlds
 from astonish.watch.session import Feed, Reading
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -38,8 +38,7 @@ def feed() -> Feed:
 
 @pytest.fixture(scope="module")
 def home(feed: Feed, compiled_alike: None) -> Iterator[str]:
-    from astonish.page.connections import make_server
-    from astonish.page.server import make_app
+    from astonish.page.server import make_app, make_server
 
     listening = socket.create_server(("127.0.0.1", 0))
     server = make_server(make_app(warm=False, feed=feed))
@@ -106,7 +105,7 @@ def _mode(learner: Any, rooms: Any, room: int) -> Any:
 def _check(page: Any, at: dict[str, float], switches: list[int], learners: dict[str, Any]) -> str:
     """The rooms and the trace are those of the library after so many steps; what the page says."""
     step = int(at["at"])
-    way = maze.walked(at["hazard"], int(at["seed"]), switches)
+    way = worlds.walked(at["hazard"], int(at["seed"]), switches)
     rooms, environment = way.rooms[: step + 1], int(way.environment[max(step - 1, 0)])
     shown = page.evaluate(
         """() => document.querySelector('#maze .rooms').views.map(each => (
@@ -119,10 +118,10 @@ def _check(page: Any, at: dict[str, float], switches: list[int], learners: dict[
     assert [view["title"] for view in shown] == [f"{'AB'[environment]}: {name}" for name in learners]
     for k, (view, learner) in enumerate(zip(shown, learners.values(), strict=True)):
         assert view["here"] == rooms[-1]
-        assert view["arrangement"] == [maze.A, maze.B][environment].tolist()
+        assert view["arrangement"] == [worlds.A, worlds.B][environment].tolist()
         assert view["probabilities"] == pytest.approx(_mode(learner, rooms, int(rooms[-1])), abs=1e-9)
         believed = np.stack([_mode(learner, rooms, room) for room in range(16)])
-        error = np.mean(np.square(believed - maze.DRAWN.transitions[environment]))
+        error = np.mean(np.square(believed - worlds.DRAWN.transitions[environment]))
         assert lines[len(learners) + k]["y"][step - 1 : step] == pytest.approx([error] if step else [], rel=1e-9)
         assert (view["surprise"] is None) == (step == 0)
     text = str(page.locator("#maze .views [role=status]").first.inner_text())
@@ -167,11 +166,11 @@ def test_the_agent_walks_and_the_environment_switches(visit: Any) -> None:
     maps = page.evaluate(
         "() => document.querySelector('#maze details .plot').plotted.map(each => each.z.map(row => [...row]))"
     )
-    rooms = maze.walked(0.0, 4, [31]).rooms[: int(at["at"]) + 1]
+    rooms = worlds.walked(0.0, 4, [31]).rooms[: int(at["at"]) + 1]
     for found, learner in zip(maps, both.values(), strict=False):
         for room in set(rooms[:-1].tolist()):
             assert found[room] == pytest.approx(_mode(learner, rooms, room), abs=1e-9)
-    assert maps[-1] == maze.DRAWN.transitions[1].tolist()
+    assert maps[-1] == worlds.DRAWN.transitions[1].tolist()
     _changed(page, lambda: page.select_option('select[name="maze.second"]', "none"))
     _changed(page, lambda: _press(page, "Start over"))
     _check(page, at | {"at": 0}, [], {"smile": both["smile"]})

@@ -37,10 +37,10 @@ from astonish.core.checks import check_parameters
 from astonish.core.precision import double
 from astonish.models.registry import LEARNERS
 from astonish.online.measures import COLUMNS
-from astonish.page import data, guard, lab, maze, server
+from astonish.page import data, lab, server, worlds
 from astonish.page.controls import json_number
-from astonish.page.gaussian import GaussianTab, compared
-from astonish.page.upload import ENDS
+from astonish.page.data import ENDS
+from astonish.page.worlds import GaussianTab, compared
 from astonish.paper.figure import RunSettings
 from astonish.paper.figure1 import SIMULATIONS
 from astonish.people.tables import Columns, read_trials
@@ -234,8 +234,8 @@ def walk(page: TestClient) -> Any:
 
 def test_the_walk_goes_through_doors_and_its_errors_are_those_of_the_modes(walk: Any) -> None:
     rooms, environment, smile = walk["rooms"], walk["environment"], walk["learners"]["smile"]
-    assert len(environment) == maze.STEPS == len(rooms) - 1
-    truth, rule = maze.DRAWN.transitions, Smile(Dirichlet(15), 0.1)
+    assert len(environment) == worlds.STEPS == len(rooms) - 1
+    truth, rule = worlds.DRAWN.transitions, Smile(Dirichlet(15), 0.1)
     alphas = {room: run(rule, _moves(rooms, room)).state.alpha for room in set(rooms[:-1])}  # at the end of the walk
     last = {here: t for t, here in enumerate(rooms[:-1])}
     for room, alpha in alphas.items():
@@ -243,14 +243,14 @@ def test_the_walk_goes_through_doors_and_its_errors_are_those_of_the_modes(walk:
         assert _numbers(smile["believed"])[last[room]] == pytest.approx(mode, abs=1e-12)
     believed, found = np.where(np.eye(16) > 0, 0.0, 1 / 15), []
     for t, (here, there) in enumerate(itertools.pairwise(rooms)):
-        assert there in maze.DRAWN.doors[environment[t], here]
+        assert there in worlds.DRAWN.doors[environment[t], here]
         believed[here] = np.insert(_numbers(smile["believed"])[t], here, 0.0)
         found.append(np.mean((believed - truth[environment[t]]) ** 2))
     assert _numbers(smile["error"]) == pytest.approx(found, rel=1e-9)
     surprise = _numbers(smile["surprise"])
-    last_steps = [surprise[max(t - 29, 0) : t + 1].mean() for t in range(maze.STEPS)]
+    last_steps = [surprise[max(t - 29, 0) : t + 1].mean() for t in range(worlds.STEPS)]
     assert _numbers(smile["smoothed"]) == pytest.approx(last_steps, rel=1e-9)
-    changes = [t for t in range(maze.STEPS) if environment[t] != ([0, *environment][t])]
+    changes = [t for t in range(worlds.STEPS) if environment[t] != ([0, *environment][t])]
     assert walk["switched"] == changes
     assert 5 < len(changes) < 40  # of 1000 steps at a probability of 0.02
 
@@ -282,7 +282,9 @@ def test_a_switch_is_seen_at_once_in_the_maze(page: TestClient) -> None:
         answer = _asked(page, "maze", seed=seed)
         smile = answer["learners"]["smile"]
         signals = np.stack([_numbers(smile["surprise"]), _numbers(smile["error"])])
-        for last, switch, following in zip(*([0, *answer["switched"], maze.STEPS][k:] for k in range(3)), strict=False):
+        for last, switch, following in zip(
+            *([0, *answer["switched"], worlds.STEPS][k:] for k in range(3)), strict=False
+        ):
             if switch >= max(last + 150, 300) and following >= switch + 150:
                 before.append(signals[:, switch - 50 : switch].mean(axis=1))
                 after.append(signals[:, switch : switch + 10].mean(axis=1))
@@ -637,7 +639,7 @@ def test_names_of_this_machine_are_answered(page: TestClient, host: str) -> None
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "0.0.0.0", "me.local"])
 def test_what_others_can_reach_is_told_from_what_they_cannot(host: str) -> None:
-    assert guard.is_loopback(host) == (host in ("127.0.0.1", "::1", "localhost"))
+    assert server.is_loopback(host) == (host in ("127.0.0.1", "::1", "localhost"))
 
 
 def test_the_browser_is_bound(page: TestClient) -> None:
@@ -817,7 +819,7 @@ def test_texts_are_compressed_if_the_browser_can_read_that(page: TestClient) -> 
         assert "content-encoding" not in plain.headers
         assert packed.text == plain.text
         assert int(packed.headers["content-length"]) < 0.6 * len(plain.content)
-        assert packed.headers["content-security-policy"] == guard.HEADERS["content-security-policy"]
+        assert packed.headers["content-security-policy"] == server.HEADERS["content-security-policy"]
 
 
 def test_controls_describe_what_is_allowed(page: TestClient) -> None:
@@ -827,9 +829,9 @@ def test_controls_describe_what_is_allowed(page: TestClient) -> None:
     for slider in (slider for sliders in of_worlds + of_beliefs for slider in sliders.values()):
         assert slider["least"] <= slider["low"] <= slider["default"] <= slider["high"] <= slider["most"], slider
         assert 0 < slider["step"] < slider["high"] - slider["low"] or slider["whole"]
-        assert len(slider["label"]) < 85
-    assert spec["gaussian"]["sliders"]["m"]["label"] == "m: readiness to change one's mind (smile, varsmile)"
-    assert "0 never learns" in spec["gaussian"]["sliders"]["m"]["about"]
+        assert len(slider["label"]) < 100
+    label = spec["gaussian"]["sliders"]["m"]["label"]
+    assert re.fullmatch(r"m: readiness to change one's mind; 0 never learns.* \(smile, varsmile\)", label)
     assert {"keep", "learning_rate", "salience", "renewal", "drift", "omega1"} <= set(spec["gaussian"]["more"])
     assert list(spec["maze"]["more"]) == ["keep"]
 

@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 
 from astonish import Delta, Dirichlet, Gaussian, PerContext, Smile, explain
 from astonish.online.explanation import STAGES
-from astonish.page import maze, server
-from astonish.page.gaussian import GaussianTab, series
+from astonish.page import server
+from astonish.page.worlds import GaussianTab, series, walked
 
 GAUSSIAN = GaussianTab()
 DEFAULTS = {name: slider.default for name, slider in GAUSSIAN.sliders.items()}
@@ -62,7 +62,7 @@ def test_samples_of_the_gaussian_world(page: TestClient) -> None:
 
 def test_steps_in_the_maze(page: TestClient) -> None:
     answer = _asked(page, "explain-maze", at=120, learner="smile", m=0.1)
-    way = maze.walked(0.005, 1, [])
+    way = walked(0.005, 1, [])
     here, there = way.rooms[120:122]
     learner = PerContext(Smile(Dirichlet(15), m=0.1), 16)
     expected = explain(learner, way.choices, 120, f"room {there + 1}", f"in room {here + 1}")

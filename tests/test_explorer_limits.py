@@ -28,10 +28,9 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from astonish.cli.app import app as command
-from astonish.page import connections, server
-from astonish.page.data import DataTab
+from astonish.page import server
+from astonish.page.data import DataTab, as_file
 from astonish.page.jobs import Worker
-from astonish.page.upload import as_file
 
 HOME, AWAY = "http://127.0.0.1:8765", "http://192.168.0.7:8765"
 TOKEN, SECONDS = "a-secret", 2
@@ -249,7 +248,7 @@ async def _echo(scope: Any, receive: Any, send: Any) -> None:
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     """Where a server listens that waits for so many seconds."""
-    listening, made = socket.create_server(("127.0.0.1", 0)), connections.make_server(_echo, SECONDS)
+    listening, made = socket.create_server(("127.0.0.1", 0)), server.make_server(_echo, SECONDS)
     made.config.lifespan = "off"
     thread = threading.Thread(target=made.run, kwargs={"sockets": [listening]})
     thread.start()
@@ -371,7 +370,7 @@ def test_the_command_prints_a_secret_link_where_others_can_reach_it(
         def run(self, sockets: list[socket.socket]) -> None:
             sockets[0].close()
 
-    monkeypatch.setattr(connections, "make_server", Served)
+    monkeypatch.setattr(server, "make_server", Served)
     monkeypatch.setattr(server, "warm_up", cold)
     monkeypatch.setattr("webbrowser.open", opened.append)
     printed = CliRunner().invoke(command, ["explore", "--host", host, "--port", "0"])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from astonish.page import gaussian, server
+from astonish.page import server, worlds
 from test_browser import (
     DEFAULTS,
     GAUSSIAN,
@@ -100,7 +100,7 @@ def test_the_page_asks_again_when_the_server_is_back(browser: Any, home: str) ->
             page.wait_for_selector("#problem", state="hidden", timeout=20000)
             assert page.get_attribute("#gaussian .views", "aria-busy") == "false"
             assert page.locator("#gaussian .outdated").is_hidden()
-            expected = gaussian.series(DEFAULTS | {"samples": 40}, seed=77).samples
+            expected = worlds.series(DEFAULTS | {"samples": 40}, seed=77).samples
             assert _plotted(page, "gaussian", "samples") == pytest.approx(expected)
             assert _plotted(page, "gaussian", "samples") != pytest.approx(before)
 

@@ -128,8 +128,7 @@ def _follower(request: WatchRequest) -> tuple[int, Any]:
 @contextmanager
 def served(feed: "Feed", port: int | None, browser: bool) -> Iterator[None]:
     """Serve the page, on this machine alone, beside what else goes on; it ends with the block."""
-    from astonish.page.connections import make_server
-    from astonish.page.server import make_app
+    from astonish.page.server import make_app, make_server
 
     try:
         listening = listen("127.0.0.1", port)
