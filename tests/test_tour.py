@@ -18,7 +18,7 @@ pytest.importorskip("pandas", reason="the tables of the paper are data frames")
 from astonish import Delta, run
 from astonish.page.tour import SCREENS, TourTab
 from astonish.page.tour.screen import all_claims
-from astonish.page.tour.simulations import (
+from astonish.page.tour.screens import (
     STEPS,
     WALKS,
     errors_after_switches,

@@ -5,11 +5,8 @@ from typing import Any
 
 from astonish.core.precision import double
 from astonish.page.controls import Json, one_of
-from astonish.page.tour.examples import BOUND, COMMITMENT, JOKE, VOTERS
 from astonish.page.tour.screen import Screen
-from astonish.page.tour.simulations import JUMPS, ONLINE_EM, SWITCH, VISITS
-
-SCREENS: tuple[Screen, ...] = (JOKE, VOTERS, COMMITMENT, BOUND, JUMPS, SWITCH, ONLINE_EM, VISITS)
+from astonish.page.tour.screens import SCREENS
 
 
 class TourTab:

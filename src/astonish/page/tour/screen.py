@@ -26,10 +26,6 @@ class Options(NamedTuple):
     options: Mapping[str, str]
     default: str
 
-    def described(self) -> Json:
-        """Describe them for the page."""
-        return {"label": self.label, "options": list(self.options.items()), "default": self.default}
-
 
 class Shown(NamedTuple):
     """What a screen shows for some settings.
@@ -79,18 +75,18 @@ class Screen:
     def described(self) -> Json:
         """Describe for the page the texts, the controls, and what is known about the claims."""
         texts = {"name": self.name, "title": self.title, "idea": self.idea, "hint": self.hint, "steps": self.steps}
-        controls = {"sliders": described(self.sliders), "breaking": dict(self.breaking), "columns": self.columns}
-        choices = {name: choice.described() for name, choice in self.choices.items()}
-        claims = [all_claims()[claim] for claim in self.claims]
-        return {**texts, **controls, "choices": choices, "claims": claims}
+        choices = {
+            name: {"label": choice.label, "options": list(choice.options.items()), "default": choice.default}
+            for name, choice in self.choices.items()
+        }
+        controls = {"sliders": described(self.sliders), "choices": choices, "breaking": dict(self.breaking)}
+        return {**texts, **controls, "columns": self.columns, "claims": [all_claims()[claim] for claim in self.claims]}
 
     def answer(self, request: Any) -> Json:
         """Show what a request asks for, every part of which is checked."""
         at, others = numbers(request, self.sliders, *self.choices)
-        chosen = {
-            name: one_of(name, others.get(name, choice.default), choice.options)
-            for name, choice in self.choices.items()
-        }
+        choices = self.choices.items()
+        chosen = {name: one_of(name, others.get(name, choice.default), choice.options) for name, choice in choices}
         shown = self.show(at, chosen)
         sign, here = SIGNS.get(shown.verdict, ("", ""))
         return {**shown._asdict(), "mark": sign, "here": here, "python": dedent(shown.python).lstrip("\n")}
