@@ -82,7 +82,7 @@ def test_trials_of_a_table(page: TestClient) -> None:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    numbers = {"outcome": "x", "learner": "delta", "set.start": "1", "set.learning_rate": "0.5"}
+    numbers = {"outcome": "x", "learner": "delta", "settings": ["start=1", "learning_rate=0.5"]}
     answer = asked(**numbers, at="2")
     assert answer["sentence"] == explain(Delta(0.5, start=1.0), [1.5, 2.0, 9.0], 2).sentence
     assert answer["length"] == 4

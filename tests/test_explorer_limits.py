@@ -60,7 +60,7 @@ def test_cells_are_counted_before_a_table_is_read(name: str, content: bytes) -> 
 @pytest.mark.parametrize("content", [b"x\n" + b"," * 2**20, b"x,y\r1,2,3\r"])
 def test_rows_with_more_cells_than_names_are_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match=r"most rows have .* give each column a name"):
-        DataTab().preview({"name": "t.csv"}, content)
+        DataTab().preview([("name", "t.csv")], content)
 
 
 @pytest.mark.parametrize(
@@ -68,13 +68,13 @@ def test_rows_with_more_cells_than_names_are_refused(content: bytes) -> None:
 )
 def test_a_table_with_no_more_cells_than_allowed_is_read(columns: int, row: str, rows: int) -> None:
     header = (";" if ";" in row else ",").join(f"c{k}" for k in range(columns))
-    read = DataTab().preview({"name": "t.csv"}, f"{header}\n{f'{row} ' * rows}".replace(" ", "\n").encode())
+    read = DataTab().preview([("name", "t.csv")], f"{header}\n{f'{row} ' * rows}".replace(" ", "\n").encode())
     assert (len(read["columns"]), read["trials"]) == (columns, rows)
 
 
 def test_commas_in_text_are_no_cells() -> None:
     content = 'said,x\n"' + "well, " * 500 + '",1\n' + "no,2\n" * 5000
-    assert DataTab().preview({"name": "t.csv"}, content.encode())["trials"] == 5001
+    assert DataTab().preview([("name", "t.csv")], content.encode())["trials"] == 5001
 
 
 def test_a_spreadsheet_runs_nothing_of_a_table_that_was_downloaded() -> None:
@@ -82,7 +82,7 @@ def test_a_spreadsheet_runs_nothing_of_a_table_that_was_downloaded() -> None:
     words = [*risky, "-1.5", "+2e3", "plain", "a=b", "a\r=1", "", "'quoted"]
     frame = pd.DataFrame({"x": [-1.5, 2.0] * 7, "=word": words, "count": range(-7, 7)})
     sent = frame.to_csv(index=False, quoting=csv.QUOTE_ALL).encode()
-    text = DataTab().table({"name": "t.csv", "outcome": "x", "learner": "delta"}, sent)
+    text = DataTab().table([("name", "t.csv"), ("outcome", "x"), ("learner", "delta")], sent)
     read = pd.read_csv(io.StringIO(text, newline=""), keep_default_na=False)
     assert list(read)[:3] == ["x", "'=word", "count"]
     plain = [(f"'{word}" if word in risky else word).replace("\r", "\n") for word in words]  # as all line ends are read

@@ -18,7 +18,7 @@ from pandas import DataFrame, isna
 
 from astonish.models.registry import LEARNERS
 from astonish.page.controls import Json, json_number, packed
-from astonish.page.data import Analysis, as_file, check_size, defused
+from astonish.page.data import Analysis, check_file, check_size, defused
 from astonish.people.analysis.compare import run_compare
 from astonish.people.analysis.fit import run_fit
 from astonish.people.analysis.recover import run_recover
@@ -119,13 +119,12 @@ def work(report: Callable[[Json], None], request: Analysis, content: bytes) -> J
     Returns:
         What is left at the end: the folder that the command writes, packed, and what to copy from it.
     """
-    request, console = from_anywhere(request), PageConsole(report)
+    request = from_anywhere(request)
     with chdir(tempfile.gettempdir()):
-        with as_file(request.file.name, content):
-            pass  # it is refused if it is too large
+        check_file(request.file, content)
         request.file.write_bytes(content)
-        check_searches(request, console)
-        _RUNS[request.command](request, console)
+        check_searches(request)
+        _RUNS[request.command](request, PageConsole(report))
         out, whole = request.out, io.BytesIO()
         texts = {name: (out / name).read_text(encoding="utf-8") for name in (METHODS, REFERENCES, SCRIPT, REPORT)}
         files = sorted(path for path in out.iterdir() if path.is_file() and path.name != ".lock")
@@ -157,8 +156,8 @@ def _learners(request: Analysis) -> tuple[str, ...]:
     return (request.learner,) if isinstance(request.learner, str) else request.learner
 
 
-def check_searches(request: Analysis, console: PageConsole) -> None:
-    """Refuse what would take too long; tell how many participants there are."""
+def check_searches(request: Analysis) -> None:
+    """Refuse what would take too long."""
     trials = read_responses(request)
     check_size(trials)
     people = getattr(request, "participants", len(trials))
@@ -168,4 +167,3 @@ def check_searches(request: Analysis, console: PageConsole) -> None:
             f"{people} participants, and what was asked for each, make {searches} searches; the page takes up to "
             f"{MOST_SEARCHES}, the command more; choose fewer starts or learners, or use the command"
         )
-    console.tell("read", participants=len(trials), understood=trials.preview())

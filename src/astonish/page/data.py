@@ -10,7 +10,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import chdir, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,12 +23,20 @@ from pandas.api.types import is_numeric_dtype
 from astonish.core.domain import Domain
 from astonish.core.kinds import MEASURED, NUMBERS, OutcomeKind
 from astonish.io.request import Asked
-from astonish.models.assemble import Assembly, Outcomes, Specification, arguments, known_facts
+from astonish.models.assemble import Assembly, Outcomes, Specification, known_facts
 from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES
 from astonish.online.measures import holds_a_belief
-from astonish.page.controls import Json, Values, check_keys, explained, one, one_of, packed
-from astonish.people.analysis.requests import SEARCH, CompareRequest, FitRequest, RecoverRequest, TrialRequest
-from astonish.people.tables import Columns, Trials, read_trials
+from astonish.page.controls import Json, check_keys, explained, one, one_of, packed
+from astonish.people.analysis.requests import (
+    SEARCH,
+    CompareRequest,
+    FitRequest,
+    RecoverRequest,
+    SurpriseRequest,
+    TrialRequest,
+)
+from astonish.people.analysis.table import read_outcomes
+from astonish.people.tables import Trials
 from astonish.people.tables.explanation import explain_trial
 from astonish.people.tables.facts import choose
 from astonish.people.tables.guesses import constant_columns, guessed_columns
@@ -42,17 +50,12 @@ SHOWN_ROWS, SHOWN_TRIALS = 5, 5000
 TEXT, PARQUET = (".csv", ".tsv", ".txt"), ".parquet"
 ENDS = (*TEXT, *(f"{end}.gz" for end in TEXT), PARQUET)
 FORMULAS = tuple("=+-@\t\r\n")  # how text starts that a spreadsheet runs, unless it is a number
-GUESSED = "guessed"
-KINDS = (GUESSED, *OutcomeKind)
-COLUMNS = ("outcome", "to", "subject", "block", "trial", "choice")  # of the table, by their meaning
-CELLS = {"missing": "", "decimal": "", "label": "", "options": ""}  # how they are written; several with commas
-DEFAULTS = {"name": "trials.csv", **dict.fromkeys(COLUMNS, ""), **CELLS, "kind": GUESSED, "learner": "smile", "who": ""}
-PREFIX = "learner_"
-SET = "set."  # before the name of a parameter
+GUESSED = "guessed"  # in place of a kind of outcome
+PREFIX = "learner_"  # before new columns, if the table has such columns already
 
+Pairs = Iterable[tuple[str, str]]
 Analysis = FitRequest | CompareRequest | RecoverRequest
 ANALYSES: dict[str, type[Analysis]] = {kind.command: kind for kind in (FitRequest, CompareRequest, RecoverRequest)}
-_NOT_OFFERED = ("file", "out", "posterior")  # draws from a posterior take too long
 _SEED, _ANY = Domain(0, 2**31 - 1, whole=True), Domain(-1e12, 1e12)
 _LIMITS = {
     "starts": Domain(1, 50, whole=True),
@@ -78,16 +81,21 @@ def form(learners: Sequence[str]) -> Json:
     }
 
 
-def understood(analysis: str, name: str, words: Iterable[tuple[str, str]], learners: Sequence[str]) -> Analysis:
+def understood(analysis: str, name: str, words: Pairs, learners: Sequence[str]) -> Analysis:
+    """Make a request for an analysis; see `limited`."""
+    request: Analysis = limited(ANALYSES[one_of("analysis", analysis, ANALYSES)], name, words, learners)
+    return request
+
+
+def limited(kind: Any, name: str, words: Pairs, learners: Sequence[str]) -> Any:
     """Make a request of words, within the limits of the page, or refuse what is not offered or not allowed.
 
     Args:
-        analysis: Which is asked for.
+        kind: Of request.
         name: Of the table's file.
         words: Names of fields and what was said, in order; what can be several may be repeated, empty text is ignored.
         learners: Those that the page offers.
     """
-    kind: Any = ANALYSES[one_of("analysis", analysis, ANALYSES)]
     fields = {field.name: field for field in _offered(kind)}
     said: dict[str, list[str]] = {}
     for word, text in words:
@@ -101,7 +109,7 @@ def understood(analysis: str, name: str, words: Iterable[tuple[str, str]], learn
             for value in values:
                 one_of(word, value, _options(fields[word], learners))
     given = {word: values if fields[word].several else values[0] for word, values in said.items()}
-    request: Analysis = kind(file=safe_name(name), **given)
+    request = kind(file=safe_name(name), **given)
     for field in fields.values():
         value = getattr(request, field.name)
         if field.shape == "number" and value is not None:
@@ -113,7 +121,8 @@ def understood(analysis: str, name: str, words: Iterable[tuple[str, str]], learn
 
 
 def _offered(kind: Any) -> list[Asked]:
-    return [field for field in kind.asked() if field.name not in _NOT_OFFERED]
+    """List the fields that have a label for the page; others, such as files to write, are for commands alone."""
+    return [field for field in kind.asked() if kind.model_fields[field.name].title]
 
 
 def _options(field: Asked, learners: Sequence[str]) -> list[str]:
@@ -142,8 +151,16 @@ def safe_name(name: str) -> str:
 
 @contextmanager
 def as_file(name: str, content: bytes) -> Iterator[Path]:
-    """Make a table a file, unpacked, in a folder to which this process moves meanwhile, if it is small enough."""
+    """Make a table a file, if it is small enough, in a folder of its own to which this process moves meanwhile."""
     path = Path(safe_name(name))
+    check_file(path, content)
+    with TemporaryDirectory(prefix="astonish-") as folder, chdir(folder):
+        path.write_bytes(content)
+        yield path
+
+
+def check_file(path: Path, content: bytes) -> None:
+    """Refuse a file that is empty, damaged or too large, before it is read."""
     if not content.strip():
         raise ValueError("the file is empty; give a table with a row for each trial")
     if path.suffix == ".gz":
@@ -155,9 +172,6 @@ def as_file(name: str, content: bytes) -> Iterator[Path]:
             raise ValueError("the file is not packed by gzip, though its name says so; give one that is") from None
         _check_unpacked(len(content))
     (_check_parquet if path.suffix == PARQUET else _check_text)(content, path.suffix)
-    with TemporaryDirectory(prefix="astonish-") as folder, chdir(folder):
-        path.write_bytes(content)
-        yield path
 
 
 def _check_unpacked(size: int) -> None:
@@ -269,12 +283,13 @@ class DataTab:
             for kind in LEARNERS.find(name).takes:
                 parameters[kind][name] = Specification.of(name, Outcomes(kind, known_facts({}))).defaults
         classes = [name for name in self.learners if name in LEARNERS.classes() or name not in LEARNERS.by_name()]
-        offered = {"learners": self.learners, "different": classes, "kinds": KINDS, "parameters": parameters}
+        kinds = [GUESSED, *OutcomeKind]
+        offered = {"learners": self.learners, "different": classes, "kinds": kinds, "parameters": parameters}
         return {**offered, "options": form(self.learners), "largest": LARGEST, "ends": ENDS}
 
-    def preview(self, request: Mapping[str, str], content: bytes) -> Json:
+    def preview(self, words: Pairs, content: bytes) -> Json:
         """Show the columns of a table, its first rows, and guesses of what its columns are."""
-        with as_file(_apart(request)[0]["name"], content) as path:
+        with as_file(dict(words).get("name", ""), content) as path:
             frame = open_rows(path).frame
         if frame.empty:
             raise ValueError("the table has no rows; give a table with a row for each trial")
@@ -287,14 +302,25 @@ class DataTab:
             "constant": constant_columns(frame),
         }
 
-    def answer(self, request: Mapping[str, str], content: bytes) -> Json:
+    def answer(self, words: Pairs, content: bytes) -> Json:
         """Compute surprise and learning rate of one participant, trial by trial, and say how the table was read."""
-        asked, settings = _apart(request)
-        trials, chosen, who, rows = self._read(asked, settings, content)
+        request, trials, chosen, who, rows = self._read(words, content)
         found, prefix = _computed(chosen, trials)  # of all, so that another one is not compiled anew
         series = found.iloc[rows]
         outcomes = trials.to_rows(trials.scalar_outcomes, trials.observed)[rows] if trials.kind in MEASURED else None
         columns = ("surprise", "learning_rate", "prediction")
+        lines = [
+            "from astonish.people.analysis.requests import SurpriseRequest",
+            "from astonish.people.analysis.table import read_outcomes",
+            "from astonish.people.tables.facts import learner_for",
+            "from astonish.people.tables.regressors import regressors",
+            "",
+            f"request = {request.model_copy(update={'kind': trials.kind, 'prefix': prefix}).python()}",
+            "trials = read_outcomes(request)",
+            "learner = learner_for(request.learner, trials, request.settings, request.family, request.contexts)",
+            "table = regressors(learner, trials, prefix=request.prefix)",
+            f'print(table[["{prefix}surprise", "{prefix}learning_rate"]].describe())',
+        ]
         return {
             "understood": trials.preview(),
             "kind": trials.kind,
@@ -304,79 +330,38 @@ class DataTab:
             "who": who,
             "outcome": None if outcomes is None else packed(outcomes),
             **{name: packed(series[name]) if name in series else None for name in columns},
-            "python": self.script(asked, settings, trials, prefix),
+            "python": "\n".join([*lines, ""]),
         }
 
-    def explain(self, request: Mapping[str, str], content: bytes) -> Json:
+    def explain(self, words: Pairs, content: bytes) -> Json:
         """Explain what one trial of a participant did to the learner. at: which of those shown, counted from 0."""
-        at = _number("at", request.get("at", ""))
-        asked, settings = _apart({word: text for word, text in request.items() if word != "at"})
-        trials, chosen, who, rows = self._read(asked, settings, content)
+        at = dict(words).get("at", "")
+        if not at.isdecimal() or len(at) > 9:
+            raise ValueError(f"at = {at[:60]!r} is not a whole number; give one")
+        _, trials, chosen, who, rows = self._read(words, content)
         labels = [] if trials.kind in MEASURED else [str(label) for label in trials.labels or ()]
-        return explained(explain_trial(chosen.learner, trials, who, at), len(rows), labels)
+        return explained(explain_trial(chosen.learner, trials, who, int(at)), len(rows), labels)
 
-    def table(self, request: Mapping[str, str], content: bytes) -> str:
+    def table(self, words: Pairs, content: bytes) -> str:
         """Add what the learner computed for every trial to the whole table, as CSV."""
-        trials, chosen, *_ = self._read(*_apart(request), content)
+        _, trials, chosen, *_ = self._read(words, content)
         found, prefix = _computed(chosen, trials, [ALL] if holds_a_belief(chosen.learner) else None)
         whole = trials.frame.assign(**{f"{prefix}{name}": values for name, values in found.items()})
         whole = whole.apply(lambda column: column if is_numeric_dtype(column) else column.map(marked))
         return str(whole.rename(columns=marked).to_csv(index=False, lineterminator="\r\n"))  # both are quoted in a cell
 
-    def script(self, asked: Mapping[str, str], settings: Values, trials: Trials, prefix: str) -> str:
-        """Write the same in Python."""
-        added = f", prefix={prefix!r}" if prefix else ""
-        names = {word: getattr(trials.columns, word) for word in COLUMNS if word != "to"}
-        reading = arguments({"kind": str(trials.kind), **_written(asked)})
-        lines = [
-            "from astonish.people.tables.facts import learner_for",
-            "from astonish.people.tables import Columns, read_trials",
-            "from astonish.people.tables.regressors import regressors",
-            "",
-            f"columns = Columns({arguments({word: name for word, name in names.items() if name is not None})})",
-            f"trials = read_trials({asked['name']!r}, columns, {reading})",
-            f"learner = learner_for({asked['learner']!r}, trials, {settings!r})",
-            f"table = regressors(learner, trials{added})",
-            f'print(table[["{prefix}surprise", "{prefix}learning_rate"]].describe())',
-        ]
-        return "\n".join([*lines, ""])
-
-    def _read(self, asked: Mapping[str, str], settings: Values, content: bytes) -> tuple[Trials, Assembly, str, Any]:
-        """Read the trials; return them, the learner, the participant to show, and the rows that are shown of them."""
-        outcome, to, subject, block, trial, choice = (asked[word] or None for word in COLUMNS)
-        if outcome is None:
-            raise ValueError("no column was named; give outcome, the column of what happened")
-        columns = Columns((outcome, to) if to else outcome, subject, block, trial=trial, choice=choice)
-        kind = one_of("kind", asked["kind"], KINDS)
-        name = one_of("learner", asked["learner"], self.learners)
-        with as_file(asked["name"], content) as path:
-            trials = read_trials(path, columns, kind=None if kind == GUESSED else kind, **_written(asked))
+    def _read(self, words: Pairs, content: bytes) -> tuple[SurpriseRequest, Trials, Assembly, str, Any]:
+        """Return the request, the trials, the learner, the participant to show, and the rows that are shown of them."""
+        own = {word: text for word, text in words if word in ("name", "who", "at")}
+        others = [(word, text) for word, text in words if word not in own]
+        request: SurpriseRequest = limited(SurpriseRequest, own.get("name", ""), others, self.learners)
+        with as_file(own.get("name", ""), content):
+            trials = read_outcomes(request)
         check_size(trials)
-        who = one_of("who", asked["who"] or trials.subjects[0], trials.subjects)
+        who = one_of("who", own.get("who", trials.subjects[0]), trials.subjects)
         rows = trials.rows[trials.subjects.index(who)]
-        return trials, choose(name, trials, settings), who, rows[rows >= 0][:SHOWN_TRIALS]
-
-
-def _apart(request: Mapping[str, str]) -> tuple[Mapping[str, str], Values]:
-    """Take apart what was asked about the table, and about the learner's parameters."""
-    words = {word: text for word, text in request.items() if not word.startswith(SET)}
-    settings = {word.removeprefix(SET): text for word, text in request.items() if word.startswith(SET)}
-    return {**DEFAULTS, **check_keys(words, DEFAULTS)}, {word: _number(word, text) for word, text in settings.items()}
-
-
-def _written(asked: Mapping[str, str]) -> Json:
-    """Say how cells are written, in arguments of `read_trials`."""
-    several = {"missing": asked["missing"], "labels": asked["label"], "options": asked["options"]}
-    lists = {word: [part.strip() for part in text.split(",")] for word, text in several.items() if text}
-    return lists | ({"decimal": asked["decimal"]} if asked["decimal"] else {})
-
-
-def _number(word: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise ValueError(f"{word[:60]} = {text[:60]!r} is not a number; give one") from None
-    return one(word[:60], value, _SETTINGS.get(word, _ANY))
+        chosen = choose(request.learner, trials, request.settings, request.family, request.contexts)
+        return request, trials, chosen, who, rows[rows >= 0][:SHOWN_TRIALS]
 
 
 def _computed(chosen: Assembly, trials: Trials, measures: Sequence[str] | None = None) -> tuple[DataFrame, str]:

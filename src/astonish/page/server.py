@@ -197,7 +197,7 @@ async def _answer(request: Request) -> Response:
     function = _named(state.tables, question)
     async with state.uploads:
         body = await read_body(request, LARGEST)
-        answer = await to_thread.run_sync(state.worker.ask, function, dict(request.query_params), body)
+        answer = await to_thread.run_sync(state.worker.ask, function, request.query_params.multi_items(), body)
     return Response(answer, media_type="text/csv") if isinstance(answer, str) else JSONResponse(answer)
 
 

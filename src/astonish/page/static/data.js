@@ -137,7 +137,7 @@ export function start(host, views, spec, python) {
     offer(false);
   }
 
-  function tableWords() { // for an analysis of responses, as the command has them
+  function tableWords() { // as the commands have them
     const { outcome, to, choice } = columns, asked = [["name", file.name]];
     if (choice.value) asked.push(["choice", choice.value], ["reward", outcome.value]);
     else asked.push(["outcome", outcome.value], ["outcome", to.value]);
@@ -148,12 +148,10 @@ export function start(host, views, spec, python) {
   }
 
   function query() { // for surprise
-    const asked = new URLSearchParams({ name: file.name });
-    for (const [word, each] of Object.entries(boxes)) if (each.value !== "") asked.set(`set.${word}`, each.value);
-    for (const name of MEANINGS) if (columns[name].value) asked.set(name, columns[name].value);
-    for (const [name, each] of Object.entries({ ...words, ...cells })) if (each.value) asked.set(name, each.value);
-    if (who.value !== NONE[0] || linked) asked.set("who", who.value === NONE[0] ? linked : who.value);
-    return asked;
+    const { asked, learner } = tableWords(), settings = Object.entries(boxes).filter(([, each]) => each.value !== "");
+    const list = [...asked, ["learner", learner], ["who", who.value === NONE[0] ? linked : who.value],
+      ...settings.map(([word, each]) => ["settings", `${word}=${each.value}`])];
+    return new URLSearchParams(list.filter(([, value]) => value));
   }
 
   function changed() {
