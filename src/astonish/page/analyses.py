@@ -140,8 +140,7 @@ def work(report: Callable[[Json], None], request: Analysis, content: bytes) -> J
         "methods": texts[METHODS],
         "bibtex": texts[REFERENCES],
         "files": [path.name for path in files],
-        "report": texts[REPORT],
-        "archive": whole.getvalue(),
+        "kept": {"results.zip": whole.getvalue(), REPORT: texts[REPORT].encode()},
     }
 
 

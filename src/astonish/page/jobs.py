@@ -201,14 +201,14 @@ class PageJob:
 
     A thread follows it: it ends with an answer, when it is cancelled, when it takes too much, when its client is gone,
     and with the server. Its results are kept in memory for as long as the client is there: `events` are what it told,
-    as server-sent events; `archive` and `report` what is left at the end.
+    as server-sent events; `kept` are the files that are left at the end, by name.
     """
 
     def __init__(self, request: Analysis, content: bytes, seconds: float, memory: int) -> None:
         self.id, self.request = secrets.token_urlsafe(16), request
         self.events: list[bytes] = []
-        self.archive: bytes | None = None
-        self.report, self.is_running, self.stop = "", True, Event()
+        self.kept: dict[str, bytes] = {}
+        self.is_running, self.stop = True, Event()
         self._followers, self._seen, self._content = 0, time.monotonic(), content
         self._thread = Thread(target=self._run, args=(Worker(seconds, memory, niceness=NICENESS),), daemon=True)
         self._thread.start()
@@ -243,7 +243,7 @@ class PageJob:
         """Run the analysis to its end; then wait until nobody wants its results."""
         try:
             result = worker.ask(_analyse, self.request, self._content, report=self._tell, is_wanted=self._is_wanted)
-            self.archive, self.report = result.pop("archive"), result.pop("report")
+            self.kept = result.pop("kept")
             self._tell({"event": "done", **result})
         except CancelledError:
             self._tell({"event": "cancelled"})
@@ -262,7 +262,7 @@ class PageJob:
         while self._is_wanted():
             self.stop.wait(_TICK)
         self.stop.set()
-        self.archive, self.report = None, ""
+        self.kept = {}
 
     def _tell(self, event: dict[str, Any]) -> None:
         self.events.append(b"data: %b\n\n" % json.dumps(event).encode())

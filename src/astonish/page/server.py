@@ -129,8 +129,7 @@ def make_app(
         Route("/api/jobs/{analysis:str}", _start, methods=["POST"]),
         Route("/api/jobs/{job:str}/events", _follow, methods=["GET"]),
         Route("/api/jobs/{job:str}/cancel", _cancel, methods=["POST"]),
-        Route("/api/jobs/{job:str}/results.zip", _results, methods=["GET"]),
-        Route("/api/jobs/{job:str}/report.html", _report, methods=["GET"]),
+        Route("/api/jobs/{job:str}/{name:str}", _kept, methods=["GET"]),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     handlers: Any = dict.fromkeys((HTTPException, ValueError, ClientDisconnect, Exception), _problem)
@@ -235,21 +234,18 @@ async def _cancel(request: Request) -> Response:
     return JSONResponse({})
 
 
-async def _results(request: Request) -> Response:
-    job = _job(request)
-    if job.archive is None:
-        raise HTTPException(404, "there are no results yet; wait until the analysis is done")
-    return _download(job, "zip", job.archive, "application/zip")
-
-
-async def _report(request: Request) -> Response:
-    """Send the report by itself: to look at, or, with ?download, to keep."""
-    job = _job(request)
-    if not job.report:
-        raise HTTPException(404, "there is no report yet; wait until the analysis is done")
-    if "download" in request.query_params:
-        return _download(job, "html", job.report.encode(), "text/html; charset=utf-8")
-    return HTMLResponse(job.report, headers={"content-security-policy": REPORT_POLICY})
+async def _kept(request: Request) -> Response:
+    """Send what an analysis has left: to keep, or, a report without ?download, to look at."""
+    job, name = _job(request), request.path_params["name"]
+    content, end = job.kept.get(name), name.rpartition(".")[2]
+    if content is None:
+        raise HTTPException(404, f"{name} is not there yet; wait until the analysis is done")
+    if end == "html" and "download" not in request.query_params:
+        return HTMLResponse(content, headers={"content-security-policy": REPORT_POLICY})
+    table = re.sub(r"[^A-Za-z0-9]+", "-", job.request.file.name.partition(".")[0]).strip("-")
+    kept_as = "-".join(part for part in ("astonish", job.request.command, table) if part)
+    headers = {"content-disposition": f'attachment; filename="{kept_as}.{end}"'}
+    return Response(content, media_type="text/html" if end == "html" else "application/zip", headers=headers)
 
 
 def _job(request: Request) -> PageJob:
@@ -257,13 +253,6 @@ def _job(request: Request) -> PageJob:
     if job is None:
         raise HTTPException(404, "this analysis is not known any more; start it again")
     return job
-
-
-def _download(job: PageJob, end: str, content: bytes, kind: str) -> Response:
-    """Send a file to keep, whose name has letters, digits and hyphens only."""
-    stem = re.sub(r"[^A-Za-z0-9]+", "-", job.request.file.name.partition(".")[0]).strip("-")
-    name = "-".join(part for part in ("astonish", job.request.command, stem) if part)
-    return Response(content, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}.{end}"'})
 
 
 async def _problem(_: Request, problem: Exception) -> Response:

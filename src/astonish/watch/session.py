@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import chain, islice
 from threading import Lock
-from typing import Any, BinaryIO, NamedTuple, Protocol, TextIO
+from typing import Any, BinaryIO, NamedTuple, TextIO
 
 MISSING = ("", "na", "nan", "n/a", "null", "none")  # in small letters
 LONGEST = 64 * 1024  # bytes of a line
@@ -49,20 +49,16 @@ class Row(NamedTuple):
 Show = Callable[[Row], None]
 
 
-class Follower(Protocol):
-    """Anything that follows a stream of numbers, of which NaN is a missing one.
+class Follower(NamedTuple):
+    """Anything that follows a stream of numbers.
 
-    description: what it is, in words. code: the lines of Python that make it, as `follower`.
+    description: what it is, in words. code: the lines of Python that make it, as `follower`. update: learns from a
+    sample, NaN if it is missing, and says what is known then; ValueError, and nothing learned, if it is not allowed.
     """
 
-    @property
-    def description(self) -> str: ...
-
-    @property
-    def code(self) -> str: ...
-
-    def update(self, x: float) -> Reading:
-        """Learn from a sample, and say what is known then; ValueError, and nothing learned, if it is not allowed."""
+    description: str
+    code: str
+    update: Callable[[float], Reading]
 
 
 class Feed:

@@ -42,16 +42,20 @@ class Shown(NamedTuple):
     text: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
+SCREENS: dict[str, "Screen"] = {}  # in the order of the tour
+
+
+@dataclass
 class Screen:
-    """One screen.
+    """One screen, which decorates the function that shows it, and is then the next of the tour.
+
+    The function is given the values of the sliders and what is chosen.
 
     Args:
         name: Its name in requests and addresses.
         title: Its heading.
         idea: One to four sentences.
         claims: Identifiers of our claims about the paper.
-        show: What is shown if the sliders stand there, and this is chosen.
         hint: The settings that break the claim, in words.
         breaking: Those settings, at which the first claim does not hold, or where the numbers change it.
         sliders: Numbers to set, by name.
@@ -64,13 +68,17 @@ class Screen:
     title: str
     idea: str
     claims: tuple[str, ...]
-    show: Callable[[Values, Words], Shown]
     hint: str
     breaking: Mapping[str, Any]
     sliders: Mapping[str, Slider] = field(default_factory=dict)
     choices: Mapping[str, Options] = field(default_factory=dict)
     steps: str = ""
     columns: int = 1
+    show: Callable[[Values, Words], Shown] = field(init=False)
+
+    def __call__(self, show: Callable[[Values, Words], Shown]) -> None:
+        self.show = show
+        SCREENS[self.name] = self
 
     def described(self) -> Json:
         """Describe for the page the texts, the controls, and what is known about the claims."""

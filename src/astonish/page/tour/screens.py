@@ -3,6 +3,7 @@
 Screens 5 to 8 are the simulations of Figures 3, 5, 7 and 8, in which worlds change.
 """
 
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -13,9 +14,10 @@ from jax import Array
 from astonish.beliefs import Gaussian
 from astonish.core.domain import Domain, FloatArray, declared
 from astonish.core.interpreter import interpreted
+from astonish.core.precision import double
 from astonish.learners import Smile
-from astonish.page.controls import Slider, Values, slider_for
-from astonish.page.tour.screen import Options, Screen, Shown, Words, mark, panel, with_band
+from astonish.page.controls import Json, Slider, Values, one_of, slider_for
+from astonish.page.tour.screen import SCREENS, Options, Screen, Shown, Words, mark, panel, with_band
 from astonish.paper import agents, figure3, figure8
 from astonish.paper.claims import interval, same, verdict
 from astonish.paper.examples import COLLEAGUES, density, elected, measured, told
@@ -40,11 +42,28 @@ FIRST_LINES = {
 OTHER_LINES = ["One turns to the other and says:", "You man the guns, I'll drive.”"]
 
 
+@Screen(
+    name="joke",
+    title="A joke needs an opinion to contradict",
+    idea=(
+        "“Tank” can mean a container or a military vehicle. The first line of the joke makes one meaning more "
+        "probable; the last line contradicts it. Surprise is large where a firm belief is contradicted."
+    ),
+    claims=("joke.committed",),
+    hint="Tell it without the goldfish: the first line then says nothing about the tank.",
+    breaking={"first": "Tuesday", "line": 3},
+    steps="line",
+    columns=2,
+    sliders={"line": Slider("lines told", Domain(0, 3, whole=True), 0)},
+    choices={
+        "first": Options("the first line speaks of", {"goldfish": "goldfish", "Tuesday": "a Tuesday"}, "goldfish")
+    },
+)
 def _joke(at: Values, chosen: Words) -> Shown:
     line, first, joke = int(at["line"]), chosen["first"], told(chosen["first"])
     now = joke.believed[(0, 1, 1, 2)[line]].tolist()
     surprises = [float(value) for value in (joke.first, joke.guns, joke.alone)]
-    _, guns, alone = surprises
+    (_, guns, alone), most = surprises, 1.1 * max(surprises)
     believed = f"“container” has probability {now[0]:.2f}, “vehicle” {now[1]:.2f}"
     found, held = f"Nobody has said anything yet: {believed}.", ""
     if line > 0:
@@ -75,31 +94,9 @@ def _joke(at: Values, chosen: Words) -> Shown:
         """
     panels = [
         panel("probability", beliefs, "what “tank” means", range=[0, 1]),
-        panel(
-            "surprise (nats)", [mark("bars", "surprise", 2, x=words, y=heard)], "word", range=[0, 1.1 * max(surprises)]
-        ),
+        panel("surprise (nats)", [mark("bars", "surprise", 2, x=words, y=heard)], "word", range=[0, most]),
     ]
     return Shown(found, held, panels, script, [FIRST_LINES[first], *OTHER_LINES][:line])
-
-
-JOKE = Screen(
-    name="joke",
-    title="A joke needs an opinion to contradict",
-    idea=(
-        "“Tank” can mean a container or a military vehicle. The first line of the joke makes one meaning more "
-        "probable; the last line contradicts it. Surprise is large where a firm belief is contradicted."
-    ),
-    claims=("joke.committed",),
-    show=_joke,
-    hint="Tell it without the goldfish: the first line then says nothing about the tank.",
-    breaking={"first": "Tuesday", "line": 3},
-    steps="line",
-    columns=2,
-    sliders={"line": Slider("lines told", Domain(0, 3, whole=True), 0)},
-    choices={
-        "first": Options("the first line speaks of", {"goldfish": "goldfish", "Tuesday": "a Tuesday"}, "goldfish")
-    },
-)
 
 
 # ---- 2, Fig. 1A: is an outcome that is equally probable to all equally surprising to all?
@@ -107,6 +104,19 @@ JOKE = Screen(
 WINNER, QUARTER = 2, 0.25  # of the election, and the winner's weight to everyone
 
 
+@Screen(
+    name="voters",
+    title="Equally probable, not equally surprising",
+    idea=(
+        "Three colleagues expect different results of an election. Candidate 2 wins, who was equally probable to all "
+        "three. A and B had a firm favourite, C had none: C is less surprised, because C was committed to less."
+    ),
+    claims=("election.confidence",),
+    hint="Let C have a favourite as well: candidate 4.",
+    breaking={"confidence": 0.75},
+    columns=4,
+    sliders={"confidence": Slider("weight that C gives to candidate 4", Domain(QUARTER, 1 - QUARTER), QUARTER)},
+)
 def _voters(at: Values, _: Words) -> Shown:
     rest = (1 - QUARTER - at["confidence"]) / 2
     weights: dict[str, Any] = {**COLLEAGUES, "C": (rest, QUARTER, rest, at["confidence"])}
@@ -138,36 +148,41 @@ def _voters(at: Values, _: Words) -> Shown:
     return Shown(found, verdict([same(likely, likely[0]) and min(a, b) > c + 1e-9]), panels, script)
 
 
-VOTERS = Screen(
-    name="voters",
-    title="Equally probable, not equally surprising",
-    idea=(
-        "Three colleagues expect different results of an election. Candidate 2 wins, who was equally probable to all "
-        "three. A and B had a firm favourite, C had none: C is less surprised, because C was committed to less."
-    ),
-    claims=("election.confidence",),
-    show=_voters,
-    hint="Let C have a favourite as well: candidate 4.",
-    breaking={"confidence": 0.75},
-    columns=4,
-    sliders={"confidence": Slider("weight that C gives to candidate 4", Domain(QUARTER, 1 - QUARTER), QUARTER)},
-)
-
-
 # ---- 3, Fig. 2A: two people predict the same; is the more committed one more surprised?
 
+PAIRS = {
+    "sign": "one knows the sign, the other does not (Fig. 2A)",
+    "alike": "both know the sign: equal commitment",
+    "normal": "two normal models with equal predictions",
+}
 SAMPLES, THETAS = np.linspace(-1, 5.5, 131), np.linspace(-3, 3, 241)  # where predictions and normal beliefs are drawn
 
 
+@Screen(
+    name="commitment",
+    title="The same prediction, another surprise",
+    idea=(
+        "Commitment is minus the entropy of a belief: it is high if few possibilities have all the weight. Two people "
+        "can predict the same and differ in it: both know how large theta is, but only one of them knows its sign."
+    ),
+    claims=("commitment.predictions",),
+    hint=(
+        "Take two normal models instead: they predict the same too, but a sample far away surprises the open one more."
+    ),
+    breaking={"pair": "normal", "x": 3.2},
+    columns=3,
+    sliders={"x": Slider("the sample that both see", Domain(0, 5), 3.2)},
+    choices={"pair": Options("two people", PAIRS, "sign")},
+)
 def _commitment(at: Values, chosen: Words) -> Shown:
-    pair, x, thetas = chosen["pair"], at["x"], THETAS
-    people: dict[str, tuple[Family, Belief]] = normal_pair()
+    pair, x = chosen["pair"], at["x"]
+    people: Mapping[str, tuple[Family, Belief]] = normal_pair()
+    thetas: Any = THETAS
     function, setup = "normal_pair", "people = normal_pair()"
     if pair != "normal":
-        family, both = folded_pair()
-        second = "committed" if pair == "alike" else "open"
-        people, thetas = {"committed": (family, both["committed"]), "open": (family, both[second])}, family.points
-        function = "folded_pair"
+        folded, both = folded_pair()
+        second, thetas, function = "committed" if pair == "alike" else "open", folded.points, "folded_pair"
+        people = {"committed": (folded, both["committed"]), "open": (folded, both[second])}
         setup = f"""family, beliefs = folded_pair()
             people = {{"committed": (family, beliefs["committed"]), "open": (family, beliefs[{second!r}])}}"""
     measures = {name: measured(*person, x) for name, person in people.items()}
@@ -186,7 +201,7 @@ def _commitment(at: Values, chosen: Words) -> Shown:
     predictions, beliefs, bars = [], [], []
     for look, (name, (family, belief)) in enumerate(people.items()):
         predicted = np.exp(np.asarray(log_evidence(family, belief, SAMPLES)))
-        height: Any = family.density(belief, THETAS) if pair == "normal" else density(family, belief)
+        height: Any = family.density(belief, THETAS) if pair == "normal" else density(folded, belief)
         predictions.append(mark("line", name, look, width=(4, 2)[look], x=SAMPLES, y=predicted))
         beliefs.append(mark("line", name, look, x=np.asarray(thetas), y=np.asarray(height), width=2.5))
         heights = [measures[name]["shannon"], measures[name]["surprise"]]
@@ -211,30 +226,6 @@ def _commitment(at: Values, chosen: Words) -> Shown:
     return Shown(found, verdict([committed["surprise"] > other["surprise"] + 1e-9]), panels, script)
 
 
-PAIRS = {
-    "sign": "one knows the sign, the other does not (Fig. 2A)",
-    "alike": "both know the sign: equal commitment",
-    "normal": "two normal models with equal predictions",
-}
-COMMITMENT = Screen(
-    name="commitment",
-    title="The same prediction, another surprise",
-    idea=(
-        "Commitment is minus the entropy of a belief: it is high if few possibilities have all the weight. Two people "
-        "can predict the same and differ in it: both know how large theta is, but only one of them knows its sign."
-    ),
-    claims=("commitment.predictions",),
-    show=_commitment,
-    hint=(
-        "Take two normal models instead: they predict the same too, but a sample far away surprises the open one more."
-    ),
-    breaking={"pair": "normal", "x": 3.2},
-    columns=3,
-    sliders={"x": Slider("the sample that both see", Domain(0, 5), 3.2)},
-    choices={"pair": Options("two people", PAIRS, "sign")},
-)
-
-
 # ---- 4, Fig. 2B: how far may a surprise move a belief?
 
 GAMMAS: FloatArray = np.linspace(0.0, 1.0, 101)
@@ -246,6 +237,20 @@ def _update(family: Gaussian, belief: Belief, x: Any, m: Any) -> tuple[rule.Upda
     return rule.smile(family, belief, x, m), spent
 
 
+@Screen(
+    name="bound",
+    title="Surprise decides how far a belief may move",
+    idea=(
+        "A step of size gamma moves the belief towards what the sample alone says. The change is bounded: the larger "
+        "the surprise, and the larger m, the readiness to change one's mind, the larger the bound and the step."
+    ),
+    claims=("step.parabola", "bound.gamma"),
+    hint=(
+        "Make the belief narrower than the noise: the curve is no parabola any more. Or set m to 0: nothing is learned."
+    ),
+    breaking={"width": 0.4},
+    sliders={"m": READINESS, "width": Slider("width of the belief, in units of the noise", Domain(0.1, 4), 1.0)},
+)
 def _bound(at: Values, _: Words) -> Shown:
     family, m, width = Gaussian(), at["m"], at["width"]
     belief = family.prior(std=width)
@@ -288,23 +293,6 @@ def _bound(at: Values, _: Words) -> Shown:
     return Shown(found, verdict([same(off, 0)]), panels, script)
 
 
-BOUND = Screen(
-    name="bound",
-    title="Surprise decides how far a belief may move",
-    idea=(
-        "A step of size gamma moves the belief towards what the sample alone says. The change is bounded: the larger "
-        "the surprise, and the larger m, the readiness to change one's mind, the larger the bound and the step."
-    ),
-    claims=("step.parabola", "bound.gamma"),
-    show=_bound,
-    hint=(
-        "Make the belief narrower than the noise: the curve is no parabola any more. Or set m to 0: nothing is learned."
-    ),
-    breaking={"width": 0.4},
-    sliders={"m": READINESS, "width": Slider("width of the belief, in units of the noise", Domain(0.1, 4), 1.0)},
-)
-
-
 # ---- 5, Fig. 3: does SMiLe follow a mean that jumps better than any fixed learning rate does?
 
 DRAWN = 120  # steps of the one episode that is drawn
@@ -333,6 +321,22 @@ def scores(hazard: float) -> Scores:
     return Scores(task, trace.estimate[0], fixed, figure3.scores_of(trace.estimate, task))
 
 
+@Screen(
+    name="jumps",
+    title="Better than every fixed learning rate?",
+    idea=(
+        "Samples scatter around a mean that jumps. A fixed learning rate is too slow after a jump, or too restless "
+        "between jumps. SMiLe learns fast when it is surprised, and does not know how often the mean jumps."
+    ),
+    claims=("jumps.best-rate",),
+    hint="Let the mean jump rarely (hazard 0.01), and measure the absolute error: the best fixed rate then wins.",
+    breaking={"hazard": 0.01, "error": "absolute"},
+    columns=2,
+    sliders={"hazard": Slider("hazard: probability of a jump before each sample", Domain(0.002, 0.5), 0.066, log=True)},
+    choices={
+        "error": Options("error", {"squared": "mean squared error", "absolute": "mean absolute error"}, "squared")
+    },
+)
 def _jumps(at: Values, chosen: Words) -> Shown:
     hazard, error, rates = at["hazard"], chosen["error"], figure3.RATES
     task, estimate, errors_of_fixed, errors_of_smile = scores(hazard)
@@ -374,25 +378,6 @@ def _jumps(at: Values, chosen: Words) -> Shown:
     return Shown(found, verdict([saved.low > 0]), panels, script)
 
 
-JUMPS = Screen(
-    name="jumps",
-    title="Better than every fixed learning rate?",
-    idea=(
-        "Samples scatter around a mean that jumps. A fixed learning rate is too slow after a jump, or too restless "
-        "between jumps. SMiLe learns fast when it is surprised, and does not know how often the mean jumps."
-    ),
-    claims=("jumps.best-rate",),
-    show=_jumps,
-    hint="Let the mean jump rarely (hazard 0.01), and measure the absolute error: the best fixed rate then wins.",
-    breaking={"hazard": 0.01, "error": "absolute"},
-    columns=2,
-    sliders={"hazard": Slider("hazard: probability of a jump before each sample", Domain(0.002, 0.5), 0.066, log=True)},
-    choices={
-        "error": Options("error", {"squared": "mean squared error", "absolute": "mean absolute error"}, "squared")
-    },
-)
-
-
 # ---- 6, Fig. 5: what happens in the learner when the rooms of a maze are rearranged?
 
 WALKS, STEPS = 10, 6000  # of every screen about the maze, so that they share what is compiled
@@ -418,6 +403,18 @@ def _around(m: float) -> Any:
     return around_switches(where.walk, agents.signals_of(agents.smile(m), where), control)
 
 
+@Screen(
+    name="switch",
+    title="When the world changes, surprise rises",
+    idea=(
+        "An agent walks through sixteen rooms and learns which room follows which. Now and then the rooms are "
+        "rearranged. Nobody tells the agent: it is surprised, gives new steps more weight, and learns the rooms again."
+    ),
+    claims=("switch.error", "switch.surprise"),
+    hint="Make the agent reluctant to change its mind (m = 0.001): it is surprised, and hardly learns.",
+    breaking={"m": 0.001},
+    sliders={"m": READINESS},
+)
 def _switch(at: Values, _: Words) -> Shown:
     table = _around(at["m"])
 
@@ -458,21 +455,6 @@ def _switch(at: Values, _: Words) -> Shown:
     return Shown(found, verdict([left.high < 0.5]), panels, script)
 
 
-SWITCH = Screen(
-    name="switch",
-    title="When the world changes, surprise rises",
-    idea=(
-        "An agent walks through sixteen rooms and learns which room follows which. Now and then the rooms are "
-        "rearranged. Nobody tells the agent: it is surprised, gives new steps more weight, and learns the rooms again."
-    ),
-    claims=("switch.error", "switch.surprise"),
-    show=_switch,
-    hint="Make the agent reluctant to change its mind (m = 0.001): it is surprised, and hardly learns.",
-    breaking={"m": 0.001},
-    sliders={"m": READINESS},
-)
-
-
 # ---- 7, Fig. 7: is a learner that knows how the world is built better than one that is only surprised?
 
 BIN = 200  # steps over which the curves are averaged
@@ -510,6 +492,22 @@ def errors_of_online_em(frozen: int) -> Errors:
     return _errors(np.asarray(agents.errors_of_em_on_device(walks(), 1, agents.OURS._replace(frozen=frozen))))
 
 
+@Screen(
+    name="online-em",
+    title="Against a learner that knows more",
+    idea=(
+        "Online EM knows that there are two arrangements of the rooms, and learns both. SMiLe knows nothing of the "
+        "kind. It learns faster at first; online EM is more accurate in the end. In the paper, online EM waits for "
+        "2000 steps before it starts to learn."
+    ),
+    claims=("em.early", "speed.ten-times"),
+    hint="Let online EM learn from the first step on: most of its delay was the wait.",
+    breaking={"frozen": 0},
+    sliders={
+        "frozen": Slider("steps in which online EM only collects statistics", Domain(0, 4000, whole=True), 2000),
+        "m": READINESS,
+    },
+)
 def _online_em(at: Values, _: Words) -> Shown:
     m, frozen = at["m"], int(at["frozen"])
     errors = {"SMiLe": errors_of_smile(m), "online EM": errors_of_online_em(frozen)}
@@ -541,25 +539,6 @@ def _online_em(at: Values, _: Words) -> Shown:
     return Shown(found, verdict([slower.low > 0, frozen >= FROZEN]), [picture], script)
 
 
-ONLINE_EM = Screen(
-    name="online-em",
-    title="Against a learner that knows more",
-    idea=(
-        "Online EM knows that there are two arrangements of the rooms, and learns both. SMiLe knows nothing of the "
-        "kind. It learns faster at first; online EM is more accurate in the end. In the paper, online EM waits for "
-        "2000 steps before it starts to learn."
-    ),
-    claims=("em.early", "speed.ten-times"),
-    show=_online_em,
-    hint="Let online EM learn from the first step on: most of its delay was the wait.",
-    breaking={"frozen": 0},
-    sliders={
-        "frozen": Slider("steps in which online EM only collects statistics", Domain(0, 4000, whole=True), 2000),
-        "m": READINESS,
-    },
-)
-
-
 # ---- 8, Fig. 8: where is SMiLe better than naive Bayes after a switch, and where is it not?
 
 TAU = 100  # the average stay in A
@@ -574,6 +553,18 @@ def errors_after_switches() -> dict[str, Any]:
     return {name: np.stack([error[k] for error in errors]) for k, name in enumerate(figure8.LEARNERS)}
 
 
+@Screen(
+    name="visits",
+    title="Where not to adapt is better",
+    idea=(
+        "64 steps after a switch to arrangement A: how well is A known? Naive Bayes learns the average of both "
+        "arrangements, so it knows A well only if the agent is there most of the time. SMiLe learns A again each time."
+    ),
+    claims=("visits.mixture", "visits.naive"),
+    hint="Let the agent spend nearly all of its time in A: the average of both arrangements is then close to A.",
+    breaking={"psi": "0.95"},
+    choices={"psi": Options("share of time spent in A (psi)", {share: share for share in SHARES}, "0.05")},
+)
 def _visits(_: Values, chosen: Words) -> Shown:
     errors, psi, shares = errors_after_switches(), float(chosen["psi"]), [float(share) for share in SHARES]
     at_psi = {name: values[SHARES.index(chosen["psi"])] for name, values in errors.items()}
@@ -603,18 +594,17 @@ def _visits(_: Values, chosen: Words) -> Shown:
     return Shown(found, verdict([gap.low > 0]), [picture], script)
 
 
-VISITS = Screen(
-    name="visits",
-    title="Where not to adapt is better",
-    idea=(
-        "64 steps after a switch to arrangement A: how well is A known? Naive Bayes learns the average of both "
-        "arrangements, so it knows A well only if the agent is there most of the time. SMiLe learns A again each time."
-    ),
-    claims=("visits.mixture", "visits.naive"),
-    show=_visits,
-    hint="Let the agent spend nearly all of its time in A: the average of both arrangements is then close to A.",
-    breaking={"psi": "0.95"},
-    choices={"psi": Options("share of time spent in A (psi)", {share: share for share in SHARES}, "0.05")},
-)
+class TourTab:
+    """The screens, one of which is answered at a time."""
 
-SCREENS: tuple[Screen, ...] = (JOKE, VOTERS, COMMITMENT, BOUND, JUMPS, SWITCH, ONLINE_EM, VISITS)
+    def controls(self) -> Json:
+        return {"screens": [each.described() for each in SCREENS.values()]}
+
+    def answer(self, request: Any) -> Json:
+        """Show one screen; the first if none is named."""
+        name, asked = next(iter(SCREENS)), request
+        if isinstance(request, dict):
+            name = request.get("screen", name)
+            asked = {key: value for key, value in request.items() if key != "screen"}
+        with double():
+            return SCREENS[one_of("screen", name, SCREENS)].answer(asked)
