@@ -1,15 +1,9 @@
-"""Are the maze and a stream seen as they go on, with what belongs together on one screen?
+"""Are the maze and a stream seen as they go on, with what belongs together on one screen?"""
+# ruff: noqa: F811 - fixtures are imported, and named by the tests that use them
 
-Needs Chromium (Debian: apt-get install chromium) and playwright.
-"""
-
-import contextlib
 import itertools
 import math
 import re
-import shutil
-import socket
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -24,10 +18,8 @@ from playwright import sync_api
 from astonish import Bayes, Dirichlet, Smile, run
 from astonish.page import worlds
 from astonish.watch.session import Feed, Reading
+from test_browser import _served, browser, pytestmark, visit  # noqa: F401
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 
@@ -38,43 +30,8 @@ def feed() -> Feed:
 
 @pytest.fixture(scope="module")
 def home(feed: Feed, compiled_alike: None) -> Iterator[str]:
-    from astonish.page.server import make_app, make_server
-
-    listening = socket.create_server(("127.0.0.1", 0))
-    server = make_server(make_app(warm=False, feed=feed))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-    server.should_exit = True
-    thread.join(timeout=10)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture
-def visit(browser: Any, home: str) -> Iterator[Callable[..., Any]]:
-    """Opens the page at a place; afterwards nothing may have been complained of, or asked of anybody else."""
-    with contextlib.ExitStack() as stack:
-        complaints: list[str] = []
-        asked: list[str] = []
-
-        def go(place: str, **looks: Any) -> Any:
-            page = stack.enter_context(browser.new_context(**({"viewport": WIDE} | looks))).new_page()
-            page.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
-            page.on("pageerror", lambda error: complaints.append(str(error)))
-            page.on("request", lambda request: asked.append(request.url))
-            page.goto(home + place)
-            return page
-
-        yield go
-    assert complaints == []
-    assert [url for url in asked if not url.startswith((home, "data:", "blob:"))] == []
+    with _served(feed=feed) as address:
+        yield address
 
 
 def _answered(page: Any, more_than: int = 0) -> int:

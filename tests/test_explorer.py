@@ -29,7 +29,7 @@ pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
 from hypothesis import given, settings, strategies as st
 from starlette.testclient import TestClient
 
-from astonish import Dirichlet, Exponential, Gaussian, Smile, run
+from astonish import Beta, Dirichlet, Exponential, Gaussian, Poisson, Smile, run
 from astonish.core.checks import check_parameters
 from astonish.core.kinds import OutcomeKind
 from astonish.core.precision import double
@@ -322,6 +322,19 @@ def test_a_normal_belief_moves_as_the_paper_says(page: TestClient) -> None:
     assert measures["shannon"] == pytest.approx(-stats.norm.logpdf(4.0, 1.0, 1.5 * np.sqrt(2)))
     assert measures["absolute_error"] == pytest.approx(3.0)
     assert all(each["name"] in COLUMNS and len(each["meaning"]) > 20 for each in answer["measures"])
+
+
+@pytest.mark.parametrize(
+    ("family", "belief", "oracle"),
+    [
+        (Beta(), Beta().prior(ones=9, zeros=3), stats.beta(9, 3)),
+        (Poisson(), Poisson().prior(rate=3, time=2), stats.gamma(6, scale=1 / 2)),
+        (Exponential(), Exponential().likelihood(0.5), stats.gamma(2, scale=2)),
+    ],
+)
+def test_densities_are_those_of_scipy(family: Any, belief: Any, oracle: Any) -> None:
+    at = np.linspace(0.01, 0.99, 50)
+    assert family.density(belief, at) == pytest.approx(oracle.pdf(at), rel=1e-9)
 
 
 def test_presets_are_the_examples_of_the_paper(page: TestClient) -> None:
