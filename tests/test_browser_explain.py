@@ -10,7 +10,7 @@ pytest.importorskip("playwright.sync_api", reason="the browser is driven by play
 pytest.importorskip("starlette", reason="the page needs starlette")
 
 from astonish import explain
-from astonish.page.gaussian import series
+from astonish.page.worlds import series
 from test_browser import DEFAULTS, GAUSSIAN, _drawn, browser, home, pytestmark, visit  # noqa: F401
 
 SENTENCE, TITLE = "#gaussian .explain .sentence", "#gaussian .explain .head h2"

@@ -1,13 +1,11 @@
-"""Is a table that is dropped on the page fitted to the end: guesses, a question, results, files to keep, cancel?
-
-Needs Chromium (Debian: apt-get install chromium) and playwright.
-"""
+"""Is a table that is dropped on the page fitted to the end: guesses, a question, results, files to keep, cancel?"""
+# ruff: noqa: F811 - fixtures are imported, and named by the tests that use them
 
 import io
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +16,12 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="the browser is driven by playwright")
 pytest.importorskip("starlette", reason="the page needs starlette")
 
-from playwright import sync_api
-
 from astonish import Delta
 from astonish.page.jobs import Jobs
 from astonish.people.fit import Estimate, Model, fit
 from astonish.people.tables import Columns, Trials, read_trials
-from test_browser import CHROMIUM, FLAGS, Heard, _served
+from test_browser import _served, browser, pytestmark, visit  # noqa: F401
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 SECONDS = 120_000  # milliseconds that one waits, for a process that imports and compiles
 
 
@@ -48,26 +43,9 @@ def jobs() -> Jobs:
 
 
 @pytest.fixture(scope="module")
-def visit(compiled_alike: None, jobs: Jobs) -> Iterator[Callable[[str], Any]]:
-    """Opens the page at a place; nothing is complained of, and nobody else is asked."""
-    heard: list[Heard] = []
-    with _served(jobs=jobs) as home, sync_api.sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        allowed = ["clipboard-read", "clipboard-write"]
-        context = chromium.new_context(viewport={"width": 1280, "height": 900}, permissions=allowed)
-
-        def go(place: str) -> Any:
-            made = context.new_page()
-            heard.append(Heard(made))
-            made.goto(f"{home}#{place}")
-            return made
-
-        yield go
-        context.close()
-        chromium.close()
-    assert [complaint for each in heard for complaint in each.complaints] == []
-    asked = [url for each in heard for url in each.asked]
-    assert [url for url in asked if not url.startswith((home, f"blob:{home}"))] == []
+def home(compiled_alike: None, jobs: Jobs) -> Iterator[str]:
+    with _served(jobs=jobs) as address:
+        yield address
 
 
 def _drop(page: Any, on: str) -> None:
@@ -92,7 +70,8 @@ def _rows(page: Any, heading: str) -> dict[str, list[str]]:
 
 
 def test_from_the_dropped_table_to_the_report(visit: Any) -> None:
-    page = visit("tab=lab&data.learner=delta&data.fit.starts=2")
+    allowed = ["clipboard-read", "clipboard-write"]
+    page = visit("#tab=lab&data.learner=delta&data.fit.starts=2", permissions=allowed)
     page.wait_for_selector("#lab .plot svg", state="attached", timeout=SECONDS)
     _drop(page, "#lab .plot")
     _looks_at_guesses(page)
@@ -176,7 +155,7 @@ def _copies(page: Any, archive: zipfile.ZipFile) -> None:
 
 
 def test_differences_of_bic_are_drawn(visit: Any) -> None:
-    page = visit("tab=data&data.learner=delta&data.fit=compare&data.responded=before")
+    page = visit("#tab=data&data.learner=delta&data.fit=compare&data.responded=before")
     page.wait_for_selector("#data .drop")
     _drop(page, "body")
     _start(page)
@@ -200,7 +179,7 @@ def _bic(page: Any, model: str) -> Any:
 
 
 def test_cancel_and_a_closed_tab_end_it(visit: Any, jobs: Jobs) -> None:
-    page = visit("tab=data&data.learner=delta&data.fit=compare&data.responded=before")
+    page = visit("#tab=data&data.learner=delta&data.fit=compare&data.responded=before")
     page.wait_for_selector("#data .drop")
     _drop(page, "body")
     with page.expect_response(re.compile("/api/jobs/compare")) as started:
@@ -226,7 +205,7 @@ def test_cancel_and_a_closed_tab_end_it(visit: Any, jobs: Jobs) -> None:
 
 
 def test_a_link_to_a_table_says_what_is_missing_and_keeps_its_settings(visit: Any) -> None:
-    page = visit("tab=data&data.name=my+trials.csv&data.fit=compare&data.responded=before&data.response=estimate")
+    page = visit("#tab=data&data.name=my+trials.csv&data.fit=compare&data.responded=before&data.response=estimate")
     page.wait_for_selector("#data .drop")
     assert page.get_by_text("This link is about a table that is not here: drop my trials.csv again.").is_visible()
     assert page.input_value('.fits select[name="data.responded"]') == "before"

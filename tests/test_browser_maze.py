@@ -1,15 +1,9 @@
-"""Are the maze and a stream seen as they go on, with what belongs together on one screen?
+"""Are the maze and a stream seen as they go on, with what belongs together on one screen?"""
+# ruff: noqa: F811 - fixtures are imported, and named by the tests that use them
 
-Needs Chromium (Debian: apt-get install chromium) and playwright.
-"""
-
-import contextlib
 import itertools
 import math
 import re
-import shutil
-import socket
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,12 +16,10 @@ pytest.importorskip("starlette", reason="the page needs starlette")
 from playwright import sync_api
 
 from astonish import Bayes, Dirichlet, Smile, run
-from astonish.page import maze
-from astonish.watch.feed import Feed, Reading
+from astonish.page import worlds
+from astonish.watch.session import Feed, Reading
+from test_browser import _served, browser, pytestmark, visit  # noqa: F401
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 
@@ -38,44 +30,8 @@ def feed() -> Feed:
 
 @pytest.fixture(scope="module")
 def home(feed: Feed, compiled_alike: None) -> Iterator[str]:
-    from astonish.page.connections import make_server
-    from astonish.page.server import make_app
-
-    listening = socket.create_server(("127.0.0.1", 0))
-    server = make_server(make_app(warm=False, feed=feed))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-    server.should_exit = True
-    thread.join(timeout=10)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture
-def visit(browser: Any, home: str) -> Iterator[Callable[..., Any]]:
-    """Opens the page at a place; afterwards nothing may have been complained of, or asked of anybody else."""
-    with contextlib.ExitStack() as stack:
-        complaints: list[str] = []
-        asked: list[str] = []
-
-        def go(place: str, **looks: Any) -> Any:
-            page = stack.enter_context(browser.new_context(**({"viewport": WIDE} | looks))).new_page()
-            page.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
-            page.on("pageerror", lambda error: complaints.append(str(error)))
-            page.on("request", lambda request: asked.append(request.url))
-            page.goto(home + place)
-            return page
-
-        yield go
-    assert complaints == []
-    assert [url for url in asked if not url.startswith((home, "data:", "blob:"))] == []
+    with _served(feed=feed) as address:
+        yield address
 
 
 def _answered(page: Any, more_than: int = 0) -> int:
@@ -106,7 +62,7 @@ def _mode(learner: Any, rooms: Any, room: int) -> Any:
 def _check(page: Any, at: dict[str, float], switches: list[int], learners: dict[str, Any]) -> str:
     """The rooms and the trace are those of the library after so many steps; what the page says."""
     step = int(at["at"])
-    way = maze.walked(at["hazard"], int(at["seed"]), switches)
+    way = worlds.walked(at["hazard"], int(at["seed"]), switches)
     rooms, environment = way.rooms[: step + 1], int(way.environment[max(step - 1, 0)])
     shown = page.evaluate(
         """() => document.querySelector('#maze .rooms').views.map(each => (
@@ -119,10 +75,10 @@ def _check(page: Any, at: dict[str, float], switches: list[int], learners: dict[
     assert [view["title"] for view in shown] == [f"{'AB'[environment]}: {name}" for name in learners]
     for k, (view, learner) in enumerate(zip(shown, learners.values(), strict=True)):
         assert view["here"] == rooms[-1]
-        assert view["arrangement"] == [maze.A, maze.B][environment].tolist()
+        assert view["arrangement"] == [worlds.A, worlds.B][environment].tolist()
         assert view["probabilities"] == pytest.approx(_mode(learner, rooms, int(rooms[-1])), abs=1e-9)
         believed = np.stack([_mode(learner, rooms, room) for room in range(16)])
-        error = np.mean(np.square(believed - maze.DRAWN.transitions[environment]))
+        error = np.mean(np.square(believed - worlds.DRAWN.transitions[environment]))
         assert lines[len(learners) + k]["y"][step - 1 : step] == pytest.approx([error] if step else [], rel=1e-9)
         assert (view["surprise"] is None) == (step == 0)
     text = str(page.locator("#maze .views [role=status]").first.inner_text())
@@ -167,11 +123,11 @@ def test_the_agent_walks_and_the_environment_switches(visit: Any) -> None:
     maps = page.evaluate(
         "() => document.querySelector('#maze details .plot').plotted.map(each => each.z.map(row => [...row]))"
     )
-    rooms = maze.walked(0.0, 4, [31]).rooms[: int(at["at"]) + 1]
+    rooms = worlds.walked(0.0, 4, [31]).rooms[: int(at["at"]) + 1]
     for found, learner in zip(maps, both.values(), strict=False):
         for room in set(rooms[:-1].tolist()):
             assert found[room] == pytest.approx(_mode(learner, rooms, room), abs=1e-9)
-    assert maps[-1] == maze.DRAWN.transitions[1].tolist()
+    assert maps[-1] == worlds.DRAWN.transitions[1].tolist()
     _changed(page, lambda: page.select_option('select[name="maze.second"]', "none"))
     _changed(page, lambda: _press(page, "Start over"))
     _check(page, at | {"at": 0}, [], {"smile": both["smile"]})

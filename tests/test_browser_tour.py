@@ -14,7 +14,7 @@ from test_browser import (
     visit,  # noqa: F401
 )
 
-NAMES = [screen.name for screen in SCREENS]
+NAMES = list(SCREENS)
 LIGHT = NAMES[:4]  # screens whose numbers take no time
 
 
@@ -130,7 +130,7 @@ def test_controls_break_claims_and_keep_their_keys(visit: Any) -> None:
     expected = TourTab().answer({"screen": "voters"})["found"]
     assert _found(page).endswith(expected)
     label = page.get_attribute("#tour article:not([hidden]) .plot", "aria-label")
-    assert label == f"{SCREENS[1].title}. {expected}"
+    assert label == f"{SCREENS[NAMES[1]].title}. {expected}"
     page.focus('input[name="tour.voters.confidence"]')
     page.keyboard.press("ArrowRight")
     _shown(page, 2, 2)  # the slider moved, and the screen stayed

@@ -4,16 +4,16 @@ import base64
 import contextlib
 import gzip
 import io
+import itertools
 import json
-import random
+import math
+import operator
 import re
 import signal
 import subprocess
 import sys
 import tempfile
-import urllib.parse
 import urllib.request
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,9 @@ import jax
 import numpy as np
 import pandas as pd
 import pytest
+from astonish.core.kinds import OutcomeKind
+from hypothesis import given, settings, strategies as st
 from scipy import stats
-
-pytest.importorskip("starlette", reason="the page needs starlette")
-pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
-
-import itertools
-
-import anyio
 from starlette.testclient import TestClient
 
 from astonish import Beta, Dirichlet, Exponential, Gaussian, Poisson, Smile, run
@@ -37,10 +32,10 @@ from astonish.core.numbers import double
 from astonish.core.parameters import check_parameters
 from astonish.models.registry import LEARNERS
 from astonish.online.measures import COLUMNS
-from astonish.page import data, guard, lab, maze, server
+from astonish.page import lab, server, worlds
 from astonish.page.controls import json_number
-from astonish.page.gaussian import GaussianTab, compared
-from astonish.page.upload import ENDS
+from astonish.page.data import ENDS, DataTab
+from astonish.page.worlds import GaussianTab, compared
 from astonish.paper.figure import RunSettings
 from astonish.paper.figure1 import SIMULATIONS
 from astonish.people.tables import Columns, read_trials
@@ -48,6 +43,10 @@ from astonish.people.tables.facts import choose
 from astonish.people.tables.regressors import regressors
 from astonish.theory import surprise
 from astonish.worlds.gaussian_jumps import gaussian_jumps
+
+pytest.importorskip("starlette", reason="the page needs starlette")
+pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
+
 
 GAUSSIAN, LAB = GaussianTab(), lab.LabTab()
 WORDS = ["m", *GAUSSIAN.world, "learners", "switches", "learner", "family", "x", "std", "weight1", "smile", "é"]
@@ -234,8 +233,8 @@ def walk(page: TestClient) -> Any:
 
 def test_the_walk_goes_through_doors_and_its_errors_are_those_of_the_modes(walk: Any) -> None:
     rooms, environment, smile = walk["rooms"], walk["environment"], walk["learners"]["smile"]
-    assert len(environment) == maze.STEPS == len(rooms) - 1
-    truth, rule = maze.DRAWN.transitions, Smile(Dirichlet(15), 0.1)
+    assert len(environment) == worlds.STEPS == len(rooms) - 1
+    truth, rule = worlds.DRAWN.transitions, Smile(Dirichlet(15), 0.1)
     alphas = {room: run(rule, _moves(rooms, room)).state.alpha for room in set(rooms[:-1])}  # at the end of the walk
     last = {here: t for t, here in enumerate(rooms[:-1])}
     for room, alpha in alphas.items():
@@ -243,14 +242,14 @@ def test_the_walk_goes_through_doors_and_its_errors_are_those_of_the_modes(walk:
         assert _numbers(smile["believed"])[last[room]] == pytest.approx(mode, abs=1e-12)
     believed, found = np.where(np.eye(16) > 0, 0.0, 1 / 15), []
     for t, (here, there) in enumerate(itertools.pairwise(rooms)):
-        assert there in maze.DRAWN.doors[environment[t], here]
+        assert there in worlds.DRAWN.doors[environment[t], here]
         believed[here] = np.insert(_numbers(smile["believed"])[t], here, 0.0)
         found.append(np.mean((believed - truth[environment[t]]) ** 2))
     assert _numbers(smile["error"]) == pytest.approx(found, rel=1e-9)
     surprise = _numbers(smile["surprise"])
-    last_steps = [surprise[max(t - 29, 0) : t + 1].mean() for t in range(maze.STEPS)]
+    last_steps = [surprise[max(t - 29, 0) : t + 1].mean() for t in range(worlds.STEPS)]
     assert _numbers(smile["smoothed"]) == pytest.approx(last_steps, rel=1e-9)
-    changes = [t for t in range(maze.STEPS) if environment[t] != ([0, *environment][t])]
+    changes = [t for t in range(worlds.STEPS) if environment[t] != ([0, *environment][t])]
     assert walk["switched"] == changes
     assert 5 < len(changes) < 40  # of 1000 steps at a probability of 0.02
 
@@ -273,22 +272,6 @@ def test_lines_of_the_maze_walk_the_same_way(page: TestClient) -> None:
         expected.append(f"{name}: mean surprise {surprise:.4g}, mean learning rate {rate:.4g}, mean error {error:.4g}")
     assert list(answer["learners"]) == ["smile", "bayes"]
     assert _printed(answer["python"]).splitlines() == expected
-
-
-def test_a_switch_is_seen_at_once_in_the_maze(page: TestClient) -> None:
-    """Around switches with 150 steps on either side, as in Figure 5 but on short walks."""
-    before, after = [], []
-    for seed in range(40):
-        answer = _asked(page, "maze", seed=seed)
-        smile = answer["learners"]["smile"]
-        signals = np.stack([_numbers(smile["surprise"]), _numbers(smile["error"])])
-        for last, switch, following in zip(*([0, *answer["switched"], maze.STEPS][k:] for k in range(3)), strict=False):
-            if switch >= max(last + 150, 300) and following >= switch + 150:
-                before.append(signals[:, switch - 50 : switch].mean(axis=1))
-                after.append(signals[:, switch : switch + 10].mean(axis=1))
-    assert len(after) > 20
-    assert np.mean(before, axis=0) == pytest.approx([0.437, 0.0042], rel=0.1)  # over 403 switches of long walks
-    assert np.mean(after, axis=0) == pytest.approx([0.638, 0.0230], rel=0.2)
 
 
 def test_learners_without_one_belief_for_a_room_show_its_mean(page: TestClient) -> None:
@@ -425,7 +408,7 @@ def _sent(page: TestClient, question: str, table: str | bytes = TABLE, **said: A
 def test_a_table_is_measured_as_by_the_library(page: TestClient, tmp_path: Path) -> None:
     path = tmp_path / "trials.csv"
     path.write_text(TABLE)
-    said = {"name": "trials.csv", "outcome": "x", "subject": "who", "learner": "smile", "set.m": 0.4}
+    said = {"name": "trials.csv", "outcome": "x", "subject": "who", "learner": "smile", "settings": "m=0.4"}
     trials = read_trials(path, Columns("x", subject="who"))
     learner = choose("smile", trials, {"m": 0.4}).learner
     expected = regressors(learner, trials, ["all"])
@@ -475,27 +458,13 @@ def test_parquet_that_unpacks_to_too_much_is_refused(page: TestClient, columns: 
     assert word in _refused(_sent(page, "preview", file.getvalue(), name="trials.parquet"))
 
 
-def test_all_parameters_can_be_set_as_by_the_library(page: TestClient, tmp_path: Path) -> None:
-    path = tmp_path / "trials.csv"
-    path.write_text(TABLE)
-    settings = {"salience": 0.7, "renewal": 0.2, "start": 1.0, "associability": 0.5, "scale": 3.0}
-    assert set(page.get("/api/data").json()["parameters"]["continuous"]["pearce-hall"]) == set(settings)
-    said = {"name": "trials.csv", "outcome": "x", "learner": "pearce-hall"}
-    answer = _sent(page, "data", **said, **{f"set.{word}": value for word, value in settings.items()}).json()
-    trials = read_trials(path, Columns("x"))
-    expected = regressors(choose("pearce-hall", trials, settings).learner, trials)
-    assert np.array_equal(_numbers(answer["learning_rate"]), expected.learning_rate, equal_nan=True)
-    assert answer["assumed"] == []
-    assert repr(settings) in answer["python"]
-
-
 @pytest.mark.parametrize("learner", ["smile", "delta"])
 def test_choices_and_what_they_paid_are_measured_as_by_the_library(
     page: TestClient, tmp_path: Path, learner: str
 ) -> None:
     path = tmp_path / "trials.csv"
     path.write_text("c,r\n" + "".join(f"{'AB'[k % 3 == 0]},{k * k % 7 - 1.5}\n" for k in range(12)))
-    said = {"name": "trials.csv", "outcome": "r", "choice": "c", "learner": learner}
+    said = {"name": "trials.csv", "reward": "r", "choice": "c", "learner": learner}
     trials = read_trials(path, Columns("r", choice="c"))
     expected = regressors(choose(learner, trials).learner, trials, ["all"] if learner == "smile" else None)
     found = pd.read_csv(io.StringIO(_sent(page, "table", path.read_text(), **said).text))
@@ -519,17 +488,17 @@ def test_questions_about_a_table_can_be_answered_on_the_page(page: TestClient) -
     assert _numbers(answer["outcome"])[:3] == pytest.approx([1.5, 1.234, 2.5])
     assert np.isnan(_numbers(answer["outcome"])[3])
     assert "ordered by trial" in answer["understood"]
-    assert "columns = Columns(outcome='x', trial='trial')" in answer["python"]
-    assert "kind='continuous', missing=['-999'], decimal=',')" in answer["python"]
+    for words in ("outcome=('x',), trial='trial'", "kind='continuous', missing=('-999',), decimal=','"):
+        assert words in answer["python"]
 
 
-@pytest.mark.parametrize("kind", data.KINDS[1:])
+@pytest.mark.parametrize("kind", OutcomeKind)
 def test_what_can_be_set_is_what_the_library_takes(kind: str) -> None:
     numbers = [1.0, 5.5, 2.0]
     column = {"continuous": numbers, "circular": numbers, "binary": [0, 1, 1]}.get(kind, ["a", "b", "a"])
     columns = Columns(("x", "x") if kind == "transitions" else "x")
     trials = read_trials(pd.DataFrame({"x": column}), columns, kind=kind)
-    for name, values in data.DataTab().controls()["parameters"][kind].items():
+    for name, values in DataTab().controls()["parameters"][kind].items():
         plain = {word: value for word, value in values.items() if value is not None}
         assert repr(choose(name, trials, plain).learner) == repr(choose(name, trials).learner)
         missing = {word: 1.5 for word, value in values.items() if value is None}
@@ -551,18 +520,18 @@ def test_columns_and_first_rows_are_shown(page: TestClient) -> None:
         ({"outcome": "x", "learner": "nobody"}, TABLE, "nobody"),
         ({"outcome": "x", "kind": "odd"}, TABLE, "odd"),
         ({"outcome": "x", "who": "z"}, TABLE, "z"),
-        ({"outcome": "x", "set.m": "lots"}, TABLE, "lots"),
-        ({"outcome": "x", "set.m": "nan"}, TABLE, "nan"),
-        ({"outcome": "x", "set.m": "-1"}, TABLE, "-1"),
+        ({"outcome": "x", "settings": "m=lots"}, TABLE, "lots"),
+        ({"outcome": "x", "settings": "m=nan"}, TABLE, "nan"),
+        ({"outcome": "x", "settings": "m=-1"}, TABLE, "-1"),
         ({"outcome": "x", "name": "trials.xlsx"}, TABLE, ".xlsx"),
         ({"outcome": "x", "name": "../../etc/passwd"}, TABLE, "ends in"),
         ({"outcome": "x", "name": "trials.csv.gz"}, TABLE, "gzip"),
         ({"outcome": "x", "name": "trials.csv.gz"}, gzip.compress(TABLE.encode(), mtime=0)[:-20], "gzip"),
         ({"outcome": "x", "name": "trials.csv.gz"}, gzip.compress(bytes(21 * 2**20), mtime=0), "20 MB"),
         ({"outcome": "x", "name": "trials.parquet"}, TABLE, "Parquet"),
-        ({"outcome": "x", "set.mm": "1"}, TABLE, "mm"),
-        ({"outcome": "x", "learner": "message-passing", "set.hypotheses": "1e6"}, TABLE, "hypotheses"),
-        ({"outcome": "x", "learner": "particle-filter", "set.seed": "1e300"}, TABLE, "seed"),
+        ({"outcome": "x", "settings": "mm=1"}, TABLE, "mm"),
+        ({"outcome": "x", "learner": "message-passing", "settings": "hypotheses=1e6"}, TABLE, "hypotheses"),
+        ({"outcome": "x", "learner": "particle-filter", "settings": "seed=1e300"}, TABLE, "seed"),
         ({"outcome": "x", "extra": "1"}, TABLE, "extra"),
         ({"outcome": "x"}, "", "empty"),
         ({"outcome": "x"}, b"\xff\xfe\x00x\n\x00\xd8", "UTF-16"),
@@ -570,8 +539,8 @@ def test_columns_and_first_rows_are_shown(page: TestClient) -> None:
         ({"outcome": "x"}, "x\n" * 100_005, "rows"),
         ({"outcome": "x", "kind": "categorical"}, "x\n" + "".join(f"l{k}\n" for k in range(99)), "99 different"),
         ({"outcome": "x"}, "x\n1\n2,3,4\n2,3,4\n", "most rows have 3 cells"),
-        ({"outcome": "x", "choice": "c"}, "c,x\n" + "".join(f"{k},1\n" for k in range(99)), "99 different choices"),
-        ({"outcome": "x", "choice": "x"}, "x,y\n1,2\n2,1\n", "x cannot be two things"),
+        ({"reward": "x", "choice": "c"}, "c,x\n" + "".join(f"{k},1\n" for k in range(99)), "99 different choices"),
+        ({"reward": "x", "choice": "x"}, "x,y\n1,2\n2,1\n", "x cannot be two things"),
     ],
 )
 def test_tables_that_cannot_be_used_are_refused(page: TestClient, said: Any, table: Any, word: str) -> None:
@@ -602,30 +571,19 @@ def test_large_tables_are_refused_before_they_are_read(
 # ---- who may ask, and for what
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"host": "evil.example"},
-        {"host": "evil.example:8765"},
-        {"host": "127.0.0.1.evil.example"},
-        {"host": ""},
-        {"host": "[bad"},
-        {"host": "192.168.0.7:8765"},
-        {"origin": "http://evil.example"},
-        {"origin": "null"},
-        {"origin": "http://[bad"},
-        {"origin": "http://[127.0.0.1]:8765"},
-        {"origin": "127.0.0.1:8765"},
-        {"origin": ""},
-        {"origin": "http://127.0.0.1:9999"},
-        {"sec-fetch-site": "cross-site"},
-        {"sec-fetch-site": "same-site"},
-    ],
-)
-def test_other_names_and_sites_are_refused(page: TestClient, headers: dict[str, str]) -> None:
-    code = 400 if "host" in headers else 403
+ELSEWHERE = {
+    "host": ["evil.example", "evil.example:8765", "127.0.0.1.evil.example", "", "[bad", "192.168.0.7:8765"],
+    "origin": ["http://evil.example", "null", "http://[bad", "http://[127.0.0.1]:8765", "127.0.0.1:8765", ""],
+    "Origin": ["http://127.0.0.1:9999"],
+    "sec-fetch-site": ["cross-site", "same-site"],
+}
+
+
+@pytest.mark.parametrize(("header", "value"), [(header, value) for header in ELSEWHERE for value in ELSEWHERE[header]])
+def test_other_names_and_sites_are_refused(page: TestClient, header: str, value: str) -> None:
+    code, headers = 400 if header == "host" else 403, {header: value}
     assert page.post("/api/maze", json={}, headers=headers).status_code == code
-    if "sec-fetch-site" not in headers:  # a link from elsewhere may lead to the page itself
+    if header != "sec-fetch-site":  # a link from elsewhere may lead to the page itself
         assert page.get("/", headers=headers).status_code == code
 
 
@@ -637,7 +595,7 @@ def test_names_of_this_machine_are_answered(page: TestClient, host: str) -> None
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "0.0.0.0", "me.local"])
 def test_what_others_can_reach_is_told_from_what_they_cannot(host: str) -> None:
-    assert guard.is_loopback(host) == (host in ("127.0.0.1", "::1", "localhost"))
+    assert server.is_loopback(host) == (host in ("127.0.0.1", "::1", "localhost"))
 
 
 def test_the_browser_is_bound(page: TestClient) -> None:
@@ -666,43 +624,25 @@ def test_only_get_and_post(page: TestClient) -> None:
         _refused(page.request(method, "/api/gaussian"), 405)
 
 
-@pytest.mark.parametrize(
-    ("tab", "said"),
-    [
-        ("gaussian", {"samples": 1001}),
-        ("gaussian", {"samples": 1e9}),
-        ("gaussian", {"samples": 10**400}),
-        ("gaussian", {"samples": 20.5}),
-        ("gaussian", {"noise": 0}),
-        ("gaussian", {"noise": "4"}),
-        ("gaussian", {"noise": True}),
-        ("gaussian", {"noise": None}),
-        ("gaussian", {"learners": ["nobody"]}),
-        ("gaussian", {"learners": "smile"}),
-        ("gaussian", {"learners": [["smile"]]}),
-        ("gaussian", {"learners": ["smile"] * 99}),
-        ("gaussian", {"__class__": 1}),
-        ("maze", {"switches": [1000]}),
-        ("maze", {"switches": [0.5]}),
-        ("maze", {"switches": list(range(300))}),
-        ("maze", {"learner": "delta"}),
-        ("maze", {"second": "delta"}),
-        ("maze", {"seed": -1}),
-        ("lab", {"family": "nothing"}),
-        ("lab", {"family": ["gaussian"]}),
-        ("lab", {"family": "beta", "x": 2}),
-        ("lab", {"family": "beta", "noise": 1}),
-        ("lab", {"std": -1}),
-        ("lab", {"\ud800": 1}),
-    ],
-)
-def test_work_beyond_the_limits_is_refused(page: TestClient, tab: str, said: Any) -> None:
-    _refused(page.post(f"/api/{tab}", content=json.dumps(said)))
+BEYOND: dict[str, dict[str, list[Any]]] = {
+    "gaussian": {
+        "samples": [1001, 1e9, 10**400, 20.5],
+        "noise": [0, "4", True, None, math.nan, math.inf, -math.inf],
+        "learners": [["nobody"], "smile", [["smile"]], ["smile"] * 99],
+        "__class__": [1],
+    },
+    "maze": {"switches": [[1000], [0.5], list(range(300))], "learner": ["delta"], "second": ["delta"], "seed": [-1]},
+    "lab": {"family": ["nothing", ["gaussian"]], "std": [-1], "ones": [1], "x": [1e9], "\ud800": [1]},
+}
 
 
-@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e999"])
-def test_what_is_no_number_is_refused(page: TestClient, value: str) -> None:
-    assert "noise" in _refused(page.post("/api/gaussian", content=f'{{"noise": {value}}}'))
+@pytest.mark.parametrize("tab", BEYOND)
+def test_work_beyond_the_limits_is_refused(page: TestClient, tab: str) -> None:
+    for name, values in BEYOND[tab].items():
+        for value in values:
+            _refused(page.post(f"/api/{tab}", content=json.dumps({name: value})))
+    assert "x = 2" in _refused(page.post("/api/lab", json={"family": "beta", "x": 2}))
+    assert "noise" in _refused(page.post("/api/gaussian", content='{"noise": 1e999}'))
 
 
 def test_long_requests_are_refused(page: TestClient) -> None:
@@ -711,85 +651,37 @@ def test_long_requests_are_refused(page: TestClient) -> None:
     _refused(page.post("/api/gaussian", content=b"{}", headers={"content-length": "9" * 5000}), 413)
 
 
-def _anything(rng: random.Random, depth: int = 0) -> Any:
-    """Some value of JSON."""
-    match rng.randrange(7 if depth > 2 else 11):
-        case 0:
-            return rng.choice([None, True, False, "", [], {}])
-        case 1 | 2:
-            return rng.gauss(0, 1) * 10.0 ** rng.randint(-300, 300)
-        case 3:
-            return rng.choice([float("nan"), float("inf"), 10 ** rng.randint(300, 900), -(2**63), 0, 1])
-        case 4 | 5:
-            return rng.choice(WORDS)
-        case 6:
-            return "".join(chr(rng.randrange(1, 0xD7FF)) for _ in range(rng.randrange(90)))
-        case 7 | 8:
-            return [_anything(rng, depth + 1) for _ in range(rng.randrange(5))]
-    return {rng.choice(WORDS): _anything(rng, depth + 1) for _ in range(rng.randint(1, 3))}
+def _body(value: Any) -> bytes:
+    return json.dumps(value).encode()
 
 
-def _garbled(rng: random.Random) -> bytes:
-    """A body: bytes, JSON of any shape, JSON with a slip of the pen, or known words with any value."""
-    kind = rng.random()
-    if kind < 0.2:
-        return rng.randbytes(rng.randrange(200))
-    if kind < 0.5:
-        return json.dumps(_anything(rng)).encode()
-    body = bytearray(json.dumps({rng.choice(WORDS): _anything(rng, 2) for _ in range(rng.randint(1, 4))}).encode())
-    if kind < 0.7:
-        body[rng.randrange(len(body))] = rng.randrange(256)
-    return bytes(body)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers(-(10**400), 10**400) | st.sampled_from(WORDS) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=3),
+)
+BODIES = (
+    st.binary(max_size=200) | JSON.map(_body) | st.dictionaries(st.sampled_from(WORDS), JSON, max_size=4).map(_body)
+)
+STARTS = [b"", b"x\n", b"x,y\n1,2\n", b"\x1f\x8b\x08\x00", b"PAR1", gzip.compress(b"x\n1\n", mtime=0)]
+TABLES = st.builds(operator.add, st.sampled_from(STARTS), st.binary(max_size=60))
+SAID = st.dictionaries(st.sampled_from(["outcome", "subject", "kind", "learner", "settings", "who", "\0"]), st.text())
+NAMES = st.sampled_from(["", "t", *(f"t{end}" for end in ENDS)])
 
 
-def _strange(rng: random.Random) -> tuple[str, str, bytes]:
-    """A question, what follows it in the address, and a body."""
-    if rng.random() < 0.8:
-        return rng.choice(["gaussian", "maze", "lab"]), "", _garbled(rng)
-    said = {rng.choice(["outcome", "subject", "kind", "learner", "set.m", "who", "\x00"]): str(_anything(rng, 3))}
-    said |= {"name": f"t{rng.choice(ENDS)}"} if rng.random() < 0.9 else {}
-    query = urllib.parse.urlencode(said | ({"outcome": "x"} if rng.random() < 0.5 else {}))
-    starts = [b"", b"x\n", b"x,y\n1,2\n", b"\x1f\x8b\x08\x00", b"PAR1", gzip.compress(b"x\n1\n", mtime=0)]
-    return rng.choice(["preview", "data", "table"]), query, rng.choice(starts) + rng.randbytes(rng.randrange(60))
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(tab=st.sampled_from(["gaussian", "maze", "lab"]), body=BODIES)
+def test_random_requests_are_refused_in_a_sentence(page: TestClient, tab: str, body: bytes) -> None:
+    answer = page.post(f"/api/{tab}", content=body)  # `make hostile` sends twenty thousand
+    assert answer.status_code == 200 or _refused(answer)
 
 
-async def _put(app: Any, question: str, query: str, body: bytes) -> tuple[int, bytes]:
-    """Straight to the application: a client would take longer than the answer."""
-    headers = [(b"host", b"127.0.0.1"), (b"content-length", str(len(body)).encode())]
-    path = f"/api/{question}"
-    scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": query.encode()}
-    scope |= {"headers": headers, "http_version": "1.1", "scheme": "http", "root_path": "", "server": ("127.0.0.1", 1)}
-    sent: list[Any] = []
-
-    async def receive() -> Any:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    await app(scope, receive, send)
-    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
-
-
-def test_random_requests_are_refused_in_a_sentence(page: TestClient) -> None:
-    rng, app = random.Random(11), server.make_app(warm=False)
-
-    async def ask_all() -> Counter[int]:
-        codes: Counter[int] = Counter()
-        async with app.router.lifespan_context(app):
-            for _ in range(2_000):  # `make hostile` sends twenty thousand
-                code, body = await _put(app, *_strange(rng))  # what is not expected is raised here, too
-                codes[code] += 1
-                if code != 200:
-                    sentence = json.loads(body)["error"]
-                    assert len(sentence) > 10
-                    assert "Traceback" not in sentence
-        return codes
-
-    codes = anyio.run(ask_all)
-    assert set(codes) <= {200, 400}
-    assert 0 < codes[200] < 200
-    assert _asked(page, "gaussian", learners=["delta"], samples=20)["changes"][0] == 1
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(question=st.sampled_from(["preview", "data", "table"]), table=TABLES, said=SAID, name=NAMES)
+def test_random_tables_are_refused_in_a_sentence(
+    page: TestClient, question: str, table: bytes, said: dict[str, str], name: str
+) -> None:
+    answer = _sent(page, question, table, **{"outcome": "x", **said, "name": name})
+    assert answer.status_code == 200 or _refused(answer)
 
 
 def test_the_page_needs_nothing_from_elsewhere(page: TestClient) -> None:
@@ -817,7 +709,7 @@ def test_texts_are_compressed_if_the_browser_can_read_that(page: TestClient) -> 
         assert "content-encoding" not in plain.headers
         assert packed.text == plain.text
         assert int(packed.headers["content-length"]) < 0.6 * len(plain.content)
-        assert packed.headers["content-security-policy"] == guard.HEADERS["content-security-policy"]
+        assert packed.headers["content-security-policy"] == server.HEADERS["content-security-policy"]
 
 
 def test_controls_describe_what_is_allowed(page: TestClient) -> None:
@@ -827,9 +719,9 @@ def test_controls_describe_what_is_allowed(page: TestClient) -> None:
     for slider in (slider for sliders in of_worlds + of_beliefs for slider in sliders.values()):
         assert slider["least"] <= slider["low"] <= slider["default"] <= slider["high"] <= slider["most"], slider
         assert 0 < slider["step"] < slider["high"] - slider["low"] or slider["whole"]
-        assert len(slider["label"]) < 85
-    assert spec["gaussian"]["sliders"]["m"]["label"] == "m: readiness to change one's mind (smile, varsmile)"
-    assert "0 never learns" in spec["gaussian"]["sliders"]["m"]["about"]
+        assert len(slider["label"]) < 100
+    label = spec["gaussian"]["sliders"]["m"]["label"]
+    assert re.fullmatch(r"m: readiness to change one's mind; 0 never learns.* \(smile, varsmile\)", label)
     assert {"keep", "learning_rate", "salience", "renewal", "drift", "omega1"} <= set(spec["gaussian"]["more"])
     assert list(spec["maze"]["more"]) == ["keep"]
 
@@ -902,7 +794,7 @@ def test_learners_of_ones_own_are_on_the_page(tmp_path: Path) -> None:
         assert _numbers(own["believed"]) == pytest.approx(_numbers(bayes["believed"]), rel=1e-12)
         assert own["settings"] == "doubt 0.4, alpha 1"
         assert "mean learning rate 0.4" in _printed(walks[0]["python"])
-        said = {"name": "trials.csv", "outcome": "x", "learner": rounded, "set.speed": 0.25, "set.size": 2}
+        said = {"name": "trials.csv", "outcome": "x", "learner": rounded, "settings": ["speed=0.25", "size=2"]}
         assert _numbers(_sent(page, "data", **said).json()["learning_rate"])[0] == 0.25
 
 

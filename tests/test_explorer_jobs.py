@@ -28,10 +28,9 @@ pytest.importorskip("starlette", reason="the page needs starlette")
 from typer.testing import CliRunner
 
 from astonish.cli.app import app as command
-from astonish.page import jobs, requests
-from astonish.page.connections import make_server
+from astonish.page import data, jobs
 from astonish.page.jobs import Jobs
-from astonish.page.server import make_app
+from astonish.page.server import make_app, make_server
 from astonish.people.tables.guesses import constant_columns, guessed_columns
 
 NAMES = ("=ann", "bob", "eve")  # the first is a formula to a spreadsheet
@@ -285,7 +284,7 @@ def test_only_what_the_page_offers_can_be_asked(page: Page, analysis: str, asked
 
 
 def test_a_learner_of_ones_own_is_found_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from astonish.page.analyses import _from_anywhere
+    from astonish.page.analyses import from_anywhere
 
     source = "from astonish import Delta\nfrom astonish.core.numbers import pytree_dataclass\n\n\n"
     source += "@pytree_dataclass\nclass Mine(Delta):\n    pass\n"
@@ -294,21 +293,21 @@ def test_a_learner_of_ones_own_is_found_from_another_folder(tmp_path: Path, monk
     offered = ["delta", "brought_along.py:Mine"]
     asked = [("outcome", "x"), ("learner", "delta"), ("learner", "brought_along.py:Mine")]
     for analysis, words in (("fit", asked[:1] + asked[2:]), ("compare", asked)):
-        found = _from_anywhere(requests.understood(analysis, "t.csv", words, offered)).learner
+        found = from_anywhere(data.understood(analysis, "t.csv", words, offered)).learner
         own = f"{tmp_path / 'brought_along.py'}:Mine"
         assert found == (own if analysis == "fit" else ("delta", own))
 
 
 def test_too_many_searches_are_refused() -> None:
-    from astonish.page.analyses import _check
+    from astonish.page.analyses import check_searches
 
     asked = [("outcome", "x"), ("subject", "id"), ("response", "b"), ("responded", "before"), ("starts", "50")]
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        request = requests.understood("fit", "t.csv", [*asked, ("learner", "delta")], ["delta"])
+        request = data.understood("fit", "t.csv", [*asked, ("learner", "delta")], ["delta"])
         rows = "".join(f"{who},{x},{x}.5\n" for who in range(101) for x in (1, 2, 3, 5))
         Path("t.csv").write_text(f"id,x,b\n{rows}")
         with pytest.raises(ValueError, match=r"101 participants, .* make 5050 searches; the page takes up to 5000"):
-            _check(request, Any)
+            check_searches(request)
 
 
 @pytest.mark.parametrize(
@@ -324,7 +323,7 @@ def test_too_many_searches_are_refused() -> None:
     ],
 )
 def test_names_of_files_lead_nowhere(name: str, safe: str) -> None:
-    assert requests.safe_name(name) == safe
+    assert data.safe_name(name) == safe
 
 
 def test_columns_are_guessed_by_name_and_content() -> None:

@@ -28,10 +28,9 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from astonish.cli.app import app as command
-from astonish.page import connections, server
-from astonish.page.data import DataTab
+from astonish.page import server
+from astonish.page.data import DataTab, as_file
 from astonish.page.jobs import Worker
-from astonish.page.upload import as_file
 
 HOME, AWAY = "http://127.0.0.1:8765", "http://192.168.0.7:8765"
 TOKEN, SECONDS = "a-secret", 2
@@ -61,7 +60,7 @@ def test_cells_are_counted_before_a_table_is_read(name: str, content: bytes) -> 
 @pytest.mark.parametrize("content", [b"x\n" + b"," * 2**20, b"x,y\r1,2,3\r"])
 def test_rows_with_more_cells_than_names_are_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match=r"most rows have .* give each column a name"):
-        DataTab().preview({"name": "t.csv"}, content)
+        DataTab().preview([("name", "t.csv")], content)
 
 
 @pytest.mark.parametrize(
@@ -69,13 +68,13 @@ def test_rows_with_more_cells_than_names_are_refused(content: bytes) -> None:
 )
 def test_a_table_with_no_more_cells_than_allowed_is_read(columns: int, row: str, rows: int) -> None:
     header = (";" if ";" in row else ",").join(f"c{k}" for k in range(columns))
-    read = DataTab().preview({"name": "t.csv"}, f"{header}\n{f'{row} ' * rows}".replace(" ", "\n").encode())
+    read = DataTab().preview([("name", "t.csv")], f"{header}\n{f'{row} ' * rows}".replace(" ", "\n").encode())
     assert (len(read["columns"]), read["trials"]) == (columns, rows)
 
 
 def test_commas_in_text_are_no_cells() -> None:
     content = 'said,x\n"' + "well, " * 500 + '",1\n' + "no,2\n" * 5000
-    assert DataTab().preview({"name": "t.csv"}, content.encode())["trials"] == 5001
+    assert DataTab().preview([("name", "t.csv")], content.encode())["trials"] == 5001
 
 
 def test_a_spreadsheet_runs_nothing_of_a_table_that_was_downloaded() -> None:
@@ -83,7 +82,7 @@ def test_a_spreadsheet_runs_nothing_of_a_table_that_was_downloaded() -> None:
     words = [*risky, "-1.5", "+2e3", "plain", "a=b", "a\r=1", "", "'quoted"]
     frame = pd.DataFrame({"x": [-1.5, 2.0] * 7, "=word": words, "count": range(-7, 7)})
     sent = frame.to_csv(index=False, quoting=csv.QUOTE_ALL).encode()
-    text = DataTab().table({"name": "t.csv", "outcome": "x", "learner": "delta"}, sent)
+    text = DataTab().table([("name", "t.csv"), ("outcome", "x"), ("learner", "delta")], sent)
     read = pd.read_csv(io.StringIO(text, newline=""), keep_default_na=False)
     assert list(read)[:3] == ["x", "'=word", "count"]
     plain = [(f"'{word}" if word in risky else word).replace("\r", "\n") for word in words]  # as all line ends are read
@@ -249,7 +248,7 @@ async def _echo(scope: Any, receive: Any, send: Any) -> None:
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     """Where a server listens that waits for so many seconds."""
-    listening, made = socket.create_server(("127.0.0.1", 0)), connections.make_server(_echo, SECONDS)
+    listening, made = socket.create_server(("127.0.0.1", 0)), server.make_server(_echo, SECONDS)
     made.config.lifespan = "off"
     thread = threading.Thread(target=made.run, kwargs={"sockets": [listening]})
     thread.start()
@@ -371,7 +370,7 @@ def test_the_command_prints_a_secret_link_where_others_can_reach_it(
         def run(self, sockets: list[socket.socket]) -> None:
             sockets[0].close()
 
-    monkeypatch.setattr(connections, "make_server", Served)
+    monkeypatch.setattr(server, "make_server", Served)
     monkeypatch.setattr(server, "warm_up", cold)
     monkeypatch.setattr("webbrowser.open", opened.append)
     printed = CliRunner().invoke(command, ["explore", "--host", host, "--port", "0"])

@@ -60,7 +60,7 @@ NEEDED = {  # which modules need which extras; those in a folder, whatever the f
     "worlds.gymnasium": {"worlds"},
     "testing": {"frames"},
     "people.tables": {"frames"},
-    "watch.detecting": {"frames"},
+    "watch.followers": {"frames"},
 }
 CALLS = {  # what people call without one of the packages of an extra, and what that says
     "history.to_frame()": "frames: a table needs pandas",
@@ -128,7 +128,7 @@ def test_a_command_that_needs_an_extra_says_so(
     (tmp_path / "study.py").write_text(study)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.delitem(sys.modules, "astonish.page.connections", raising=False)  # for it to be imported again
+    monkeypatch.delitem(sys.modules, "astonish.page.server", raising=False)  # for it to be imported again
     result = CliRunner().invoke(app, words)
     assert result.stderr == f"astonish: {needs} {package}, which is not installed; pip install 'astonish[{extra}]'\n"
     assert (result.exit_code, result.stdout) == (1, "")

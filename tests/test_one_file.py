@@ -247,7 +247,7 @@ found["swept"] = read_csv(where / "swept" / "summary.csv").setting.tolist()
 
 from astonish import Detector, run
 from astonish.page.data import DataTab
-from astonish.page.gaussian import GaussianTab
+from astonish.page.worlds import GaussianTab
 from astonish.testing import check_learner
 
 learner = LEARNERS.find("two-speeds")()

@@ -15,7 +15,7 @@ from astonish.cli.app import app
 from astonish.cli.options import takes_request
 from astonish.cli.watch import WatchRequest
 from astonish.io.request import asked
-from astonish.page import requests as page
+from astonish.page import data as page
 from astonish.people.analysis.fit import run_fit
 from astonish.people.analysis.requests import (
     SEARCH,

@@ -18,7 +18,7 @@ pytest.importorskip("pandas", reason="the tables of the paper are data frames")
 from astonish import Delta, run
 from astonish.page.tour import SCREENS, TourTab
 from astonish.page.tour.screen import all_claims
-from astonish.page.tour.simulations import (
+from astonish.page.tour.screens import (
     STEPS,
     WALKS,
     errors_after_switches,
@@ -61,7 +61,7 @@ def test_the_verdicts_of_the_tour_are_those_of_the_documentation() -> None:
     assert all("\\" not in claim["says"] and "&lt;" not in claim["why"] for claim in claims)
 
 
-@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.name)
+@pytest.mark.parametrize("screen", SCREENS.values(), ids=lambda screen: screen.name)
 def test_the_control_breaks_the_claim_and_the_sentence_says_so(screen: Any) -> None:
     end = {screen.steps: screen.sliders[screen.steps].domain.high} if screen.steps else {}
     usual, broken = answer(screen.name, **end), answer(screen.name, **screen.breaking)
@@ -222,7 +222,7 @@ def test_online_em_waits_and_says_when_it_is_accurate() -> None:
     assert numbers(late["found"])[3] == pytest.approx(gap.mean(), rel=0.01)
 
 
-@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.name)
+@pytest.mark.parametrize("screen", SCREENS.values(), ids=lambda screen: screen.name)
 def test_the_lines_of_python_print_the_numbers_of_the_screen(screen: Any) -> None:
     found, out = answer(screen.name, **({"line": 3} if screen.steps else {})), io.StringIO()
     with contextlib.redirect_stdout(out):

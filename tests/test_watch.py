@@ -21,11 +21,20 @@ from typer.testing import CliRunner
 from astonish import Delta, Detector, Gaussian, Smile, Stream, monitor
 from astonish.cli.app import app
 from astonish.page.stream import StreamTab
-from astonish.watch.detecting import DetectorSettings, follower_for, samples_needed
-from astonish.watch.feed import Feed, Reading, Row
-from astonish.watch.lines import LONGEST, read_numbers, to_number
-from astonish.watch.session import Session
-from astonish.watch.views import picture, sparkline, summary
+from astonish.watch.followers import DetectorSettings, follower_for, samples_needed
+from astonish.watch.session import (
+    LONGEST,
+    Feed,
+    Follower,
+    Reading,
+    Row,
+    follow,
+    picture,
+    read_numbers,
+    sparkline,
+    summary,
+    to_number,
+)
 
 SET = ["--set", "noise=2", "--set", "mean=20", "--threshold", "7", "--burn-in", "3"]
 LEARNER = Smile(Gaussian(2.0), 0.1, Gaussian(2.0).prior(mean=20.0, std=2.0))
@@ -47,7 +56,7 @@ def _rows(text: str) -> list[dict[str, Any]]:
 def _read(text: str, column: str | None = None) -> tuple[list[float], list[tuple[int, str]]]:
     wrong: list[tuple[int, str]] = []
     numbers = read_numbers(io.BytesIO(text.encode()), lambda *what: wrong.append(what), column)
-    return [each.x for each in numbers], wrong
+    return [x for _, x in numbers], wrong
 
 
 def _same(found: Sequence[float], expected: Sequence[float]) -> bool:
@@ -153,7 +162,7 @@ def test_a_threshold_is_found_in_samples_without_a_change() -> None:
     alarms = DetectorSettings(false_alarm_rate=0.02, calibrate=1000)
     follower = follower_for("delta", quiet.tolist(), {"learning_rate": 0.1, "start": 0.0}, alarms)
     expected = Detector.calibrated(Delta(0.1, start=0.0), quiet[:1000], 0.02)
-    assert follower.detector.threshold == expected.threshold
+    assert f"threshold={expected.threshold!r}" in follower.code
     assert follower.description.endswith("if later samples are like the first 1000")
     reading = follower.update(0.5)
     assert math.isnan(reading.low)
@@ -258,7 +267,7 @@ def test_a_feed_keeps_the_last_rows_and_counts_all() -> None:
     assert [row.sample for row in feed.rows()] == [3, 4, 5]
     assert [row.sample for row in feed.rows(after=4)] == [5]
     assert feed.rows(after=5) == feed.rows(after=50) == []
-    assert (feed.samples, feed.missing, feed.alarms, feed.last_alarms) == (5, 1, 2, [1, 5])
+    assert (feed.samples, feed.missing, feed.alarms, feed.last_alarms) == (5, 1, 2, (1, 5))
     assert summary(feed) == "5 samples, 1 of them missing, 2 alarms (at 1, 5), last estimate 1 (between 0 and 2)"
 
 
@@ -278,10 +287,9 @@ def test_the_page_gets_what_it_has_not_seen() -> None:
 def test_lines_of_the_page_give_the_same_alarms(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     feed = Feed()
     settings = DetectorSettings(threshold=7.0, burn_in=3)
-    session = Session(feed, lambda _: None)
     plain = io.BytesIO(b"20.5\n19.25\n\n21\n35\n36.5\n34\n")
     make = lambda first: follower_for("smile", first, {"noise": 2.0, "mean": 20.0}, settings)  # noqa: E731
-    session.run(plain, None, 0, make, lambda: contextlib.nullcontext(lambda _: None))
+    follow(feed, lambda _: None, plain, None, 0, make, lambda: contextlib.nullcontext(lambda _: None))
     assert feed.is_over
     monkeypatch.setattr(sys, "stdin", io.StringIO(plain.getvalue().decode()))
     exec(compile(StreamTab(feed).script(), "<page>", "exec"), {})
@@ -295,26 +303,19 @@ def test_samples_that_wait_for_others_are_counted_when_it_is_interrupted() -> No
                 raise KeyboardInterrupt
             return line
 
-    feed = Feed()
-    session = Session(feed, lambda _: None)
+    feed, lines = Feed(), Interrupted(b"1\n2\n")
     with pytest.raises(KeyboardInterrupt):
-        session.run(Interrupted(b"1\n2\n"), None, 5, lambda _: pytest.fail("too few"), contextlib.nullcontext)
-    said = summary(feed, len(session.waiting), session.left_out)
-    assert said == "2 samples, too few to begin with (waiting for the first 5 samples)"
-    assert session.was_interrupted
+        follow(feed, lambda _: None, lines, None, 5, lambda _: pytest.fail("too few"), contextlib.nullcontext)
+    assert summary(feed) == "2 samples, too few to begin with (waiting for the first 5 samples)"
+    assert feed.was_interrupted
 
 
 def test_anything_with_an_update_can_be_followed() -> None:
-    class Last:
-        description, code = "the last sample", ""
-
-        def update(self, x: float) -> Reading:
-            return Reading(x, x - 1, x + 1, 0.0, x > 2)
-
+    last = Follower("the last sample", "", lambda x: Reading(x, x - 1, x + 1, 0.0, x > 2))
     feed = Feed()
     shown: list[Row] = []
     view = lambda: contextlib.nullcontext(shown.append)  # noqa: E731
-    Session(feed, lambda _: None).run(io.BytesIO(b"1\n2\n3\n"), None, 2, lambda _: Last(), view)
+    follow(feed, lambda _: None, io.BytesIO(b"1\n2\n3\n"), None, 2, lambda _: last, view)
     assert shown == feed.rows() == [Row(k, float(k), k, k - 1, k + 1, 0.0, k > 2) for k in (1, 2, 3)]
 
 

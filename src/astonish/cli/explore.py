@@ -34,9 +34,7 @@ def explore(
 
 def _serve(host: str, port: int | None, browser: bool, learners: Sequence[str]) -> None:
     """The page, until Ctrl-C."""
-    from astonish.page.connections import make_server
-    from astonish.page.guard import is_loopback
-    from astonish.page.server import PROGRAMS, make_app
+    from astonish.page.server import PROGRAMS, is_loopback, make_app, make_server
 
     token = None if is_loopback(host) else token_urlsafe()
     app = make_app(host, learners=learners, token=token, programs=PROGRAMS)

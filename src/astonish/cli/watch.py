@@ -20,7 +20,7 @@ from astonish.io.request import FamilyName, Learner, Request, asked
 from astonish.people.analysis.requests import FAMILY_HELP, LEARNER_HELP, Settings
 
 if TYPE_CHECKING:
-    from astonish.watch.feed import Feed
+    from astonish.watch.session import Feed
 
 MODEL, ALARMS, OUTPUT = "Model", "Alarms", "Input and output"
 Count = Annotated[int, Field(ge=0)]
@@ -81,13 +81,10 @@ def watch(request: WatchRequest) -> None:
     missing sample. A line that is no number is left out, and said on standard error.
     """
     with guarded(needs="watching needs", stopped="nothing was learned yet"):
-        from astonish.watch.feed import Feed
-        from astonish.watch.session import Session
-        from astonish.watch.views import lines, screen, summary
+        from astonish.watch.session import Feed, follow, lines, screen, summary
 
         needed, make = _follower(request)
         feed = Feed()
-        session = Session(feed, say)
         draws = sys.stdout.isatty() and not request.json_lines
         view = partial(screen, feed, sys.stdout)
         if not draws:
@@ -96,21 +93,20 @@ def watch(request: WatchRequest) -> None:
             say("astonish: type a number in each line; Ctrl-D ends")
         with served(feed, request.port, request.browser) if request.page else nullcontext():
             with suppress(KeyboardInterrupt):  # one way in which it ends
-                session.run(sys.stdin.buffer, request.column, needed, make, view)
-            stays = request.page and not session.was_interrupted
+                follow(feed, say, sys.stdin.buffer, request.column, needed, make, view)
+            stays = request.page and not feed.was_interrupted
             rest = "; the page stays until Ctrl-C" if stays else ""
-            say(f"astonish: {summary(feed, len(session.waiting), session.left_out)}{rest}")
+            say(f"astonish: {summary(feed)}{rest}")
             with suppress(KeyboardInterrupt):
                 while stays:
                     sleep(3600)
-        if session.left_out and not feed.samples:
+        if feed.left_out and not feed.samples:
             raise Exit(2)
 
 
 def _follower(request: WatchRequest) -> tuple[int, Any]:
     """How many samples are needed to make what follows the stream, and the function that makes it of them."""
-    from astonish.watch.detecting import DetectorSettings, follower_for, samples_needed
-    from astonish.watch.monitoring import monitor_for
+    from astonish.watch.followers import DetectorSettings, follower_for, monitor_for, samples_needed
 
     if request.monitor:
         of_learners = ("learner", "settings", "family", "signal", "threshold", "calibrate")
@@ -131,8 +127,7 @@ def _follower(request: WatchRequest) -> tuple[int, Any]:
 @contextmanager
 def served(feed: "Feed", port: int | None, browser: bool) -> Iterator[None]:
     """Serve the page, on this machine alone, beside what else goes on; it ends with the block."""
-    from astonish.page.connections import make_server
-    from astonish.page.server import make_app
+    from astonish.page.server import make_app, make_server
 
     try:
         listening = listen("127.0.0.1", port)

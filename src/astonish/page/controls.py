@@ -1,17 +1,21 @@
-"""What can be set on the page, and within which limits?
+"""What can be set on the page, within which limits, and how answers are sent.
 
 The page builds its controls from these descriptions, and every request is checked against the same ones.
 """
 
 import math
 from base64 import b64encode
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from astonish.core.numbers import Domain
 from astonish.core.parameters import Parameter
+from astonish.core.special import difference
+from astonish.online.explanation import STAGES, Explanation
+from astonish.report.sentence import TERMS, number
+from astonish.theory.drawing import BARS, CURVES, POINTS
 
 Json = dict[str, Any]
 Values = dict[str, float]
@@ -23,10 +27,13 @@ class Tab(Protocol):
     """One tab of the page."""
 
     def controls(self) -> Json:
-        """What can be set, for the page."""
+        """Describe for the page what can be set."""
 
     def answer(self, request: Any) -> Json:
-        """What the page shows for a request; `python` in it is a script that computes the same."""
+        """Compute what the page shows for a request; `python` in it is a script that computes the same."""
+
+
+# ---- what can be set
 
 
 class Slider(NamedTuple):
@@ -43,47 +50,57 @@ class Slider(NamedTuple):
     log: bool = False
     about: str = ""
 
-    def described(self) -> Json:
-        """For the page. least, most: what may be typed; low, high: the ends of the slider."""
-        least, most, whole = self.domain.low, self.domain.high, self.domain.whole
-        low, high = self.ends or (least, most)
-        step = 1 if whole else 0.01 if self.log else 10.0 ** math.floor(math.log10((high - low) / 50))
-        limits = {"low": low, "high": high, "least": least, "most": most, "step": step, "whole": whole}
-        return {"label": self.label, "about": self.about, "default": self.default, "log": self.log, **limits}
-
 
 def described(sliders: Mapping[str, Slider]) -> Json:
-    """Sliders by name, for the page."""
-    return {name: slider.described() for name, slider in sliders.items()}
+    """Describe sliders for the page, by name. least, most: what may be typed; low, high: the ends of the slider."""
+    specs: Json = {}
+    for name, (label, domain, default, ends, log, about) in sliders.items():
+        low, high = ends or (domain.low, domain.high)
+        step = 1 if domain.whole else 0.01 if log else 10.0 ** math.floor(math.log10((high - low) / 50))
+        limits = {"low": low, "high": high, "least": domain.low, "most": domain.high, "whole": domain.whole}
+        specs[name] = {"label": label, "about": about, "default": default, "log": log, "step": step, **limits}
+    return specs
 
 
 def slider_for(
     name: str,
-    known: Parameter,
+    parameter: Parameter,
     between: tuple[float, float] = (0.0, 1.0),
     default: float | None = None,
     of: Collection[str] = (),
 ) -> Slider:
-    """A slider for a parameter, over its usual values for outcomes between two numbers. of: what has the parameter."""
-    domain, usual = limited(known.domain), known.usual_between(*between)
-    start = known.default if default is None else default
+    """Make a slider for a parameter.
+
+    Args:
+        name: Of the parameter.
+        parameter: What is known about it.
+        between: Two numbers between which outcomes lie; the slider goes over the usual values for them.
+        default: Where it starts; else at the default of the parameter.
+        of: What has the parameter, for the label.
+    """
+    domain, usual = limited(parameter.domain), parameter.usual_between(*between)
+    start = parameter.default if default is None else default
     if start is None:
         start = float(np.clip(1.0, *(usual or (domain.low, domain.high))))
     margin = 0.01 * domain.open
-    low, high = usual or (max(start - 1, known.domain.low + margin), min(start + 1, known.domain.high - margin))
+    nearby = (max(start - 1, parameter.domain.low + margin), min(start + 1, parameter.domain.high - margin))
+    low, high = usual or nearby
     log = low > 0 and high / low >= _DECADES and not domain.whole
-    label = f"{name}: {known.about.partition(';')[0]}" + (f" ({', '.join(of)})" if of else "")
-    return Slider(label, domain, start, (low, high), log, known.about)
+    label = f"{name}: {parameter.about}" + (f" ({', '.join(of)})" if of else "")
+    return Slider(label, domain, start, (low, high), log)
 
 
 def limited(domain: Domain, most: float = _LARGEST) -> Domain:
-    """The domain without numbers that are too large for a page, or too close to an end that is excluded."""
+    """Leave out numbers that are too large for a page, or too close to an end that is excluded."""
     low = 1 / most if domain.open and domain.low == 0 else max(domain.low, -most)
     return Domain(low, min(domain.high, most), domain.whole, domain.open)
 
 
+# ---- what is asked
+
+
 def numbers(request: Any, sliders: Mapping[str, Slider], *others: str) -> tuple[Values, Json]:
-    """The value of every slider, its default where nothing was given, and the other parts of the request; or a refusal.
+    """Read the value of every slider, its default where nothing was given, and the other parts of the request.
 
     >>> numbers({"m": 7}, {"m": Slider("readiness", Domain(0, 5), 1.0)})
     Traceback (most recent call last):
@@ -95,7 +112,7 @@ def numbers(request: Any, sliders: Mapping[str, Slider], *others: str) -> tuple[
 
 
 def check_keys(request: Any, words: Collection[str]) -> Mapping[str, Any]:
-    """The request, if it is an object with these keys only."""
+    """Return the request, if it is an object with these keys only."""
     if not isinstance(request, dict):
         raise ValueError(f"the request is {_short(request)}; give an object with some of {', '.join(words)}")
     odd = next((word for word in request if word not in words), None)
@@ -105,7 +122,7 @@ def check_keys(request: Any, words: Collection[str]) -> Mapping[str, Any]:
 
 
 def one(name: str, value: Any, domain: Domain) -> float:
-    """One number, a whole one where the domain says so; or a refusal."""
+    """Return one number, a whole one where the domain says so; or refuse it."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{name} = {_short(value)} is not a number; give {domain}")
     try:
@@ -116,35 +133,88 @@ def one(name: str, value: Any, domain: Domain) -> float:
 
 
 def one_of(name: str, value: Any, options: Collection[str]) -> str:
-    """One of several words; or a refusal."""
+    """Return one of several words; or refuse it."""
     if not isinstance(value, str) or value not in options:
         raise ValueError(f"{name} = {_short(value)} is not known; give one of {', '.join(options)}")
     return value
 
 
 def listed(name: str, value: Any, most: int) -> list[Any]:
-    """A list that is not too long; or a refusal."""
+    """Return a list that is not too long; or refuse it."""
     if not isinstance(value, list) or len(value) > most:
         raise ValueError(f"{name} = {_short(value)} is not allowed; give a list of at most {most}")
     return value
 
 
-def too_much(limit: str) -> str:
-    """How a sentence ends that refuses a table which is beyond a limit."""
-    return f"{limit}, which is the most that the page takes; use the command astonish surprise"
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# ---- what is answered
 
 
 def packed(values: Any) -> Json:
-    """Numbers as the page reads them: bytes of float64, row by row, in which NaN may stand."""
+    """Pack numbers as the page reads them: bytes of float64, row by row, in which NaN may stand."""
     array = np.ascontiguousarray(values, "<f8")
     return {"shape": array.shape, "f8": b64encode(array.tobytes()).decode()}
 
 
 def json_number(value: Any) -> float | None:
-    """A number for JSON, which has no infinity."""
+    """Return a number for JSON, which has no infinity."""
     return float(value) if math.isfinite(value) else None
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def explained(of: Explanation, length: int, names: Sequence[str] = ()) -> Json:
+    """Describe the explanation of a sample for the page.
+
+    path: how the belief, or else the estimate, goes from before to after. alone: what an observer believes who knows
+    this sample alone. Points are pairs of a mean and a standard deviation, which is NaN where it is not known.
+
+    Args:
+        of: The explanation.
+        length: How many samples there are.
+        names: What bars stand for; else their numbers.
+    """
+    drawing, alone, x = of.drawing, None, None
+    if drawing is not None:
+        kind, heights = drawing.kind, drawing.heights
+        label = {CURVES: "density", BARS: "probability" if drawing.probabilities else "mean", POINTS: "mean"}[kind]
+        x = packed(drawing.at) if kind == CURVES else None
+        if of.beliefs is not None and of.beliefs.target is not None:
+            heights, alone = heights[:-1], packed(heights[-1])
+    else:  # of a learner without a belief: its estimate, on the straight way from before to after
+        before, after = np.asarray(of.estimate.before), np.asarray(of.estimate.after)
+        shares = np.linspace(0.0, 1.0, STAGES)
+        way = before + shares.reshape(-1, *[1] * before.ndim) * difference(after, before, of.learner.period)
+        widths = np.full(STAGES, np.nan)
+        if of.uncertainty is not None:
+            widths = of.uncertainty.before + shares * (of.uncertainty.after - of.uncertainty.before)
+        kind, label, heights = POINTS, "estimate", np.stack([way, widths], axis=1) if way.ndim == 1 else way
+        if way.ndim > 1:
+            kind, heights = BARS, way.reshape(STAGES, -1)
+    bars = range(1, heights.shape[1] + 1) if kind == BARS else ()
+    return {
+        "at": of.at,
+        "length": length,
+        "sentence": of.sentence,
+        "kind": kind,
+        "label": label,
+        "x": x or [str(name) for name in names or bars],
+        "path": packed(heights),
+        "alone": alone,
+        "alone_label": "reference after this sample alone" if of.learner.reference is not None else "",
+        "observation": None if of.place is None else json_number(of.place),
+        **stack(of),
+    }
+
+
+def stack(of: Explanation) -> Json:
+    """Describe the terms of the confidence-corrected surprise and their sum; None where it is not defined."""
+    if of.terms is None or of.confidence_corrected is None:
+        return {"terms": None, "total": None}
+    total = of.confidence_corrected
+    terms = [
+        {"name": f"{TERMS[name]}: {number(value)}", "value": json_number(value)} for name, value in of.terms.items()
+    ]
+    return {"terms": terms, "total": {"name": f"S_cc: {number(total)} nats", "value": json_number(total)}}

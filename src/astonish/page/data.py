@@ -1,40 +1,275 @@
-"""Your data: how surprising was each trial of a table, to a learner of one's choice?
+"""Your data: tables that people send, what can be asked about them, and how surprising each trial was to a learner.
 
-A table stays in a folder of its own for as long as it takes to answer, and is then deleted.
+A command runs files of a user's own; the page runs only what it offers, within limits. A file is looked at before it is
+read in full: a small one may unpack to more than a machine holds. It stays in a folder of its own for as long as it
+takes to answer, and is then deleted.
 """
 
-from collections.abc import Mapping, Sequence
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import chdir, contextmanager
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from pandas import DataFrame, isna
+from pandas.api.types import is_numeric_dtype
 
+from astonish.core.kinds import NUMBERS
 from astonish.core.names import MEASURED, OutcomeKind
 from astonish.core.numbers import Domain
-from astonish.models.assemble import Assembly, Outcomes, Specification, arguments, known_facts
-from astonish.models.registry import LEARNERS
+from astonish.io.request import Asked
+from astonish.models.assemble import Assembly, Outcomes, Specification, known_facts
+from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES
 from astonish.online.measures import holds_a_belief
-from astonish.page.controls import Json, Values, check_keys, one, one_of, packed
-from astonish.page.explained import explained
-from astonish.page.formulas import defused
-from astonish.page.requests import form
-from astonish.page.upload import ENDS, LARGEST, as_file, check_size
-from astonish.people.tables import Columns, Trials, read_trials
+from astonish.page.controls import Json, check_keys, explained, one, one_of, packed
+from astonish.people.analysis.requests import (
+    SEARCH,
+    CompareRequest,
+    FitRequest,
+    RecoverRequest,
+    SurpriseRequest,
+    TrialRequest,
+)
+from astonish.people.analysis.table import read_outcomes
+from astonish.people.tables import Trials
 from astonish.people.tables.explanation import explain_trial
 from astonish.people.tables.facts import choose
 from astonish.people.tables.guesses import constant_columns, guessed_columns
 from astonish.people.tables.regressors import ALL, regressors
 from astonish.people.tables.source import open_rows
+from astonish.people.tables.text import width
 
+LARGEST = 20 * 2**20  # bytes of a table, as sent and as unpacked
+MOST_ROWS, MOST_CELLS, LONGEST_LINE, MOST_LABELS = 100_000, 2_000_000, 100_000, 50
 SHOWN_ROWS, SHOWN_TRIALS = 5, 5000
-GUESSED = "guessed"
-KINDS = (GUESSED, *OutcomeKind)
-COLUMNS = ("outcome", "to", "subject", "block", "trial", "choice")  # of the table, by their meaning
-CELLS = {"missing": "", "decimal": "", "label": "", "options": ""}  # how they are written; several with commas
-DEFAULTS = {"name": "trials.csv", **dict.fromkeys(COLUMNS, ""), **CELLS, "kind": GUESSED, "learner": "smile", "who": ""}
-PREFIX = "learner_"
-SET = "set."  # before the name of a parameter
-LARGE = Domain(-1e12, 1e12)
-LIMITS = {"hypotheses": Domain(1, 100), "particles": Domain(1, 100), "seed": Domain(0, 2**31 - 1)}
+TEXT, PARQUET = (".csv", ".tsv", ".txt"), ".parquet"
+ENDS = (*TEXT, *(f"{end}.gz" for end in TEXT), PARQUET)
+FORMULAS = tuple("=+-@\t\r\n")  # how text starts that a spreadsheet runs, unless it is a number
+GUESSED = "guessed"  # in place of a kind of outcome
+PREFIX = "learner_"  # before new columns, if the table has such columns already
+
+Pairs = Iterable[tuple[str, str]]
+Analysis = FitRequest | CompareRequest | RecoverRequest
+ANALYSES: dict[str, type[Analysis]] = {kind.command: kind for kind in (FitRequest, CompareRequest, RecoverRequest)}
+_SEED, _ANY = Domain(0, 2**31 - 1, whole=True), Domain(-1e12, 1e12)
+_LIMITS = {
+    "starts": Domain(1, 50, whole=True),
+    "participants": Domain(3, 500, whole=True),
+    "trials": Domain(3, 10_000, whole=True),
+    "folds": Domain(2, 20, whole=True),
+    "seed": _SEED,
+}
+_SETTINGS = {"hypotheses": Domain(1, 100), "particles": Domain(1, 100), "seed": _SEED}
+
+
+# ---- requests for an analysis
+
+
+def form(learners: Sequence[str]) -> Json:
+    """Describe what can be said about a table, and about each analysis, as controls of the page."""
+    parts = {"table": [field for field in _offered(TrialRequest) if field.heading != SEARCH]}
+    table = {field.name for field in parts["table"]}
+    parts |= {name: [field for field in _offered(kind) if field.name not in table] for name, kind in ANALYSES.items()}
+    return {
+        name: [field.form | {"options": _options(field, learners)} for field in fields]
+        for name, fields in parts.items()
+    }
+
+
+def understood(analysis: str, name: str, words: Pairs, learners: Sequence[str]) -> Analysis:
+    """Make a request for an analysis; see `limited`."""
+    request: Analysis = limited(ANALYSES[one_of("analysis", analysis, ANALYSES)], name, words, learners)
+    return request
+
+
+def limited(kind: Any, name: str, words: Pairs, learners: Sequence[str]) -> Any:
+    """Make a request of words, within the limits of the page, or refuse what is not offered or not allowed.
+
+    Args:
+        kind: Of request.
+        name: Of the table's file.
+        words: Names of fields and what was said, in order; what can be several may be repeated, empty text is ignored.
+        learners: Those that the page offers.
+    """
+    fields = {field.name: field for field in _offered(kind)}
+    said: dict[str, list[str]] = {}
+    for word, text in words:
+        if text.strip():
+            said.setdefault(word, []).append(text.strip())
+    check_keys(said, fields)
+    for word, values in said.items():
+        if len(values) > 1 and not fields[word].several:
+            raise ValueError(f"{word} was given {len(values)} times; give it once")
+        if fields[word].of:
+            for value in values:
+                one_of(word, value, _options(fields[word], learners))
+    given = {word: values if fields[word].several else values[0] for word, values in said.items()}
+    request = kind(file=safe_name(name), **given)
+    for field in fields.values():
+        value = getattr(request, field.name)
+        if field.shape == "number" and value is not None:
+            for number in value if field.several else (value,):
+                one(field.name, number, _LIMITS.get(field.name, _ANY))
+    for word, number in request.settings.items():
+        one(word, number, _SETTINGS.get(word, _ANY))
+    return request
+
+
+def _offered(kind: Any) -> list[Asked]:
+    """List the fields that have a label for the page; others, such as files to write, are for commands alone."""
+    return [field for field in kind.asked() if kind.model_fields[field.name].title]
+
+
+def _options(field: Asked, learners: Sequence[str]) -> list[str]:
+    """List the words among which to choose; of classes, those that the page offers."""
+    if field.of == "responses":
+        return list(RESPONSES.names_for("continuous") if field.name.startswith("second") else RESPONSES.by_name())
+    return list({"learners": learners, "beliefs": FAMILIES.by_name()}.get(field.of, field.options))
+
+
+# ---- files
+
+
+def safe_name(name: str) -> str:
+    """Return the name of a file that was sent, as that of one in a folder of our own.
+
+    >>> safe_name("../../my data.CSV"), safe_name("-x;rm.tsv.gz"), safe_name("résumé.parquet")
+    ('my-data.csv', 'x-rm.tsv.gz', 'résumé.parquet')
+    """
+    end = next((end for end in ENDS if name.lower().endswith(end)), None)
+    if end is None:
+        raise ValueError(f"the file ends in {Path(name).suffix[:20]!r}; give one that ends in {', '.join(ENDS)}")
+    stem = re.split(r"[\\/]", name[: -len(end)])[-1]
+    plain = "".join(letter if letter.isalnum() or letter in "_-" else "-" for letter in stem)[:60].strip("-")
+    return f"{plain or 'trials'}{end}"
+
+
+@contextmanager
+def as_file(name: str, content: bytes) -> Iterator[Path]:
+    """Make a table a file, if it is small enough, in a folder of its own to which this process moves meanwhile."""
+    path = Path(safe_name(name))
+    check_file(path, content)
+    with TemporaryDirectory(prefix="astonish-") as folder, chdir(folder):
+        path.write_bytes(content)
+        yield path
+
+
+def check_file(path: Path, content: bytes) -> None:
+    """Refuse a file that is empty, damaged or too large, before it is read."""
+    if not content.strip():
+        raise ValueError("the file is empty; give a table with a row for each trial")
+    if path.suffix == ".gz":
+        path = path.with_suffix("")
+        try:
+            with gzip.open(io.BytesIO(content)) as file:
+                content = file.read(LARGEST + 1)
+        except (OSError, EOFError, zlib.error):
+            raise ValueError("the file is not packed by gzip, though its name says so; give one that is") from None
+        _check_unpacked(len(content))
+    (_check_parquet if path.suffix == PARQUET else _check_text)(content, path.suffix)
+
+
+def _check_unpacked(size: int) -> None:
+    if size > LARGEST:
+        raise ValueError(f"the file unpacks to more than {too_much(f'{LARGEST / 2**20:g} MB')}")
+
+
+def _check_cells(rows: int, columns: int) -> None:
+    if rows > MOST_ROWS or rows * columns > MOST_CELLS:
+        raise ValueError(f"the table has more than {too_much(f'{MOST_ROWS} rows or {MOST_CELLS} cells')}")
+
+
+def _check_text(content: bytes, end: str) -> None:
+    """Count lines, and the cells in a row: a line of two bytes may fill a row of thousands."""
+    if content.find(b"\n", 0, LONGEST_LINE) < 0 and len(content) > LONGEST_LINE:
+        raise ValueError("the first line is very long; give a table whose first line names its columns")
+    try:
+        cells = width(content, "\t" if end == ".tsv" else None)
+    except csv.Error as problem:
+        raise ValueError(f"the first line could not be read ({problem}); give shorter cells") from None
+    _check_cells(content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n"), cells)
+    if len(content.strip().splitlines()) < 2:
+        raise ValueError("the table has no rows; give a table with a row for each trial")
+
+
+def _check_parquet(content: bytes, _: str) -> None:
+    """Look at what the file says of itself, and count its text: a word that is stored once may stand in all rows."""
+    try:
+        from pyarrow import ArrowException, compute, types
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise ValueError("this needs pyarrow, which is not installed; pip install pyarrow, or give a .csv") from None
+    try:
+        file = ParquetFile(io.BytesIO(content))
+        rows = file.metadata.num_rows
+        _check_cells(rows, file.metadata.num_columns)
+        _check_unpacked(sum(file.metadata.row_group(k).total_byte_size for k in range(file.metadata.num_row_groups)))
+        fields = list(file.schema_arrow)
+        nested = next((field.name for field in fields if types.is_nested(field.type)), None)
+        if nested is not None:
+            raise ValueError(f"column {nested[:60]!r} holds several values in a cell; give one value in each")
+        size = sum(rows * field.type.byte_width for field in fields if types.is_fixed_size_binary(field.type))
+        names = [field.name for field in fields if not types.is_primitive(field.type)]
+        words = ParquetFile(io.BytesIO(content), read_dictionary=names).read(columns=names)
+        for part in (part for column in words.columns if types.is_dictionary(column.type) for part in column.chunks):
+            size += compute.sum(compute.binary_length(part.dictionary).take(part.indices)).as_py() or 0
+        _check_unpacked(size)
+    except (ArrowException, OSError):
+        raise ValueError("the file could not be read as Parquet; give a table with one row for each trial") from None
+
+
+def check_size(trials: Trials) -> None:
+    """Refuse trials that make too many numbers, once they are read."""
+    labels = 0 if trials.kind in (*NUMBERS, *MEASURED) else len(trials.labels or ())
+    options = len(trials.options or ())
+    for count, name in ((labels, "outcomes"), (options, "choices")):
+        if count > MOST_LABELS:
+            limit = f"the page takes up to {MOST_LABELS}, the command more"
+            raise ValueError(f"there are {count} different {name}; {limit}")
+    cells = trials.observed.size * max(labels, options, 1)
+    if cells > MOST_CELLS:
+        limit = f"the page takes up to {MOST_CELLS}, the command astonish surprise more"
+        raise ValueError(f"participants x trials x outcomes make {cells} numbers; {limit}")
+
+
+def too_much(limit: str) -> str:
+    """End a sentence that refuses a table which is beyond a limit."""
+    return f"{limit}, which is the most that the page takes; use the command astonish surprise"
+
+
+def marked(cell: Any) -> Any:
+    """Mark a cell by an apostrophe if it is text that a spreadsheet would run."""
+    if not isinstance(cell, str) or not cell.startswith(FORMULAS):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
+def defused(text: str) -> str:
+    r"""Mark the cells of a table of CSV that would be run; the very text if there is nothing to mark.
+
+    >>> defused("who,x\n=1+1,-2\n")
+    "who,x\n'=1+1,-2\n"
+    """
+    rows = list(csv.reader(io.StringIO(text, newline="")))
+    changed = [[marked(cell) for cell in row] for row in rows]
+    if changed == rows:
+        return text
+    out = io.StringIO(newline="")
+    csv.writer(out, lineterminator="\n").writerows(changed)
+    return out.getvalue()
+
+
+# ---- the tab
 
 
 class DataTab:
@@ -48,13 +283,14 @@ class DataTab:
         for name in self.learners:
             for kind in LEARNERS.find(name).takes:
                 parameters[kind][name] = Specification.of(name, Outcomes(kind, known_facts({}))).defaults
-        known = {"learners": self.learners, "kinds": KINDS, "parameters": parameters, "largest": LARGEST, "ends": ENDS}
         classes = [name for name in self.learners if name in LEARNERS.classes() or name not in LEARNERS.by_name()]
-        return {**known, "options": form(self.learners), "different": classes}
+        kinds = [GUESSED, *OutcomeKind]
+        offered = {"learners": self.learners, "different": classes, "kinds": kinds, "parameters": parameters}
+        return {**offered, "options": form(self.learners), "largest": LARGEST, "ends": ENDS}
 
-    def preview(self, request: Mapping[str, str], content: bytes) -> Json:
-        """The columns of a table, its first rows, and what its columns may be: guesses, to be shown."""
-        with as_file(_apart(request)[0]["name"], content) as path:
+    def preview(self, words: Pairs, content: bytes) -> Json:
+        """Show the columns of a table, its first rows, and guesses of what its columns are."""
+        with as_file(dict(words).get("name", ""), content) as path:
             frame = open_rows(path).frame
         if frame.empty:
             raise ValueError("the table has no rows; give a table with a row for each trial")
@@ -67,17 +303,25 @@ class DataTab:
             "constant": constant_columns(frame),
         }
 
-    def answer(self, request: Mapping[str, str], content: bytes) -> Json:
-        """Surprise and learning rate of one participant, trial by trial, and how the table was understood."""
-        asked, settings = _apart(request)
-        trials, chosen = self._read(asked, settings, content)
-        who = one_of("who", asked["who"] or trials.subjects[0], trials.subjects)
+    def answer(self, words: Pairs, content: bytes) -> Json:
+        """Compute surprise and learning rate of one participant, trial by trial, and say how the table was read."""
+        request, trials, chosen, who, rows = self._read(words, content)
         found, prefix = _computed(chosen, trials)  # of all, so that another one is not compiled anew
-        rows = trials.rows[trials.subjects.index(who)]
-        shown = rows[rows >= 0][:SHOWN_TRIALS]
-        series = found.iloc[shown]
-        outcomes = trials.to_rows(trials.scalar_outcomes, trials.observed)[shown] if trials.kind in MEASURED else None
+        series = found.iloc[rows]
+        outcomes = trials.to_rows(trials.scalar_outcomes, trials.observed)[rows] if trials.kind in MEASURED else None
         columns = ("surprise", "learning_rate", "prediction")
+        lines = [
+            "from astonish.people.analysis.requests import SurpriseRequest",
+            "from astonish.people.analysis.table import read_outcomes",
+            "from astonish.people.tables.facts import learner_for",
+            "from astonish.people.tables.regressors import regressors",
+            "",
+            f"request = {request.model_copy(update={'kind': trials.kind, 'prefix': prefix}).python()}",
+            "trials = read_outcomes(request)",
+            "learner = learner_for(request.learner, trials, request.settings, request.family, request.contexts)",
+            "table = regressors(learner, trials, prefix=request.prefix)",
+            f'print(table[["{prefix}surprise", "{prefix}learning_rate"]].describe())',
+        ]
         return {
             "understood": trials.preview(),
             "kind": trials.kind,
@@ -87,84 +331,41 @@ class DataTab:
             "who": who,
             "outcome": None if outcomes is None else packed(outcomes),
             **{name: packed(series[name]) if name in series else None for name in columns},
-            "python": self.script(asked, settings, trials, prefix),
+            "python": "\n".join([*lines, ""]),
         }
 
-    def explain(self, request: Mapping[str, str], content: bytes) -> Json:
-        """What one trial of a participant did to the learner. at: which of those shown, counted from 0."""
-        at = _number("at", request.get("at", ""))
-        asked, settings = _apart({word: text for word, text in request.items() if word != "at"})
-        trials, chosen = self._read(asked, settings, content)
-        who = one_of("who", asked["who"] or trials.subjects[0], trials.subjects)
-        shown = min(int((trials.rows[trials.subjects.index(who)] >= 0).sum()), SHOWN_TRIALS)
-        return explained(explain_trial(chosen.learner, trials, who, at), shown, _bars(trials))
+    def explain(self, words: Pairs, content: bytes) -> Json:
+        """Explain what one trial of a participant did to the learner. at: which of those shown, counted from 0."""
+        at = dict(words).get("at", "")
+        if not at.isdecimal() or len(at) > 9:
+            raise ValueError(f"at = {at[:60]!r} is not a whole number; give one")
+        _, trials, chosen, who, rows = self._read(words, content)
+        labels = [] if trials.kind in MEASURED else [str(label) for label in trials.labels or ()]
+        return explained(explain_trial(chosen.learner, trials, who, int(at)), len(rows), labels)
 
-    def table(self, request: Mapping[str, str], content: bytes) -> str:
-        """The whole table with what the learner computed for every trial, as CSV."""
-        trials, chosen = self._read(*_apart(request), content)
+    def table(self, words: Pairs, content: bytes) -> str:
+        """Add what the learner computed for every trial to the whole table, as CSV."""
+        _, trials, chosen, *_ = self._read(words, content)
         found, prefix = _computed(chosen, trials, [ALL] if holds_a_belief(chosen.learner) else None)
         whole = trials.frame.assign(**{f"{prefix}{name}": values for name, values in found.items()})
-        return str(defused(whole).to_csv(index=False, lineterminator="\r\n"))  # so that both are quoted in a cell
+        whole = whole.apply(lambda column: column if is_numeric_dtype(column) else column.map(marked))
+        return str(whole.rename(columns=marked).to_csv(index=False, lineterminator="\r\n"))  # both are quoted in a cell
 
-    def script(self, asked: Mapping[str, str], settings: Values, trials: Trials, prefix: str) -> str:
-        """The same in Python."""
-        added = f", prefix={prefix!r}" if prefix else ""
-        names = {word: getattr(trials.columns, word) for word in COLUMNS if word != "to"}
-        how = {"kind": str(trials.kind), **_written(asked)}
-        lines = [
-            "from astonish.people.tables.facts import learner_for",
-            "from astonish.people.tables import Columns, read_trials",
-            "from astonish.people.tables.regressors import regressors",
-            "",
-            f"columns = Columns({arguments({word: name for word, name in names.items() if name is not None})})",
-            f"trials = read_trials({asked['name']!r}, columns, {arguments(how)})",
-            f"learner = learner_for({asked['learner']!r}, trials, {settings!r})",
-            f"table = regressors(learner, trials{added})",
-            f'print(table[["{prefix}surprise", "{prefix}learning_rate"]].describe())',
-        ]
-        return "\n".join([*lines, ""])
-
-    def _read(self, asked: Mapping[str, str], settings: Values, content: bytes) -> tuple[Trials, Assembly]:
-        outcome, to, subject, block, trial, choice = (asked[word] or None for word in COLUMNS)
-        if outcome is None:
-            raise ValueError("no column was named; give outcome, the column of what happened")
-        columns = Columns((outcome, to) if to else outcome, subject, block, trial=trial, choice=choice)
-        kind = one_of("kind", asked["kind"], KINDS)
-        name = one_of("learner", asked["learner"], self.learners)
-        with as_file(asked["name"], content) as path:
-            trials = read_trials(path, columns, kind=None if kind == GUESSED else kind, **_written(asked))
+    def _read(self, words: Pairs, content: bytes) -> tuple[SurpriseRequest, Trials, Assembly, str, Any]:
+        """Return the request, the trials, the learner, the participant to show, and the rows that are shown of them."""
+        own = {word: text for word, text in words if word in ("name", "who", "at")}
+        others = [(word, text) for word, text in words if word not in own]
+        request: SurpriseRequest = limited(SurpriseRequest, own.get("name", ""), others, self.learners)
+        with as_file(own.get("name", ""), content):
+            trials = read_outcomes(request)
         check_size(trials)
-        return trials, choose(name, trials, settings)
+        who = one_of("who", own.get("who", trials.subjects[0]), trials.subjects)
+        rows = trials.rows[trials.subjects.index(who)]
+        chosen = choose(request.learner, trials, request.settings, request.family, request.contexts)
+        return request, trials, chosen, who, rows[rows >= 0][:SHOWN_TRIALS]
 
 
 def _computed(chosen: Assembly, trials: Trials, measures: Sequence[str] | None = None) -> tuple[DataFrame, str]:
-    """The columns that are added to the table, and what goes before their names, if it has such columns already."""
+    """Compute the columns that are added, and what goes before their names, if the table has such columns already."""
     found = regressors(chosen.learner, replace(trials, frame=trials.frame.iloc[:, :0]), measures)
     return found, PREFIX if any(name in trials.frame for name in found) else ""
-
-
-def _apart(request: Mapping[str, str]) -> tuple[Mapping[str, str], Values]:
-    """What was asked about the table, and about the learner's parameters."""
-    words = {word: text for word, text in request.items() if not word.startswith(SET)}
-    settings = {word.removeprefix(SET): text for word, text in request.items() if word.startswith(SET)}
-    return {**DEFAULTS, **check_keys(words, DEFAULTS)}, {word: _number(word, text) for word, text in settings.items()}
-
-
-def _written(asked: Mapping[str, str]) -> Json:
-    """What was said about how cells are written."""
-    several = {"missing": asked["missing"], "labels": asked["label"], "options": asked["options"]}
-    found: Json = {word: [part.strip() for part in text.split(",")] for word, text in several.items() if text}
-    return found | ({"decimal": asked["decimal"]} if asked["decimal"] else {})
-
-
-def _number(word: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise ValueError(f"{word[:60]} = {text[:60]!r} is not a number; give one") from None
-    return one(word[:60], value, LIMITS.get(word, LARGE))
-
-
-def _bars(trials: Trials) -> list[str]:
-    """What the outcomes are called, if they are labels."""
-    return [] if trials.kind in MEASURED else [str(label) for label in trials.labels or ()]

@@ -20,10 +20,10 @@ from typing import Any
 
 import anyio
 
-from astonish.page.controls import too_much
-from astonish.page.requests import Analysis
+from astonish.page.data import Analysis, too_much
 
-SECONDS, MEMORY, IDLE = 120.0, 4 * 2**30, 60.0  # of the process that reads tables
+SECONDS, MEMORY = 120.0, 4 * 2**30  # of the process that reads tables
+IDLE = 60.0  # seconds without a request after which a process ends
 JOB_SECONDS, NICENESS = 600.0, 10  # of a job, which gives way to processes that answer at once
 RUNNING, KEPT, ALONE = 2, 8, 5.0  # jobs that compute, jobs whose client is there, and seconds without a client
 _TICK, _QUIET = 0.1, 5.0  # seconds between looks, and after which a comment is sent to learn whether somebody reads
@@ -55,12 +55,11 @@ class Worker:
     Args:
         seconds: Time that a request may take.
         memory: Bytes that the process may take beyond those it starts with, where the system can limit them (Linux).
-        idle: Seconds without a request after which the process ends.
         niceness: How far the process gives way to others.
     """
 
-    def __init__(self, seconds: float = SECONDS, memory: int = MEMORY, idle: float = IDLE, niceness: int = 0) -> None:
-        self.seconds, self.memory, self.idle, self.niceness = seconds, memory, idle, niceness
+    def __init__(self, seconds: float = SECONDS, memory: int = MEMORY, niceness: int = 0) -> None:
+        self.seconds, self.memory, self.niceness = seconds, memory, niceness
         self._lock = Lock()
         self._timer = Timer(0, self.end)  # started after each request
         self._started: tuple[SpawnProcess, Connection] | None = None
@@ -90,7 +89,7 @@ class Worker:
             finally:
                 if is_full:
                     self.end()
-            self._timer = Timer(self.idle, self._end_between_requests)
+            self._timer = Timer(IDLE, self._end_between_requests)
             self._timer.daemon = True
             self._timer.start()
         if isinstance(answer, Exception):
@@ -181,7 +180,8 @@ def _serve(pipe: Connection, memory: int, niceness: int) -> None:
             except ValueError as problem:
                 answer = ValueError(str(problem))
             except Exception as problem:
-                if isinstance(problem, MemoryError) or "RESOURCE_EXHAUSTED" in str(problem):  # JAX's word for it
+                is_full = isinstance(problem, MemoryError) or type(problem) is ImportError  # of a library that is there
+                if is_full or "RESOURCE_EXHAUSTED" in str(problem):  # JAX's word for it
                     sys.exit(1)
                 answer = RuntimeError(format_exc())
             pipe.send(("end", answer, _memory() > start + memory / 2))
@@ -201,19 +201,16 @@ class PageJob:
 
     A thread follows it: it ends with an answer, when it is cancelled, when it takes too much, when its client is gone,
     and with the server. Its results are kept in memory for as long as the client is there: `events` are what it told,
-    as server-sent events; `archive` and `report` what is left at the end.
+    as server-sent events; `kept` are the files that are left at the end, by name.
     """
 
     def __init__(self, request: Analysis, content: bytes, seconds: float, memory: int) -> None:
         self.id, self.request = secrets.token_urlsafe(16), request
         self.events: list[bytes] = []
-        self.archive: bytes | None = None
-        self.report = ""
-        self.is_running = True
-        self.stop = Event()
+        self.kept: dict[str, bytes] = {}
+        self.is_running, self.stop = True, Event()
         self._followers, self._seen, self._content = 0, time.monotonic(), content
-        self._worker = Worker(seconds, memory, niceness=NICENESS)
-        self._thread = Thread(target=self._run, daemon=True)
+        self._thread = Thread(target=self._run, args=(Worker(seconds, memory, niceness=NICENESS),), daemon=True)
         self._thread.start()
 
     async def follow(self, after: int = 0) -> AsyncIterator[bytes]:
@@ -242,34 +239,30 @@ class PageJob:
         """Tell whether its client is there and has not cancelled it."""
         return not self.stop.is_set() and (self._followers > 0 or time.monotonic() - self._seen <= ALONE)
 
-    def _run(self) -> None:
+    def _run(self, worker: Worker) -> None:
         """Run the analysis to its end; then wait until nobody wants its results."""
         try:
-            result = self._worker.ask(
-                _analyse, self.request, self._content, report=self._tell, is_wanted=self._is_wanted
-            )
-            self.archive, self.report = result.pop("archive"), result.pop("report")
+            result = worker.ask(_analyse, self.request, self._content, report=self._tell, is_wanted=self._is_wanted)
+            self.kept = result.pop("kept")
             self._tell({"event": "done", **result})
         except CancelledError:
             self._tell({"event": "cancelled"})
         except LimitError as problem:
             limit = f"it takes more than {problem.limit}, which is the most on the page"
-            self._refuse(f"{limit}; the command has no limit: {self.request.command_line()}")
+            text = f"{limit}; the command has no limit: {self.request.command_line()}"
+            self._tell({"event": "refused", "text": text})
         except ValueError as problem:
-            self._refuse(str(problem))
+            self._tell({"event": "refused", "text": str(problem)})
         except RuntimeError as problem:
             print(problem, file=sys.stderr)
             self._tell({"event": "failed"})
         finally:
-            self._worker.end()
+            worker.end()
             self.is_running, self._content = False, b""
         while self._is_wanted():
             self.stop.wait(_TICK)
         self.stop.set()
-        self.archive, self.report = None, ""
-
-    def _refuse(self, text: str) -> None:
-        self._tell({"event": "refused", "text": text})
+        self.kept = {}
 
     def _tell(self, event: dict[str, Any]) -> None:
         self.events.append(b"data: %b\n\n" % json.dumps(event).encode())

@@ -28,8 +28,8 @@ from astonish.page.controls import (
     one_of,
     packed,
     slider_for,
+    stack,
 )
-from astonish.page.explained import stack
 from astonish.paper import figure1, figure2
 from astonish.paper.examples import COLLEAGUES, WORDS, listener, voting
 from astonish.people.tables.regressors import describe
@@ -42,7 +42,6 @@ GAMMAS: Any = np.linspace(0.0, 1.0, 101)
 DRAWN = ("belief", "scaled", "updated")
 MOST_OUTCOMES, LARGEST_SAMPLE = 50, 1e6
 ALPHA = {"first": 10.0, "second": 4.0, "third": 2.0, "fourth": 1.0}  # of a Dirichlet belief to begin with
-GRID = "Grid(jnp.array({models}), lambda x, models: jnp.log(models[:, x]), jnp.array({width}), {domain})"
 
 
 class LabFamily(NamedTuple):
@@ -61,29 +60,29 @@ class LabFamily(NamedTuple):
     outcomes: tuple[str, ...] = ()
     points: tuple[str, ...] = ()
 
-    def outcome(self, x: float) -> str:
-        """The name of what was observed; empty for a number."""
-        return self.outcomes[int(x - self.sliders["x"].domain.low)] if self.outcomes else ""
-
-    def described(self) -> Json:
-        """For the page."""
-        named = {"outcomes": self.outcomes, "points": self.points}
-        return {"label": self.label, "sliders": described(self.sliders), **named}
-
 
 class LabTab:
     """A belief, an observation, and the update by the SMiLe rule."""
 
     @cached_property
     def families(self) -> dict[str, LabFamily]:
-        """Those of the catalogue, and those of the paper's examples."""
+        """Those of the catalogue about one number, the probabilities of four outcomes, and the paper's examples."""
         with double():
-            return lab_families()
+            kinds = {name: kind for name, kind in FAMILIES.classes().items() if kind.support and kind.proper_likelihood}
+            return {name: _on_a_line(kind) for name, kind in kinds.items()} | {"dirichlet": _dirichlet()} | _examples()
 
     def controls(self) -> Json:
-        families = {name: family.described() for name, family in self.families.items()}
+        families = {
+            name: {
+                "label": shape.label,
+                "sliders": described(shape.sliders),
+                "outcomes": shape.outcomes,
+                "points": shape.points,
+            }
+            for name, shape in self.families.items()
+        }
         with double():
-            return {"families": families, "presets": presets(), "sliders": described(READINESS)}
+            return {"families": families, "presets": _presets(), "sliders": described(READINESS)}
 
     def answer(self, request: Any) -> Json:
         name = request.get("family", "gaussian") if isinstance(request, dict) else "gaussian"
@@ -94,15 +93,15 @@ class LabTab:
             family = as_double(shape.family(at)[0])
             belief = as_double(family.prior(**shape.prior(at)))
             update = _update(family, belief, x, m)
-            drawing = drawn(family, jax.tree.map(lambda *parts: np.stack(parts), *update["beliefs"].values()))
-        heights = {name: packed(height) for name, height in zip(DRAWN, drawing.heights, strict=True)}
-        picture: Json = {"kind": BARS, "at": list(shape.points), **heights}
+            drawing = drawn(family, jax.tree.map(lambda *parts: np.stack(parts), *update["beliefs"]))
+        picture: Json = {"kind": drawing.kind, "at": list(shape.points)}
+        picture |= {name: packed(height) for name, height in zip(DRAWN, drawing.heights, strict=True)}
         if drawing.kind != BARS:  # with the observation to expect at each value
             expected = None if drawing.expected is None else packed(drawing.expected)
-            at_values = {"at": packed(drawing.at), "expected": expected, "same_axis": drawing.has_samples}
-            picture = {"kind": drawing.kind, **at_values, **heights}
-        explanation = explain(Smile(family, m, prior=belief), [x], 0, shape.outcome(x))
-        measures = {column: update["measures"][column] for column in COLUMNS if column in update["measures"]}
+            picture |= {"at": packed(drawing.at), "expected": expected, "same_axis": drawing.has_samples}
+        seen = shape.outcomes[int(x - shape.sliders["x"].domain.low)] if shape.outcomes else ""
+        explanation = explain(Smile(family, m, prior=belief), [x], 0, seen)
+        measures = update["measures"]
         return {
             "drawn": picture,
             "sentence": explanation.sentence,
@@ -110,14 +109,15 @@ class LabTab:
             **{name: json_number(update[name]) for name in ("gamma", "surprise", "bound", "bound_max")},
             **{name: packed(update[name]) for name in ("gammas", "again", "spent")},
             "measures": [
-                {"name": column, "value": json_number(value), "meaning": describe(column).replace("`", "")}
-                for column, value in measures.items()
+                {"name": column, "value": json_number(measures[column]), "meaning": describe(column).replace("`", "")}
+                for column in COLUMNS
+                if column in measures
             ],
             "python": self.script(shape, at, x, m),
         }
 
     def script(self, shape: LabFamily, at: Values, x: float, m: float) -> str:
-        """The same in Python."""
+        """Write the same in Python."""
         lines = [
             *shape.imports,
             "from astonish.online.measures import Moment, all_measures",
@@ -141,10 +141,9 @@ def _update(family: Family, belief: Belief, x: Any, m: Any) -> dict[str, Any]:
     prior, scaled = family.prior(), expfam.scaled_likelihood(family, x)
     curve = jax.vmap(lambda gamma: expfam.log_mass_curve(family, belief, scaled, gamma))(GAMMAS)
     first, last = (jax.tree.map(lambda values, end=end: values[end], curve) for end in (0, -1))
-    beliefs = dict(zip(DRAWN, (belief, scaled, update.belief), strict=True))
     return {
         **update._asdict(),
-        "beliefs": beliefs,
+        "beliefs": (belief, scaled, update.belief),
         "gammas": GAMMAS,
         "again": bregman(curve, last, 1 - GAMMAS),  # this and the next are read off one curve
         "spent": bregman(curve, first, -GAMMAS),
@@ -155,35 +154,8 @@ def _update(family: Family, belief: Belief, x: Any, m: Any) -> dict[str, Any]:
 # ---- which beliefs can be shaped, and what can be set of them
 
 
-def lab_families() -> dict[str, LabFamily]:
-    """Those of the catalogue about one number, the probabilities of four outcomes, and the paper's examples.
-
-    To be called in double precision.
-    """
-    kinds = {name: kind for name, kind in FAMILIES.classes().items() if kind.support and kind.proper_likelihood}
-    return {name: _on_a_line(kind) for name, kind in kinds.items()} | {"dirichlet": _dirichlet()} | _examples()
-
-
-def presets() -> list[Json]:
-    """Who believes what, and sees what, in the paper's examples and in Fig. 2B. To be called in double precision."""
-    beliefs = listener()[1]
-    _, (_, undecided), (_, used) = figure1.drivers(figure1.MANY)
-    people: list[tuple[str, str, Any]] = [
-        *((f"Election: colleague {name}, and candidate 2 wins", "election", w) for name, w in COLLEAGUES.items()),
-        ("Joke: guns, after goldfish", "joke", _weights_of(beliefs["after"])),
-        ("Joke: guns, out of the blue", "joke", _weights_of(beliefs["before"])),
-        ("Parking lot: used to the red car, and sees the green one", "parking", _weights_of(used)),
-        ("Parking lot: undecided, and sees the green car", "parking", _weights_of(undecided)),
-        ("Parking lot: cares only about a free slot", "slots", (1.0, 1.0, 1.0)),
-    ]
-    normal = {f"Figure 2B: a belief {width:g} times as wide as the noise": width for width in figure2.WIDTHS.values()}
-    return [{"label": label, "family": family, "values": _weights(w) | {"x": 1}} for label, family, w in people] + [
-        {"label": label, "family": "gaussian", "values": {"noise": 1.0, "mean": 0.0, "std": width, "x": figure2.FAR}}
-        for label, width in normal.items()
-    ]
-
-
 def _on_a_line(kind: Any) -> LabFamily:
+    """Make a family of the catalogue, about one number, part of the lab."""
     low, high = kind.usual_samples
     sliders = {name: slider_for(name, parameter.known, (low, high)) for name, parameter in parameters(kind).items()}
 
@@ -223,15 +195,14 @@ def _dirichlet() -> LabFamily:
 
 
 def _examples() -> dict[str, LabFamily]:
-    """The paper's examples: voters, a listener, drivers (Fig. 1)."""
+    """Make the paper's examples part of the lab: voters, a listener, drivers (Fig. 1)."""
     probabilities: Any = voting().probability.to_numpy().reshape(4, 4)
     candidates = tuple(f"candidate {k}" for k in range(1, 5))
     (slots, _), (cars, _), _ = figure1.drivers(figure1.MANY)
     kinds = ("red cars", "green BMWs", f"the other {figure1.MANY - 2} kinds")
+    election, question = finite(probabilities), "Election: which candidate do most people prefer?"
     return {
-        "election": _grid(
-            "Election: which candidate do most people prefer?", finite(probabilities), candidates, candidates
-        ),
+        "election": _grid(question, election, candidates, candidates),
         "joke": _grid("Joke: what does 'tank' mean?", listener()[0], ("container", "vehicle"), tuple(WORDS)),
         "parking": _grid("Parking lot: which kind of car does the neighbour drive?", cars, kinds, figure1.CARS),
         "slots": _grid("Parking lot: how busy is the day?", slots, ("quiet", "usual", "busy"), figure1.CARS),
@@ -239,20 +210,19 @@ def _examples() -> dict[str, LabFamily]:
 
 
 def _grid(label: str, family: Grid, points: tuple[str, ...], outcomes: tuple[str, ...]) -> LabFamily:
-    models, width = np.asarray(family.points).tolist(), np.broadcast_to(np.asarray(family.width), len(points)).tolist()
+    models, width, last = np.asarray(family.points).tolist(), np.asarray(family.width), len(outcomes) - 1
     code, lines = f"finite({models})", ["from astonish import finite, rule"]
-    if np.asarray(family.width).ndim:  # it was not made by `finite`
-        code = GRID.format(models=models, width=width, domain=f"Domain(0, {len(outcomes) - 1}, whole=True)")
+    if width.ndim:  # it was not made by `finite`
+        likelihood, domain = "lambda x, models: jnp.log(models[:, x])", f"Domain(0, {last}, whole=True)"
+        code = f"Grid(jnp.array({models}), {likelihood}, jnp.array({width.tolist()}), {domain})"
         lines = [
             "import jax.numpy as jnp",
             "from astonish import Grid, rule",
             "from astonish.core.numbers import Domain",
         ]
-    sliders = {
-        f"weight{k}": Slider(f"weight of {name}", Domain(0, 1), round(1 / len(points), 3))
-        for k, name in enumerate(points, 1)
-    }
-    x = Slider("observation", Domain(0, len(outcomes) - 1, whole=True), 1)
+    even = round(1 / len(points), 3)
+    sliders = {f"weight{k}": Slider(f"weight of {name}", Domain(0, 1), even) for k, name in enumerate(points, 1)}
+    x = Slider("observation", Domain(0, last, whole=True), 1)
     return LabFamily(label, {**sliders, "x": x}, lambda _: (family, code), _prior, lines, outcomes, points)
 
 
@@ -265,5 +235,24 @@ def _prior(at: Values) -> Mapping[str, Any]:
 _weights_of = interpreted(lambda belief: belief.weights)
 
 
-def _weights(weights: Any) -> Values:
-    return {f"weight{k}": float(f"{weight:.6g}") for k, weight in enumerate(np.asarray(weights), 1)}
+def _presets() -> list[Json]:
+    """List who believes what and sees what in the paper's examples and in Fig. 2B. To be called in double precision."""
+    beliefs = listener()[1]
+    _, (_, undecided), (_, used) = figure1.drivers(figure1.MANY)
+    people: list[tuple[str, str, Any]] = [
+        *((f"Election: colleague {name}, and candidate 2 wins", "election", w) for name, w in COLLEAGUES.items()),
+        ("Joke: guns, after goldfish", "joke", _weights_of(beliefs["after"])),
+        ("Joke: guns, out of the blue", "joke", _weights_of(beliefs["before"])),
+        ("Parking lot: used to the red car, and sees the green one", "parking", _weights_of(used)),
+        ("Parking lot: undecided, and sees the green car", "parking", _weights_of(undecided)),
+        ("Parking lot: cares only about a free slot", "slots", (1.0, 1.0, 1.0)),
+    ]
+    presets: list[Json] = []
+    for label, family, weights in people:
+        values = {f"weight{k}": float(f"{weight:.6g}") for k, weight in enumerate(np.asarray(weights), 1)}
+        presets.append({"label": label, "family": family, "values": values | {"x": 1}})
+    for width in figure2.WIDTHS.values():
+        values = {"noise": 1.0, "mean": 0.0, "std": width, "x": figure2.FAR}
+        label = f"Figure 2B: a belief {width:g} times as wide as the noise"
+        presets.append({"label": label, "family": "gaussian", "values": values})
+    return presets

@@ -1,41 +1,45 @@
-"""The server of the page: which function answers which request.
+"""The server of the page: who is answered, which function answers which request, and how long a client may take.
 
 It runs nothing that people send, refuses early what is too large, and says what is wrong in a sentence.
 """
 
+import asyncio
 import json
 import math
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from hmac import compare_digest
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+import h11
 import jax
+import uvicorn
 from anyio import CapacityLimiter, create_task_group, to_thread
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from astonish.page import requests
 from astonish.page.controls import Tab
-from astonish.page.data import DataTab
-from astonish.page.gaussian import GaussianTab
-from astonish.page.guard import Guard, sentence, trusted_hosts
+from astonish.page.data import LARGEST, DataTab, understood
 from astonish.page.jobs import BusyError, Jobs, PageJob, Worker
 from astonish.page.lab import LabTab
-from astonish.page.maze import MazeTab
 from astonish.page.stream import StreamTab
 from astonish.page.tour import TourTab
-from astonish.page.upload import LARGEST
-from astonish.watch.feed import Feed
+from astonish.page.worlds import GaussianTab, MazeTab
+from astonish.watch.session import Feed
 
 STATIC = Path(__file__).parent / "static"
 LARGEST_REQUEST = 64 * 1024
@@ -44,8 +48,22 @@ COMPILED = "/jax/core/compile/backend_compile_duration"  # what JAX calls the ev
 PROGRAMS = 100  # compiled programs, of one to twenty megabytes each, that are kept beside those of the warm-up
 COMPRESSION = 1  # of 9; more would take longer than it saves
 UPLOADS = 4  # tables held in memory; one is computed, the others wait for it
+SECONDS = 20  # that the server waits for a request, or for the next `PROGRESS` bytes of its body
+CONNECTIONS = 500  # of which a browser keeps six; more than a class needs, and fewer than the files a process may open
+PROGRESS = 64 * 1024  # bytes; more than uvicorn takes as the head of a request
 # a report brings its own style and pictures, and nothing in it may run
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' blob:; connect-src 'self'; "  # blob: a plot that is saved as PNG
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-cache",
+}
 
 
 def make_app(
@@ -75,7 +93,10 @@ def make_app(
     process, fits = worker or Worker(), jobs or Jobs()
     tabs: dict[str, Tab] = {"tour": TourTab(), "gaussian": gaussian, "maze": maze, "lab": LabTab()}
     more = {"averages": gaussian.averages, "explain-gaussian": gaussian.explain, "explain-maze": maze.explain}
-    if feed is not None:
+    page = (STATIC / "index.html").read_text(encoding="utf-8")
+    if feed is None:
+        page = re.sub(r" *<!-- stream -->.*?<!-- /stream -->\n", "", page, flags=re.DOTALL)
+    else:
         tabs["stream"] = StreamTab(feed)
 
     @asynccontextmanager
@@ -85,11 +106,10 @@ def make_app(
         def count(event: str, *_: Any, **__: Any) -> None:
             state.compiled += event == COMPILED
 
-        state.compiled, state.programs = 0, programs
+        state.compiled, state.programs, state.is_warming = 0, programs, warm
         jax.monitoring.register_event_duration_secs_listener(count)
         state.limiter, state.uploads = CapacityLimiter(AT_ONCE), CapacityLimiter(UPLOADS)
         state.worker, state.jobs, state.learners = process, fits, data.learners
-        state.page, state.is_warming = index(feed is not None), warm
         state.controls = {"data": data.controls, **{name: tab.controls for name, tab in tabs.items()}}
         state.answers = {**more, **{name: tab.answer for name, tab in tabs.items()}}
         tables = {"preview": data.preview, "data": data.answer, "table": data.table, "explain-data": data.explain}
@@ -103,20 +123,21 @@ def make_app(
         await to_thread.run_sync(fits.end)
 
     routes = [
-        Route("/", _index),
+        Route("/", lambda _: HTMLResponse(page)),
         Route("/api/{tab:str}", _controls, methods=["GET"]),
         Route("/api/{question:str}", _answer, methods=["POST"]),
         Route("/api/jobs/{analysis:str}", _start, methods=["POST"]),
         Route("/api/jobs/{job:str}/events", _follow, methods=["GET"]),
         Route("/api/jobs/{job:str}/cancel", _cancel, methods=["POST"]),
-        Route("/api/jobs/{job:str}/results.zip", _results, methods=["GET"]),
-        Route("/api/jobs/{job:str}/report.html", _report, methods=["GET"]),
+        Route("/api/jobs/{job:str}/{name:str}", _kept, methods=["GET"]),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     handlers: Any = dict.fromkeys((HTTPException, ValueError, ClientDisconnect, Exception), _problem)
+    # all names of this machine are answered where the token keeps others out
+    names = ["*"] if token else ["localhost", "127.0.0.1", "[::1]", f"[{host}]" if ":" in host else host]
     layers = [
         Middleware(Guard, token=token),
-        Middleware(TrustedHostMiddleware, allowed_hosts=trusted_hosts(host, token), www_redirect=False),
+        Middleware(TrustedHostMiddleware, allowed_hosts=names, www_redirect=False),
         Middleware(GZipMiddleware, compresslevel=COMPRESSION),
     ]
     return Starlette(routes=routes, middleware=layers, exception_handlers=handlers, lifespan=alive)
@@ -136,19 +157,6 @@ async def warm_up(state: Any, tabs: dict[str, Tab]) -> None:
     state.is_warming, state.compiled = False, 0
 
 
-def forget_programs(state: Any) -> None:
-    """Forget what was compiled, if that is much and nothing is computed; what is asked for next is compiled again."""
-    if state.compiled > state.programs and not state.is_warming and state.limiter.borrowed_tokens == 0:
-        jax.clear_caches()
-        state.compiled = 0
-
-
-def index(with_stream: bool) -> str:
-    """Read the page, with or without its tab for a stream."""
-    page = (STATIC / "index.html").read_text(encoding="utf-8")
-    return page if with_stream else re.sub(r" *<!-- stream -->.*?<!-- /stream -->\n", "", page, flags=re.DOTALL)
-
-
 async def read_body(request: Request, most: int) -> bytes:
     """Read the body of a request, and refuse it as soon as it is seen to be longer than so many bytes."""
     too_much = HTTPException(413, f"that is more than {most / 2**20:g} MB, which is the most that is taken; send less")
@@ -166,10 +174,6 @@ async def read_body(request: Request, most: int) -> bytes:
 # ---- tabs
 
 
-async def _index(request: Request) -> Response:
-    return HTMLResponse(request.app.state.page)
-
-
 async def _controls(request: Request) -> Response:
     state = request.app.state
     controls = _named(state.controls, request.path_params["tab"])
@@ -184,12 +188,15 @@ async def _answer(request: Request) -> Response:
         except (ValueError, RecursionError):
             raise ValueError("the request is not JSON; send an object, such as {}") from None
         answer = await to_thread.run_sync(state.answers[question], asked, limiter=state.limiter)
-        forget_programs(state)
+        # forget what was compiled, if that is much and nothing is computed; what is asked for next is compiled again
+        if state.compiled > state.programs and not state.is_warming and state.limiter.borrowed_tokens == 0:
+            jax.clear_caches()
+            state.compiled = 0
         return JSONResponse(answer)
     function = _named(state.tables, question)
     async with state.uploads:
         body = await read_body(request, LARGEST)
-        answer = await to_thread.run_sync(state.worker.ask, function, dict(request.query_params), body)
+        answer = await to_thread.run_sync(state.worker.ask, function, request.query_params.multi_items(), body)
     return Response(answer, media_type="text/csv") if isinstance(answer, str) else JSONResponse(answer)
 
 
@@ -204,17 +211,16 @@ def _named(functions: dict[str, Callable[..., Any]], name: str) -> Callable[...,
 
 async def _start(request: Request) -> Response:
     """Start an analysis of the table that is sent, as the words in the address say; name: of its file."""
-    state, asked = request.app.state, request.query_params.multi_items()
-    name = request.query_params.get("name", "")
-    words = [pair for pair in asked if pair[0] != "name"]
+    state, asked = request.app.state, request.query_params
+    words = [(name, text) for name, text in asked.multi_items() if name != "name"]
     try:
         state.jobs.check()  # before a table is taken
-        understood = requests.understood(request.path_params["analysis"], name, words, state.learners)
+        analysis = understood(request.path_params["analysis"], asked.get("name", ""), words, state.learners)
         async with state.uploads:
-            job = state.jobs.start(understood, await read_body(request, LARGEST))
+            job = state.jobs.start(analysis, await read_body(request, LARGEST))
     except BusyError as problem:
         raise HTTPException(429, str(problem)) from None
-    return JSONResponse({"job": job.id, "command": understood.command_line(), "seconds": state.jobs.seconds})
+    return JSONResponse({"job": job.id, "command": analysis.command_line(), "seconds": state.jobs.seconds})
 
 
 async def _follow(request: Request) -> Response:
@@ -228,21 +234,18 @@ async def _cancel(request: Request) -> Response:
     return JSONResponse({})
 
 
-async def _results(request: Request) -> Response:
-    job = _job(request)
-    if job.archive is None:
-        raise HTTPException(404, "there are no results yet; wait until the analysis is done")
-    return _download(job, "zip", job.archive, "application/zip")
-
-
-async def _report(request: Request) -> Response:
-    """The report by itself: to look at, or, with ?download, to keep."""
-    job = _job(request)
-    if not job.report:
-        raise HTTPException(404, "there is no report yet; wait until the analysis is done")
-    if "download" in request.query_params:
-        return _download(job, "html", job.report.encode(), "text/html; charset=utf-8")
-    return HTMLResponse(job.report, headers={"content-security-policy": REPORT_POLICY})
+async def _kept(request: Request) -> Response:
+    """Send what an analysis has left: to keep, or, a report without ?download, to look at."""
+    job, name = _job(request), request.path_params["name"]
+    content, end = job.kept.get(name), name.rpartition(".")[2]
+    if content is None:
+        raise HTTPException(404, f"{name} is not there yet; wait until the analysis is done")
+    if end == "html" and "download" not in request.query_params:
+        return HTMLResponse(content, headers={"content-security-policy": REPORT_POLICY})
+    table = re.sub(r"[^A-Za-z0-9]+", "-", job.request.file.name.partition(".")[0]).strip("-")
+    kept_as = "-".join(part for part in ("astonish", job.request.command, table) if part)
+    headers = {"content-disposition": f'attachment; filename="{kept_as}.{end}"'}
+    return Response(content, media_type="text/html" if end == "html" else "application/zip", headers=headers)
 
 
 def _job(request: Request) -> PageJob:
@@ -252,20 +255,137 @@ def _job(request: Request) -> PageJob:
     return job
 
 
-def _download(job: PageJob, end: str, content: bytes, kind: str) -> Response:
-    """Send a file to keep, whose name has letters, digits and hyphens only."""
-    stem = re.sub(r"[^A-Za-z0-9]+", "-", job.request.file.name.partition(".")[0]).strip("-")
-    name = "-".join(part for part in ("astonish", job.request.command, stem) if part)
-    return Response(content, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}.{end}"'})
-
-
 async def _problem(_: Request, problem: Exception) -> Response:
     """Say what is wrong with a request, in a sentence."""
     match problem:
         case HTTPException():
-            return sentence(problem.status_code, str(problem.detail))
+            return refusal(problem.status_code, str(problem.detail))
         case ClientDisconnect():
             return Response(status_code=499)  # nobody reads it
         case ValueError():
-            return sentence(400, str(problem))
-    return sentence(500, "something went wrong that should not; the window in which astonish runs says what")
+            return refusal(400, str(problem))
+    return refusal(500, "something went wrong that should not; the window in which astonish runs says what")
+
+
+def refusal(code: int, words: str) -> JSONResponse:
+    """Refuse, in the form that the page reads."""
+    return JSONResponse({"error": words}, code)
+
+
+# ---- who is answered
+
+
+class Guard:
+    """Middleware that refuses other sites and requests without the token, and adds `HEADERS` to every answer.
+
+    Which names of the machine are answered is left to Starlette's `TrustedHostMiddleware`, so that no other site can
+    reach the page through the browser (DNS rebinding). Where other machines can reach the page, it answers only to
+    those who show its token: once in a link, and then in a cookie.
+
+    Args:
+        app: What is guarded.
+        token: The secret, if there is one.
+    """
+
+    def __init__(self, app: ASGIApp, token: str | None = None) -> None:
+        self.app, self.token = app, token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request, cookie = HTTPConnection(scope), f"astonish-{scope['server'][1]}"  # browsers share cookies across ports
+        problem = from_elsewhere(request.headers, scope["path"])
+        by_link = problem is None and self._is_token(request.query_params.get("token", ""))
+        if problem is None and self.token and not (by_link or self._is_token(request.cookies.get(cookie, ""))):
+            problem = "this page answers only to those who have its link; open the one that astonish explore printed"
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)  # a report has a policy of its own
+                if by_link:
+                    headers.append("set-cookie", f"{cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict")
+            await send(message)
+
+        await (refusal(403, problem) if problem else self.app)(scope, receive, sending)
+
+    def _is_token(self, text: str) -> bool:
+        return self.token is not None and compare_digest(text.encode(), self.token.encode())
+
+
+def from_elsewhere(headers: Headers, path: str) -> str | None:
+    """Say why a request is refused that comes from another site; None if it does not."""
+    origin = headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != headers.get("host"):
+        return f"requests from {origin[:60]!r} are not answered; use the page itself"
+    if path.startswith("/api/") and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return "requests from other sites are not answered; use the page itself"
+    return None
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether an address can be reached from this machine alone."""
+    with suppress(ValueError):
+        return ip_address(host).is_loopback
+    return host == "localhost"
+
+
+# ---- how long a client may take
+
+
+def make_server(app: Any, seconds: float = SECONDS) -> uvicorn.Server:
+    """Make a server for an application. seconds: how long it waits for a client."""
+    bare: Any = {"log_level": "warning", "ws": "none", "server_header": False, "proxy_headers": False}
+    limits: Any = {"timeout_keep_alive": seconds, "limit_concurrency": CONNECTIONS}
+    return uvicorn.Server(uvicorn.Config(app, http=ImpatientProtocol, **bare, **limits))
+
+
+class ImpatientProtocol(H11Protocol):
+    """A connection that is closed where a request, or the next `PROGRESS` bytes of its body, take too long to come.
+
+    Somebody who opens connections and sends half a request on each would otherwise keep everybody else out.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._received += len(data)
+        if self._received >= PROGRESS:
+            self._wait()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._wait()
+
+    def shutdown(self) -> None:
+        """End with the server, and with it an answer that goes on for as long as somebody listens."""
+        super().shutdown()
+        if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
+            self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._stop()
+
+    def _wait(self) -> None:
+        self._stop()
+        self._received = 0
+        self._timer = self.loop.call_later(self.timeout_keep_alive, self._check)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _check(self) -> None:
+        """Close the connection if the client has had its time; it has more while we are the ones who are waited for."""
+        if self.conn.their_state in (h11.IDLE, h11.SEND_BODY) and not self.flow.read_paused:
+            self.transport.abort()
+        else:
+            self._wait()

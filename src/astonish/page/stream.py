@@ -1,4 +1,4 @@
-"""A stream that `astonish watch` follows: what came since the page asked last?"""
+"""A stream that `astonish watch` follows: the rows that came since the page asked last."""
 
 from typing import Any
 
@@ -6,9 +6,7 @@ import numpy as np
 
 from astonish.core.numbers import Domain
 from astonish.page.controls import Json, check_keys, one, packed
-from astonish.watch.feed import KEPT, Feed, Row
-
-_ANY_SAMPLE = Domain(0, 1e15, whole=True)
+from astonish.watch.session import KEPT, Feed, Row
 
 
 class StreamTab:
@@ -21,9 +19,10 @@ class StreamTab:
         return {"kept": KEPT}
 
     def answer(self, request: Any) -> Json:
-        """The rows after a sample, in columns. is_over: whether no more will come."""
-        after = int(one("after", check_keys(request, ("after",)).get("after", 0), _ANY_SAMPLE))
-        is_over, rows = self.feed.is_over, self.feed.rows(after)  # in this order, lest the last rows be missed
+        """Return the rows after a sample, in columns. is_over: whether no more will come."""
+        after = check_keys(request, ("after",)).get("after", 0)
+        is_over = self.feed.is_over  # before the rows, lest the last be missed
+        rows = self.feed.rows(int(one("after", after, Domain(0, 1e15, whole=True))))
         columns = np.array(rows, float).reshape(len(rows), len(Row._fields)).T
         return {
             "rows": {name: packed(column) for name, column in zip(Row._fields, columns, strict=True)},
@@ -35,7 +34,7 @@ class StreamTab:
         }
 
     def script(self) -> str:
-        """The same in Python, for numbers on standard input; empty as long as nothing follows the stream."""
+        """Write the same in Python, for numbers on standard input; nothing as long as nothing follows the stream."""
         if not self.feed.code:
             return ""
         lines = [

@@ -45,7 +45,7 @@ export function values(controls) {
 }
 
 export function slider(host, key, spec, changed) {
-  const { label, about = "", low, high, step, least = low, most = high } = spec, name = label.split(":")[0];
+  const { label, about = "", low, high, step, least = low, most = high } = spec, name = key.split(".").at(-1);
   const to = spec.log ? (number) => Math.log10(Math.max(number, low)) : Number;
   const from = spec.log ? (at) => Number((10 ** at).toPrecision(3)) : Number;
   const range = element("input", { type: "range", name: key, min: to(low), max: to(high), step });
@@ -79,15 +79,13 @@ export function slider(host, key, spec, changed) {
 }
 
 // A number that may be left to others.
-export function box(host, key, label, usual, changed, [least, most] = [-Infinity, Infinity]) {
+export function box(host, key, label, usual, changed) {
   const field = element("input", { type: "number", name: key, step: "any", placeholder: usual ?? "automatic" });
   const wrong = row(host, label, "", field);
   let value = "";
-  const good = (text) => text === "" || (Number(text) >= least && Number(text) <= most);
-  const refusal = (text) => `${label} = ${text} is not allowed; give ${allowed(least, most)}.`;
   function take(text) {
-    const fine = !field.validity.badInput && good(text);
-    wrong(fine ? "" : refusal(field.validity.badInput ? "that" : text));
+    const fine = !field.validity.badInput && (text === "" || !Number.isNaN(Number(text)));
+    wrong(fine ? "" : `${label} = ${field.validity.badInput ? "that" : text} is not allowed; give a number.`);
     if (fine) value = text;
     return fine;
   }
@@ -119,7 +117,7 @@ export function select(host, key, label, options, start, changed) {
   box.addEventListener("change", () => { wrong(""); keep(); changed(box.value); });
   const wrong = row(host, label, "", box);
   if (options.length > 1 && String(asked) !== box.value) { // where more is offered later, it may be among that
-    wrong(`${label.split(":")[0]} = ${asked} is not offered; it is ${box.selectedOptions[0]?.text ?? "empty"}.`, false);
+    wrong(`${label} = ${asked} is not offered; it is ${box.selectedOptions[0]?.text ?? "empty"}.`, false);
     keep();
   }
   return { get value() { return box.value; }, put(value) { box.value = value; keep(); }, offer };

@@ -41,7 +41,7 @@ export function fits(host, views, spec, others, { asked, file, python }) {
   const bar = element("progress", { max: 1, "aria-label": "How far the analysis is" });
   const words = element("p", { role: "status" }), box = question(view, begin), found = results(view);
   view.prepend(bar, words);
-  let job = null, following = null, participants = 0;
+  let job = null, following = null;
   leaveLast();
   leaveLast = leave;
   arrange();
@@ -74,7 +74,6 @@ export function fits(host, views, spec, others, { asked, file, python }) {
       box.clear();
       found.clear();
       view.hidden = false;
-      participants = 0;
       const answer = await json(`/api/jobs/${analysis.value}?${request()}`, { method: "POST", body: file() });
       job = answer.job;
       running(true);
@@ -127,8 +126,7 @@ export function fits(host, views, spec, others, { asked, file, python }) {
 
   function take(name, event) {
     const { event: kind, text } = event;
-    if (kind === "read") participants = event.participants;
-    else if (kind === "say") found.say(text);
+    if (kind === "say") found.say(text);
     else if (kind === "show") found.show(text);
     else if (kind === "table") found.found(event);
     else if (kind === "fitted") found.fitted(event);
@@ -138,9 +136,8 @@ export function fits(host, views, spec, others, { asked, file, python }) {
 
   function progress({ doing, share }) {
     if (share === null) bar.removeAttribute("value"); else bar.value = share;
-    const people = participants && doing.startsWith("fitting")
-      ? `, ${Math.round(share * participants)} of ${participants} participants` : "";
-    words.textContent = share === 1 ? `${short(doing)}: done; tables and figures follow` : `${short(doing)}${people}`;
+    const part = share === null ? "" : `, ${Math.round(100 * share)} %`;
+    words.textContent = `${short(doing)}${share === 1 ? ": done; tables and figures follow" : part}`;
   }
 
   function end(name, kind, event) {

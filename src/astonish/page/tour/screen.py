@@ -26,10 +26,6 @@ class Options(NamedTuple):
     options: Mapping[str, str]
     default: str
 
-    def described(self) -> Json:
-        """Describe them for the page."""
-        return {"label": self.label, "options": list(self.options.items()), "default": self.default}
-
 
 class Shown(NamedTuple):
     """What a screen shows for some settings.
@@ -46,16 +42,20 @@ class Shown(NamedTuple):
     text: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
+SCREENS: dict[str, "Screen"] = {}  # in the order of the tour
+
+
+@dataclass
 class Screen:
-    """One screen.
+    """One screen, which decorates the function that shows it, and is then the next of the tour.
+
+    The function is given the values of the sliders and what is chosen.
 
     Args:
         name: Its name in requests and addresses.
         title: Its heading.
         idea: One to four sentences.
         claims: Identifiers of our claims about the paper.
-        show: What is shown if the sliders stand there, and this is chosen.
         hint: The settings that break the claim, in words.
         breaking: Those settings, at which the first claim does not hold, or where the numbers change it.
         sliders: Numbers to set, by name.
@@ -68,29 +68,33 @@ class Screen:
     title: str
     idea: str
     claims: tuple[str, ...]
-    show: Callable[[Values, Words], Shown]
     hint: str
     breaking: Mapping[str, Any]
     sliders: Mapping[str, Slider] = field(default_factory=dict)
     choices: Mapping[str, Options] = field(default_factory=dict)
     steps: str = ""
     columns: int = 1
+    show: Callable[[Values, Words], Shown] = field(init=False)
+
+    def __call__(self, show: Callable[[Values, Words], Shown]) -> None:
+        self.show = show
+        SCREENS[self.name] = self
 
     def described(self) -> Json:
         """Describe for the page the texts, the controls, and what is known about the claims."""
         texts = {"name": self.name, "title": self.title, "idea": self.idea, "hint": self.hint, "steps": self.steps}
-        controls = {"sliders": described(self.sliders), "breaking": dict(self.breaking), "columns": self.columns}
-        choices = {name: choice.described() for name, choice in self.choices.items()}
-        claims = [all_claims()[claim] for claim in self.claims]
-        return {**texts, **controls, "choices": choices, "claims": claims}
+        choices = {
+            name: {"label": choice.label, "options": list(choice.options.items()), "default": choice.default}
+            for name, choice in self.choices.items()
+        }
+        controls = {"sliders": described(self.sliders), "choices": choices, "breaking": dict(self.breaking)}
+        return {**texts, **controls, "columns": self.columns, "claims": [all_claims()[claim] for claim in self.claims]}
 
     def answer(self, request: Any) -> Json:
         """Show what a request asks for, every part of which is checked."""
         at, others = numbers(request, self.sliders, *self.choices)
-        chosen = {
-            name: one_of(name, others.get(name, choice.default), choice.options)
-            for name, choice in self.choices.items()
-        }
+        choices = self.choices.items()
+        chosen = {name: one_of(name, others.get(name, choice.default), choice.options) for name, choice in choices}
         shown = self.show(at, chosen)
         sign, here = SIGNS.get(shown.verdict, ("", ""))
         return {**shown._asdict(), "mark": sign, "here": here, "python": dedent(shown.python).lstrip("\n")}
