@@ -10,7 +10,7 @@ from pandas import DataFrame, isna
 
 from astonish.core.domain import Domain
 from astonish.core.kinds import MEASURED, OutcomeKind
-from astonish.models.assemble import Assembly, Outcomes, Specification, arguments, known_facts
+from astonish.models.parameters import Assembly, Outcomes, Specification, arguments, known_facts
 from astonish.models.registry import LEARNERS
 from astonish.online.measures import holds_a_belief
 from astonish.page.controls import Json, Values, check_keys, one, one_of, packed

@@ -8,7 +8,7 @@ import numpy as np
 from astonish.core.special import difference
 from astonish.online.explanation import STAGES, Explanation
 from astonish.page.controls import Json, json_number, packed
-from astonish.report.sentence import TERMS, number
+from astonish.report.views import TERMS, number
 from astonish.theory.drawing import BARS, CURVES, POINTS, Drawing
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from astonish.core.domain import Domain, FloatArray
 from astonish.core.kinds import OutcomeKind
 from astonish.core.precision import double
-from astonish.models.assemble import Assembly, Outcomes, imports, known_facts
+from astonish.models.parameters import Assembly, Outcomes, imports, known_facts
 from astonish.online.explanation import explain
 from astonish.online.measures import applicable, measure
 from astonish.online.series import History, run

@@ -12,8 +12,7 @@ from astonish.core.domain import Domain, declared
 from astonish.core.interpreter import interpreted
 from astonish.core.precision import as_double, double
 from astonish.learners import Smile
-from astonish.models.assemble import arguments, imports
-from astonish.models.parameters import parameters
+from astonish.models.parameters import arguments, imports, parameters
 from astonish.models.registry import FAMILIES
 from astonish.online.explanation import explain
 from astonish.online.measures import COLUMNS, Moment, all_measures

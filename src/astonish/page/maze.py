@@ -10,7 +10,7 @@ import numpy as np
 
 from astonish.core.domain import Domain, FloatArray
 from astonish.core.kinds import Contexts, OutcomeKind
-from astonish.models.assemble import Assembly, Outcomes, imports, known_facts
+from astonish.models.parameters import Assembly, Outcomes, imports, known_facts
 from astonish.online.explanation import explain
 from astonish.page.controls import Json, Slider, Values, listed, numbers, one, one_of, packed
 from astonish.page.explained import explained

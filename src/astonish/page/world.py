@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from astonish.core.domain import Parameter
 from astonish.core.kinds import Contexts
-from astonish.models.assemble import Assembly, Outcomes, Specification, assemble
+from astonish.models.parameters import Assembly, Outcomes, Specification, assemble
 from astonish.models.registry import LEARNERS, title
 from astonish.page.controls import Json, Slider, Values, described, slider_for
 

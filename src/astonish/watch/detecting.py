@@ -12,7 +12,7 @@ from astonish.core.kinds import NUMBERS, OutcomeKind
 from astonish.core.precision import double
 from astonish.core.refusal import NoSimulationError
 from astonish.learners.base import Learner
-from astonish.models.assemble import Assembly, Fact, Outcomes, arguments, assemble, imports
+from astonish.models.parameters import Assembly, Fact, Outcomes, arguments, assemble, imports
 from astonish.people.tables import Columns, Trials, read_trials
 from astonish.people.tables.facts import fact_of
 from astonish.watch.feed import Reading

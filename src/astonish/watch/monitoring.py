@@ -5,7 +5,7 @@ from typing import Any
 
 from astonish.changes.monitoring import monitor
 from astonish.changes.periods import find_period
-from astonish.models.assemble import arguments
+from astonish.models.parameters import arguments
 from astonish.watch.feed import Reading
 
 

@@ -32,7 +32,7 @@ from astonish.people.fit.plot import plot_fit
 from astonish.people.fit.priors import Priors
 from astonish.people.fit.result import TRIAL_COLUMNS
 from astonish.people.tables.choices import ASSUMED
-from astonish.report.page import details, paragraph, section
+from astonish.report.style import details, paragraph, section
 
 CAPTION = (
     "Above: the parameters of all participants, in the order of their values, with 95 % intervals. Below, for numbers: "
