@@ -13,16 +13,8 @@ from astonish.responses import (
 )
 
 with naming_extra("fits need"):
-    from astonish.people.comparison import (
-        HeldOut,
-        Selection,
-        compare_elpd,
-        compare_fits,
-        compare_mse,
-        held_out,
-        psis_loo,
-        select,
-    )
+    from astonish.people.comparison.prediction import HeldOut, compare_elpd, compare_mse, held_out, psis_loo
+    from astonish.people.comparison.selection import Selection, compare_fits, select
     from astonish.people.fit.estimate import fit
     from astonish.people.fit.likelihood import Model
     from astonish.people.fit.result import Fit
