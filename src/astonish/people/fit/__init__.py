@@ -18,13 +18,8 @@ with naming_extra("fits need"):
     from astonish.people.fit.estimate import fit
     from astonish.people.fit.likelihood import Model
     from astonish.people.fit.result import Fit
-    from astonish.people.recovery import (
-        plan_trials,
-        recover_models,
-        recover_parameters,
-        simulate_responses,
-        trials_needed,
-    )
+    from astonish.people.recovery.recover import recover_models, recover_parameters, trials_needed
+    from astonish.people.recovery.simulation import plan_trials, simulate_responses
 
 __all__ = [
     "CircularEstimate", "Confidence", "Estimate", "Fit", "HeldOut", "LogReactionTime", "Model", "Readout", "Selection",
