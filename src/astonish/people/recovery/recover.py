@@ -241,9 +241,9 @@ def trials_needed(
     trials: of real participants, of whom those with enough trials are used; or from `plan_trials` with as many
     trials as the largest of `counts`. All else as for `recover_parameters`.
     """
+    space, counts = Space.of(model, free, trials), sorted(set(counts))
     if not counts:
         raise ValueError("counts is empty; give at least one number of trials")
-    space, counts = Space.of(model, free, trials), sorted(set(counts))
     COUNT.check("counts", counts)
     lengths = (trials.rows >= 0).sum(axis=1)
     long = [name for name, length in zip(trials.subjects, lengths, strict=True) if length >= counts[-1]]

@@ -78,10 +78,8 @@ def plan_trials(
         parts = parts if isinstance(parts, tuple) else (parts,)
         shapes = [np.shape(part) for part in parts]
         if len(set(shapes)) > 1 or len(parts) > 2 or len(shapes[0]) not in (1, 2) or 0 in shapes[0]:
-            shape = " and ".join(map(str, shapes))
-            raise ValueError(
-                f"samples have shape {shape}; give a row for each participant, of one column for each trial"
-            )
+            form = "give a row for each participant, of one column for each trial"
+            raise ValueError(f"samples have shape {' and '.join(map(str, shapes))}; {form}")
         outcomes: Any = "outcome" if len(parts) == 1 else ("from", "to")
         tables = dict(zip(np.atleast_1d(outcomes).tolist(), map(np.atleast_2d, parts), strict=True))
         columns = Columns(outcomes, response=_RESPONSE, **common)
@@ -159,20 +157,9 @@ def true_values(
 ) -> FloatArray:
     """Find values of the free parameters, a row for each participant; `recover_parameters` says where from."""
     COUNT.check("participants", participants)
-    if truth is None:  # drawn about those of the model
-        middle = space.start(model)
-        stuck = np.flatnonzero(space.at_bound(middle))
-        if len(stuck):
-            drawn = f"{space.names[stuck[0]]} of the model is at its bound, so none can be drawn about it"
-            raise ValueError(f"{drawn}; give truth, or another")
-        low, high = usual(space, trials)
-        stds = np.nan_to_num(np.abs(high - low) / _NARROW, nan=_UNKNOWN)
-        for name, std in (spread or {}).items():
-            for full in Space.of(model, [name], trials).names:
-                if full not in space.names:
-                    raise ValueError(f"spread names {full}, which is not free; give some of {', '.join(space.names)}")
-                stds[space.names.index(full)] = Domain(0.0).check(f"spread of {name}", std)
-        return space.constrained(middle + stds * rng.standard_normal((participants, len(space))))
+    if truth is None:
+        noise = rng.standard_normal((participants, len(space)))
+        return space.constrained(space.start(model) + _spread(model, trials, space, spread or {}) * noise)
     if spread:
         raise ValueError("spread says how a truth is drawn, but truth was given; give one of them")
     if isinstance(truth, Fit):  # drawn from participants about whose fit there is nothing to note
@@ -198,6 +185,22 @@ def true_values(
         raise ValueError(f"truth has shape {rows.shape}; give {wanted}")
     checked = [domain.check(*column) for domain, *column in zip(space.domains, space.names, rows.T, strict=True)]
     return np.stack(checked, axis=-1)[np.arange(participants) % len(rows)]
+
+
+def _spread(model: Model, trials: Trials, space: Space, spread: Mapping[str, float]) -> FloatArray:
+    """Find standard deviations on the unconstrained scale: those given, or a sixth of the usual range."""
+    stuck = np.flatnonzero(space.at_bound(space.start(model)))
+    if len(stuck):
+        name = space.names[stuck[0]]
+        raise ValueError(f"{name} of the model is at its bound, so none can be drawn about it; give truth, or another")
+    low, high = usual(space, trials)
+    stds = np.nan_to_num(np.abs(high - low) / _NARROW, nan=_UNKNOWN)
+    for name, std in spread.items():
+        for full in Space.of(model, [name], trials).names:
+            if full not in space.names:
+                raise ValueError(f"spread names {full}, which is not free; give some of {', '.join(space.names)}")
+            stds[space.names.index(full)] = Domain(0.0).check(f"spread of {name}", std)
+    return stds
 
 
 def _simulate(model: Model, trials: Trials, space: Space, values: FloatArray, key: Array) -> Trials:
