@@ -134,8 +134,8 @@ def _participants(found: Fit) -> str:
 def _posterior(model: Candidate, request: FitRequest, console: Console) -> list[str]:
     """Draw from the posterior, write the draws, and describe them."""
     from astonish.people.posterior import hierarchical
-    from astonish.people.posterior.nuts import LEAST
-    from astonish.people.posterior.plot import interpretation, plot_predictive
+    from astonish.people.posterior.checks import interpretation, plot_predictive
+    from astonish.people.posterior.sampling import LEAST
 
     how: dict[str, Any] = {"shared": request.shared, "draws": request.posterior, "seed": request.seed}
     try:
