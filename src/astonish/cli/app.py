@@ -205,5 +205,7 @@ def _parameter(field: Asked) -> inspect.Parameter:
             flags, help=field.help, rich_help_panel=field.heading, metavar=field.metavar or None, show_default=shown
         )
         default = None
-    annotation = Annotated[hint if default is inspect.Parameter.empty else hint | None, about]
-    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    hint = hint if default is inspect.Parameter.empty else hint | None
+    return inspect.Parameter(
+        field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[hint, about]
+    )

@@ -360,11 +360,11 @@ def imports(classes: Iterable[type], *names: str) -> list[str]:
 
 def table(catalogue: Catalogue) -> list[dict[str, str]]:
     """List the parameters of each class, a row each, for the documentation."""
-    return [
-        {"name": name, "class": kind.__name__, "parameter": word, **({} if known is None else in_words(known))}
-        for name, kind in catalogue.classes().items()
-        for word, known in [(word, each.known) for word, each in parameters(kind).items()] or [("none", None)]
-    ]
+    rows = []
+    for name, kind in catalogue.classes().items():
+        own = [{"parameter": word, **in_words(each.known)} for word, each in parameters(kind).items()]
+        rows += [{"name": name, "class": kind.__name__, **row} for row in own or [{"parameter": "none"}]]
+    return rows
 
 
 def described(words: Iterable[str] = ()) -> Iterator[tuple[str, list[str]]]:

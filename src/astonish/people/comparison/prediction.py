@@ -239,9 +239,9 @@ def _of_participants(predictions: Mapping[str, Any], part_name: str, over_trials
     """Summarise predictions over trials, as by their sum: a row for each participant, a column for each model."""
     subjects = {name: part.subjects for name, part in predictions.items() if isinstance(part, HeldOut)}
     for name, who in subjects.items():
-        first, others = next(iter(subjects.items()))
-        if who != others:
-            odd = sorted({*who} ^ {*others}) or who
+        first, of_first = next(iter(subjects.items()))
+        if who != of_first:
+            odd = sorted({*who} ^ {*of_first}) or who
             raise ValueError(
                 f"{first} and {name} differ in participant {odd[0]}; give both the same participants, by only(...)"
             )

@@ -147,9 +147,8 @@ def compare_fits(fits: Mapping[str, Fit], baseline: str | None = None, evidence:
         for part in ("log_likelihood", "aic", "bic", *(["log_evidence"] if evidence == "laplace" else []))
     }
     bic, log_evidence = scores["bic"], scores.get("log_evidence", -0.5 * scores["bic"])
-    unknown = np.argwhere(~np.isfinite(log_evidence)) if evidence == "laplace" else ()
-    if len(unknown):
-        missing = f"the log-evidence of {names[unknown[0][1]]} for participant {subjects[unknown[0][0]]} is not known"
+    for row, column in np.argwhere(~np.isfinite(log_evidence)) if evidence == "laplace" else ():
+        missing = f"the log-evidence of {names[column]} for participant {subjects[row]} is not known"
         raise ValueError(f"{missing}; fit it with priors for all free parameters")
     shares = select(log_evidence)
     columns = {
