@@ -307,11 +307,6 @@ def test_progress_is_told_and_impatience_stops_all_chains() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         hierarchical(LEVELS, leveled(levels(10)), ["offset"], warmup=1_000_000, progress=impatient)
-    with (
-        pytest.warns(DeprecationWarning, match=r"hierarchical\(told=...\) is now progress="),
-        pytest.raises(KeyboardInterrupt),
-    ):
-        hierarchical(LEVELS, leveled(levels(10)), ["offset"], warmup=1_000_000, told=impatient)  # type: ignore[call-arg]
 
 
 def test_draws_made_before_an_interruption_are_kept() -> None:
