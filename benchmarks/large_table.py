@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from astonish.io.files import atomic_write
-from astonish.io.text_table import write_separated
+from astonish.io.files import atomic_write, write_separated
 from timing import Target, at_most, show
 
 PEOPLE, TRIALS, STARTS = 2000, 1000, 3

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from astonish import Bank, Detector, Dirichlet, Gaussian, PerContext, Smile, Stream
-from astonish.io.archive import read, write
+from astonish.io.files import read, write
 from attack import Report, flipped
 
 LEARNER, LARGE = Smile(Gaussian(noise=1.0)), PerContext(Smile(Dirichlet(4)), 100)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from astonish.io.archive import DamagedError, read, write
+from astonish.io.files import DamagedError, read, write
 
 
 def rewritten(change: Any, compression: int = zipfile.ZIP_STORED) -> io.BytesIO:

@@ -28,7 +28,7 @@ from astonish import (
     run,
     run_many,
 )
-from astonish.io.archive import read, write
+from astonish.io.files import read, write
 from astonish.online.bank import Bank, states
 from astonish.online.bank.keys import UNKNOWN, Names, WholeNumbers
 from astonish.online.bank.states import LOOPS, TILES, Schedule
@@ -297,7 +297,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("astonish.io.archive._VERSION", 3)
+    monkeypatch.setattr("astonish.io.files._VERSION", 3)
     newer = Bank(LEARNER, 2).to_bytes()
     monkeypatch.undo()
     with pytest.raises(ValueError, match="format version 3; this library reads up to 2"):

@@ -23,7 +23,7 @@ from astonish import (
     scan,
 )
 from astonish.core.samples import read_series
-from astonish.models import assemble as assembling
+from astonish.models import parameters as assembling
 from astonish.models.parameters import described, find_parameter, parameters, table
 from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES, find_any
 from astonish.people.fit import Estimate, Model

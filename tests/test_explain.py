@@ -30,13 +30,13 @@ from astonish import (
     run,
 )
 from astonish.core.names import OutcomeKind
-from astonish.models.assemble import Outcomes, assemble, known_facts, runs_on_family
+from astonish.models.parameters import Outcomes, assemble, known_facts, runs_on_family
 from astonish.models.registry import FAMILIES, LEARNERS
 from astonish.online import explanation
 from astonish.online.explanation import STAGES
 from astonish.people.tables import Columns, read_trials
 from astonish.people.tables.explanation import explain_trial
-from astonish.report.sentence import number, probability
+from astonish.report.views import number, probability
 from astonish.theory import surprise
 from families import LEARNER, NUMBERS
 

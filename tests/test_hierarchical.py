@@ -17,7 +17,7 @@ from astonish import Delta
 from astonish.core.numbers import Domain, pytree_dataclass
 from astonish.core.parameters import parameter
 from astonish.people.fit import Estimate, Model, Readout, Softmax
-from astonish.people.posterior import Posterior, hierarchical, nuts
+from astonish.people.posterior import Posterior, hierarchical, sampling
 from astonish.people.tables import Columns, Trials, read_trials
 from astonish.responses.base import Normal, Response, ResponseInput
 
@@ -307,11 +307,6 @@ def test_progress_is_told_and_impatience_stops_all_chains() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         hierarchical(LEVELS, leveled(levels(10)), ["offset"], warmup=1_000_000, progress=impatient)
-    with (
-        pytest.warns(DeprecationWarning, match=r"hierarchical\(told=...\) is now progress="),
-        pytest.raises(KeyboardInterrupt),
-    ):
-        hierarchical(LEVELS, leveled(levels(10)), ["offset"], warmup=1_000_000, told=impatient)  # type: ignore[call-arg]
 
 
 def test_draws_made_before_an_interruption_are_kept() -> None:
@@ -350,9 +345,9 @@ def test_draws_made_before_an_interruption_are_kept() -> None:
 def test_as_many_draws_are_kept_as_can_be(lengths: list[int], kept: Any) -> None:
     if kept is None:
         with pytest.raises(KeyboardInterrupt):
-            nuts._most(lengths, 50, 150)
+            sampling._most(lengths, 50, 150)
     else:
-        assert nuts._most(lengths, 50, 150) == kept
+        assert sampling._most(lengths, 50, 150) == kept
 
 
 @pytest.mark.parametrize(

@@ -110,10 +110,10 @@ def test_a_posterior_that_is_stopped_at_once_says_that_nothing_is_kept(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("numpyro")
-    from astonish.people.posterior import nuts
+    from astonish.people.posterior import sampling
 
     words = ("fit", file, *PEOPLE, "--learner", "delta", "--set", "start=0", "--starts", "1", "--posterior", "60")
-    monkeypatch.setattr(nuts, "wait", _interrupted)
+    monkeypatch.setattr(sampling, "wait", _interrupted)
     result = _run(*words, "--out", tmp_path / "none")
     assert result.exit_code == 0, result.output
     assert "stopped: there are no 20 draws of two chains yet, so none are kept, and the report has no" in result.stderr

@@ -11,8 +11,7 @@ import pytest
 from typer import Typer
 from typer.testing import CliRunner
 
-from astonish.cli.app import app
-from astonish.cli.options import takes_request
+from astonish.cli.app import app, takes_request
 from astonish.cli.watch import WatchRequest
 from astonish.io.request import asked
 from astonish.page import data as page

@@ -15,7 +15,7 @@ from scipy import integrate, optimize, special, stats
 
 from astonish import Delta, DeltaCircular, Gaussian, Nassar2012, Smile
 from astonish.core.numbers import as_double, double
-from astonish.people.comparison.random_effects import exceedance
+from astonish.people.comparison.selection import exceedance
 from astonish.people.fit import (
     CircularEstimate,
     Estimate,

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from astonish import Delta, Gaussian, Smile, run
 from astonish.cli.app import app
-from astonish.io import archive
+from astonish.io import files as archive
 from astonish.people.fit import recover_models
 from astonish.sweep import Batching, Study, executors, jobs, local_cluster, provenance, run_study, store
 from astonish.sweep.kinds import read_study

@@ -15,8 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from astonish import Delta, run
-from astonish.cli.app import app
-from astonish.cli.console import progress
+from astonish.cli.app import app, progress
 from astonish.people.tables import Columns, read_trials
 from astonish.people.tables.bids import write_bids
 
@@ -337,7 +336,7 @@ def test_nothing_is_half_written_when_it_is_stopped(
     def stop(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("astonish.io.text_table.write_separated", stop)
+    monkeypatch.setattr("astonish.io.files.write_separated", stop)
     result = _run(file, "--outcome", "x", *DELTA, "--out", tmp_path / "out" / "o.csv")
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1] == "astonish: stopped; every file that was written is complete"

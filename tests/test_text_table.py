@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from astonish.io import text_table
-from astonish.io.text_table import write_separated
+from astonish.io import files
+from astonish.io.files import write_separated
 
 pytest.importorskip("pyarrow")
 NUMBERS = st.floats(allow_nan=True, allow_infinity=True)
@@ -50,7 +50,7 @@ def test_numbers_of_every_size_are_written_as_python_does() -> None:
 
 
 def test_rows_are_written_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_table, "_ROWS", 3)
+    monkeypatch.setattr(files, "_ROWS", 3)
     frame = pd.DataFrame({"x": np.arange(10) / 7, "y": pd.array(list("abcdefghij"), "str")})
     found, expected = _by_both(frame, ",")
     assert found == expected

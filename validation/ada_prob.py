@@ -15,7 +15,7 @@ import typer
 from pandas import DataFrame, read_csv
 from scipy.special import expit
 
-from astonish.cli.console import guarded, progress
+from astonish.cli.app import guarded, progress
 from astonish.core.numbers import FloatArray
 from astonish.core.refusal import unknown
 from astonish.learners.base import Learner

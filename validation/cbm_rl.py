@@ -13,7 +13,7 @@ import typer
 from pandas import DataFrame, read_csv
 
 from astonish import Delta, NoLearning, PerOption, TwoRate
-from astonish.cli.console import guarded
+from astonish.cli.app import guarded
 from astonish.core.numbers import FloatArray
 from astonish.people.fit import Fit, Model, Softmax, compare_fits, fit, recover_parameters
 from astonish.people.fit.estimate import prepared

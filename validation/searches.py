@@ -16,7 +16,7 @@ import typer
 from pandas import DataFrame, read_csv
 
 from astonish import HGF, Beta, Delta, Gaussian, MessagePassing, PearceHall, Smile, VarSmile
-from astonish.cli.console import guarded, say
+from astonish.cli.app import guarded, say
 from astonish.core.numbers import FloatArray
 from astonish.learners.base import Learner
 from astonish.models.parameters import with_parameters

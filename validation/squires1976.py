@@ -18,7 +18,7 @@ from jax import Array
 from pandas import DataFrame, read_csv
 
 from astonish import Beta, Leaky, PerContext, Rows
-from astonish.cli.console import guarded
+from astonish.cli.app import guarded
 from astonish.core.numbers import FloatArray, double
 from astonish.learners.base import Learner, scan
 

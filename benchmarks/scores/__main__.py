@@ -5,7 +5,7 @@ from typing import Annotated
 
 from typer import Option, Typer
 
-from astonish.cli.console import guarded, progress, say
+from astonish.cli.app import guarded, progress, say
 
 app = Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 

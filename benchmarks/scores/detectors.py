@@ -115,7 +115,7 @@ def _by_learner(name: str, series: NabSeries) -> FloatArray:
 
     What is unusual of it is decided as `monitor` does: by its own past.
     """
-    from astonish.models.assemble import Outcomes, assemble  # which needs pandas
+    from astonish.models.parameters import Outcomes, assemble  # which needs pandas
 
     learner = assemble(name, Outcomes(OutcomeKind.CONTINUOUS, lambda *_: None)).learner
     history = run(learner, _standardised(series))

@@ -15,7 +15,7 @@ import numpy as np
 import typer
 from numpy.random import Generator, default_rng
 
-from astonish.cli.console import guarded
+from astonish.cli.app import guarded
 from astonish.core.numbers import FloatArray
 
 from .detectors import at_alarms, daily_surprise

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from astonish.cli.console import guarded
-from astonish.cli.reproduce import make_figures, print_verdicts
+from astonish.cli.app import guarded
+from astonish.cli.studies import make_figures, print_verdicts
 from astonish.paper.figure import Figure, RunSettings
 from astonish.paper.reproduce import numbers_folder
 from validation.liakoni2021 import comparison, drawing, numbers, published

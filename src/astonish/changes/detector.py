@@ -12,8 +12,7 @@ from astonish.changes import alarms
 from astonish.core.cooldown import spaced
 from astonish.core.numbers import COUNT, BoolArray, Domain, FloatArray, double
 from astonish.core.parameters import REQUIRED, parameter
-from astonish.io.archive import DamagedError, name_of, read, write
-from astonish.io.files import atomic_write
+from astonish.io.files import DamagedError, atomic_write, name_of, read, write
 from astonish.io.state import check_saved_by, described, matching, named_leaves
 from astonish.learners.base import Learner, State, Step, StepInfo, first_state, given_by
 from astonish.online.series import History, run, run_many

@@ -13,8 +13,7 @@ from jax import Array
 from astonish.changes.periods import find_period
 from astonish.core.cooldown import alarm_and_wait, spaced
 from astonish.core.numbers import COUNT, OPEN_PROBABILITY, POSITIVE, WHOLE, BoolArray, FloatArray, double
-from astonish.io.archive import read, write
-from astonish.io.files import atomic_write
+from astonish.io.files import atomic_write, read, write
 from astonish.io.state import check_saved_by, described, matching, named_leaves
 from astonish.learners.base import first_state
 from astonish.learners.monitor import Monitor, MonitorState

@@ -66,7 +66,7 @@ class ChangePosterior(NamedTuple):
 
     def plot(self) -> "Figure":
         """The series with its changes and their intervals, and the probability of a change at each place."""
-        from astonish.report.changes import plot_changes
+        from astonish.report.views import plot_changes
 
         return plot_changes(self)
 

@@ -1,1 +1,10 @@
-"""The command `astonish`, a module for each of its commands. JAX is imported only once a command has work to do."""
+"""The command `astonish`: its commands, in the order of its help. JAX is imported once a command has work to do."""
+
+from astonish.cli import people, reference, studies, watch
+from astonish.cli.app import app
+
+for _command in (
+    studies.reproduce, people.surprise, people.fit, people.compare, people.recover, studies.sweep, watch.watch,
+    watch.explore, reference.learners, reference.cite,
+):  # fmt: skip
+    app.command()(_command)

@@ -1,7 +1,6 @@
 """`astonish surprise`, `fit`, `compare` and `recover`: what learners make of a table of people's trials."""
 
-from astonish.cli.console import Terminal, guarded
-from astonish.cli.options import takes_request
+from astonish.cli.app import Terminal, guarded, takes_request
 from astonish.people.analysis.requests import CompareRequest, FitRequest, RecoverRequest, SurpriseRequest
 
 _COMPLETE = "every file that was written is complete"

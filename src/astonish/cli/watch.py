@@ -1,27 +1,44 @@
-"""`astonish watch`: numbers from standard input; what is believed, how surprising each is, and alarms, as they come."""
+"""`astonish watch` follows numbers from standard input; `astonish explore` opens the page in the browser."""
 
+import os
+import socket
 import sys
 import webbrowser
+from astonish.cli.app import guarded
+from astonish.cli.app import refuse
+from astonish.cli.app import say
+from astonish.cli.app import takes_request
+from astonish.core.names import OutcomeKind
+from astonish.io.request import FamilyName
+from astonish.io.request import Learner
+from astonish.io.request import Request
+from astonish.io.request import asked
+from astonish.people.analysis.requests import FAMILY_HELP
+from astonish.people.analysis.requests import LEARNER_HELP
+from astonish.people.analysis.requests import OWN
+from astonish.people.analysis.requests import Settings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager
+from contextlib import nullcontext
+from contextlib import suppress
 from functools import partial
+from pydantic import Field
+from secrets import token_urlsafe
 from threading import Thread
 from time import sleep
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
-
-from pydantic import Field
 from typer import Exit
+from typer import Option
+from typing import Annotated
+from typing import Any
+from typing import ClassVar
+from typing import TYPE_CHECKING
 
-from astonish.cli.console import guarded, refuse, say
-from astonish.cli.explore import addresses, listen
-from astonish.cli.options import takes_request
-from astonish.core.names import OutcomeKind
-from astonish.io.request import FamilyName, Learner, Request, asked
-from astonish.people.analysis.requests import FAMILY_HELP, LEARNER_HELP, Settings
 
 if TYPE_CHECKING:
     from astonish.watch.session import Feed
 
+_PORT = 8765
+_LOCAL = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}  # for all addresses of this machine, one of its own
 MODEL, ALARMS, OUTPUT = "Model", "Alarms", "Input and output"
 Count = Annotated[int, Field(ge=0)]
 AtLeastOne = Annotated[int, Field(ge=1)]
@@ -91,7 +108,7 @@ def watch(request: WatchRequest) -> None:
             view = partial(lines, sys.stdout, request.every, request.json_lines)
         if sys.stdin.isatty():
             say("astonish: type a number in each line; Ctrl-D ends")
-        with served(feed, request.port, request.browser) if request.page else nullcontext():
+        with _served(feed, request.port, request.browser) if request.page else nullcontext():
             with suppress(KeyboardInterrupt):  # one way in which it ends
                 follow(feed, say, sys.stdin.buffer, request.column, needed, make, view)
             stays = request.page and not feed.was_interrupted
@@ -105,7 +122,7 @@ def watch(request: WatchRequest) -> None:
 
 
 def _follower(request: WatchRequest) -> tuple[int, Any]:
-    """How many samples are needed to make what follows the stream, and the function that makes it of them."""
+    """Return how many samples are needed to make what follows the stream, and the function that makes it of them."""
     from astonish.watch.followers import DetectorSettings, follower_for, monitor_for, samples_needed
 
     if request.monitor:
@@ -125,15 +142,15 @@ def _follower(request: WatchRequest) -> tuple[int, Any]:
 
 
 @contextmanager
-def served(feed: "Feed", port: int | None, browser: bool) -> Iterator[None]:
+def _served(feed: "Feed", port: int | None, browser: bool) -> Iterator[None]:
     """Serve the page, on this machine alone, beside what else goes on; it ends with the block."""
     from astonish.page.server import make_app, make_server
 
     try:
-        listening = listen("127.0.0.1", port)
+        listening = _listen("127.0.0.1", port)
     except (OSError, OverflowError) as problem:
         raise refuse(f"port {port} cannot be used ({problem}); give another --port", 1) from None
-    link = f"{addresses('127.0.0.1', listening.getsockname()[1])[0]}#tab=stream"
+    link = f"{_addresses('127.0.0.1', listening.getsockname()[1])[0]}#tab=stream"
     server = make_server(make_app(warm=False, feed=feed))
     thread = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
@@ -145,3 +162,54 @@ def served(feed: "Feed", port: int | None, browser: bool) -> Iterator[None]:
     finally:
         server.should_exit = True
         thread.join(timeout=10)
+
+
+def explore(
+    host: Annotated[
+        str, Option(help="Address to listen on; others than this machine's own can be reached with a secret link.")
+    ] = "127.0.0.1",
+    port: Annotated[int | None, Option(min=0, max=65535, help="Port to listen on; else 8765, or any free one.")] = None,
+    browser: Annotated[bool, Option(help="Open the page in the browser, unless its link is secret.")] = True,
+    learner: Annotated[list[str] | None, Option(help=f"A learner to show beside the known ones. {OWN}")] = None,
+) -> None:
+    """Try learners, shape beliefs and look at your own data on a page in the browser; nothing leaves this machine."""
+    os.environ.setdefault("ASTONISH_ENGINE", "xla")  # LLVM for the native one takes 100 MB, and a page has the time
+    with guarded(needs="the page needs"):
+        from astonish.page.connections import make_server
+        from astonish.page.guard import is_loopback
+        from astonish.page.server import PROGRAMS, make_app
+
+        token = None if is_loopback(host) else token_urlsafe()
+        page = make_app(host, learners=learner or (), token=token, programs=PROGRAMS)
+        try:
+            listening = _listen(host, port)
+        except (OSError, OverflowError) as problem:
+            sentence = f"{host} port {port or _PORT} cannot be used ({problem}); give another --host or --port"
+            raise refuse(sentence, 1) from None
+        addresses = _addresses(host, listening.getsockname()[1])
+        links = [f"{address}?token={token}" if token else address for address in addresses]
+        if token:
+            say("astonish: warning: whoever has the link can use the page, and what it sends is not encrypted")
+        print(f"the page is at {' or '.join(links)} (Ctrl-C ends it)", flush=True)
+        if browser and not token:  # everybody on this machine could read the link among its processes
+            Thread(target=webbrowser.open, args=(links[0],), daemon=True).start()
+        with suppress(KeyboardInterrupt):  # which is how it is ended
+            make_server(page).run(sockets=[listening])
+        say("astonish: the page is closed")
+
+
+def _listen(host: str, port: int | None) -> socket.socket:
+    """Open a socket at this port; at the usual one, or any that is free, if none is given."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, _PORT if port is None else port), family=family)
+    except OSError:
+        if port is not None:
+            raise
+        return socket.create_server((host, 0), family=family)
+
+
+def _addresses(host: str, port: int) -> list[str]:
+    """List the addresses at which a page that listens there is found."""
+    names = (_LOCAL[host], socket.gethostname()) if host in _LOCAL else (host,)
+    return [f"http://{f'[{name}]' if ':' in name else name}:{port}/" for name in names]

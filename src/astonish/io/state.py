@@ -14,8 +14,7 @@ import jax
 import numpy as np
 
 from astonish.core.parameters import check_values
-from astonish.io.archive import Source, name_of, read, write
-from astonish.io.files import atomic_write
+from astonish.io.files import Source, atomic_write, name_of, read, write
 from astonish.learners.base import Learner, State, first_state
 
 __all__ = ["load_state", "save_state"]

@@ -7,17 +7,17 @@ Names are listed without importing JAX.
 
 import importlib.util
 import sys
+from astonish.core.names import rows
+from astonish.core.refusal import unknown
 from contextlib import suppress
 from dataclasses import is_dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+from typing import NamedTuple
 from warnings import warn
-
-from astonish.core.names import rows
-from astonish.core.refusal import unknown
 
 
 class Catalogue(NamedTuple):
@@ -47,12 +47,11 @@ class Catalogue(NamedTuple):
 
     def by_name(self) -> dict[str, Any]:
         """The classes by all their names."""
-        own = {name: load_object(place) for name, place in self._own().items()}
-        return own | _announced(self, tuple(sys.path))
+        return {name: load_object(place) for name, place in self._own().items()} | _announced(self, tuple(sys.path))
 
     def names_for(self, kind: str) -> tuple[str, ...]:
         """The names of those that take outcomes, or responses, of this kind."""
-        return tuple(name for name, found in self.by_name().items() if kind in found.takes)
+        return tuple(name for name, known in self.by_name().items() if kind in known.takes)
 
     def find(self, name: str) -> Any:
         """Find the class that is meant by a name, or by `file.py:Class` or `module:Class`."""
@@ -60,25 +59,25 @@ class Catalogue(NamedTuple):
             return load_object(self._own()[name])
         if ":" in name:
             return self.check(name, load_object(name))
-        if name not in self.by_name():
-            raise unknown(self.what, name, self.by_name())
-        return self.by_name()[name]
+        by_name = self.by_name()
+        if name not in by_name:
+            raise unknown(self.what, name, by_name)
+        return by_name[name]
 
     def find_for(self, name: str, kind: str) -> Any:
         """Find the same, and refuse it if it does not take outcomes, or responses, of this kind."""
-        found = self.find(name)
-        if kind not in found.takes:
+        named = self.find(name)
+        if kind not in named.takes:
             able = ", ".join(self.names_for(kind)) or "none that is known"
             raise ValueError(f"the {self.what} {name} does not take {kind} data; give one of {able}")
-        return found
+        return named
 
     def check(self, name: str, kind: Any) -> Any:
         """Return a class, or refuse what is not one of this sort."""
         if not isinstance(kind, type) or load_object(self.base) not in kind.__mro__ or not is_dataclass(kind):
-            advice = f"give a class derived from {self.base.replace(':', '.')}"
-            raise ValueError(
-                f"{name} is no {self.what}; {advice} and marked with astonish.core.numbers.pytree_dataclass"
-            )
+            base = self.base.replace(":", ".")
+            advice = f"give a class derived from {base} and marked with astonish.core.numbers.pytree_dataclass"
+            raise ValueError(f"{name} is no {self.what}; {advice}")
         return kind
 
     def _own(self) -> dict[str, str]:
@@ -92,7 +91,7 @@ CATALOGUES = (LEARNERS, FAMILIES, RESPONSES)
 
 
 def title(name: str) -> str:
-    """A name without where it comes from.
+    """Leave out where a name comes from.
 
     >>> title("my_models.py:Mine"), title("smile")
     ('Mine', 'smile')
@@ -115,28 +114,27 @@ def load_object(name: str) -> Any:
     """Import what is meant by `file.py:Name` or `module:Name`."""
     place, _, wanted = name.rpartition(":")
     if place.endswith(".py"):
-        module = _file(place)
+        module = _run_file(place)
     else:
         try:
             module = import_module(place)
         except Exception as problem:
             wrong = f"{place!r} could not be imported ({type(problem).__name__}: {problem})"
             raise ValueError(f"{wrong}; give file.py:Class, or module:Class") from problem
-    found = getattr(module, wanted, None)
-    if found is None:
+    if getattr(module, wanted, None) is None:
         raise ValueError(f"{place} has no {wanted!r}; give the name of a class in it, as in {place}:Mine")
-    return found
+    return getattr(module, wanted)
 
 
-def _file(place: str) -> Any:
+def _run_file(place: str) -> Any:
     """Run a file as a module of its name."""
     path = Path(place).expanduser().resolve()
     if not path.is_file():
         raise ValueError(f"there is no file {place!r}; give file.py:Class, or module:Class")
     loaded = sys.modules.get(path.stem)
-    if loaded is not None and getattr(loaded, "__file__", None) == str(path):
-        return loaded
     if loaded is not None:
+        if getattr(loaded, "__file__", None) == str(path):
+            return loaded
         raise ValueError(f"{place} has the name of another module, {path.stem}; rename the file")
     spec: Any = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
@@ -151,13 +149,13 @@ def _file(place: str) -> Any:
 
 @cache
 def _entry_points(_: tuple[str, ...]) -> Any:
-    """What packages on this path announce: read once, since it takes a hundredth of a second."""
+    """Read what packages on this path announce: once, since it takes a hundredth of a second."""
     return entry_points()
 
 
 @cache
 def _announced(catalogue: Catalogue, path: tuple[str, ...]) -> dict[str, Any]:
-    """The classes that packages on this path announce, by name."""
+    """Load the classes that packages on this path announce, by name."""
     classes: dict[str, Any] = {}
     for entry in _entry_points(path).select(group=catalogue.group):
         taken = catalogue._own() | {name: f"{kind.__module__}:{kind.__name__}" for name, kind in classes.items()}

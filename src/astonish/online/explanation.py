@@ -120,7 +120,7 @@ class Explanation:
     @property
     def sentence(self) -> str:
         """All of it in words."""
-        from astonish.report.sentence import sentence
+        from astonish.report.views import sentence
 
         return sentence(self)
 
@@ -135,7 +135,7 @@ class Explanation:
 
     def plot(self) -> "Figure":
         """Belief before, scaled likelihood and belief after, and the terms of the surprise."""
-        from astonish.report.explanation import plot_explanation
+        from astonish.report.views import plot_explanation
 
         return plot_explanation(self)
 

@@ -95,7 +95,7 @@ class History:
 
     def plot(self) -> "Figure":
         """Plot samples and estimates, surprise and learning rate, one above the other."""
-        from astonish.report.history import plot_history
+        from astonish.report.views import plot_history
 
         return plot_history(self)
 

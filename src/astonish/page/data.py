@@ -24,7 +24,7 @@ from astonish.core.kinds import NUMBERS
 from astonish.core.names import MEASURED, OutcomeKind
 from astonish.core.numbers import Domain
 from astonish.io.request import Asked
-from astonish.models.assemble import Assembly, Outcomes, Specification, known_facts
+from astonish.models.parameters import Assembly, Outcomes, Specification, arguments, known_facts
 from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES
 from astonish.online.measures import holds_a_belief
 from astonish.page.controls import Json, check_keys, explained, one, one_of, packed

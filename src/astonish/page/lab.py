@@ -12,8 +12,7 @@ from astonish.core.numbers import Domain, as_double, double
 from astonish.core.parameters import declared
 from astonish.core.programs import interpreted
 from astonish.learners import Smile
-from astonish.models.assemble import arguments, imports
-from astonish.models.parameters import parameters
+from astonish.models.parameters import arguments, imports, parameters
 from astonish.models.registry import FAMILIES
 from astonish.online.explanation import explain
 from astonish.online.measures import COLUMNS, Moment, all_measures

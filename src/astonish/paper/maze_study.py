@@ -12,7 +12,7 @@ from astonish.core.names import OutcomeKind
 from astonish.core.numbers import COUNT, PROBABILITY
 from astonish.learners import PerContext
 from astonish.learners.base import Learner
-from astonish.models.assemble import Outcomes, assemble, known_facts
+from astonish.models.parameters import Outcomes, assemble, known_facts
 from astonish.online.measures import check_holds_a_belief
 from astonish.paper.agents import ROOMS, errors_of_one
 from astonish.paper.figure import RunSettings

@@ -35,8 +35,7 @@ from astonish.paper.links import LINK_CHOICE
 from astonish.paper.notes import INCONSISTENCIES, NOT_TESTABLE, Note
 from astonish.paper.readings import READINGS_FIGURE
 from astonish.paper.sweeps import SWEEPS
-from astonish.report.page import html_table, page, picture, row, section
-from astonish.report.style import STYLE, save_figure
+from astonish.report.style import STYLE, html_table, page, picture, row, save_figure, section
 
 FIGURES: Sequence[Figure] = (
     FIGURE_1, FIGURE_2, FIGURE_3, FIGURE_4, FIGURE_5, FIGURE_6, FIGURE_7, FIGURE_8,

@@ -1,1 +1,1 @@
-"""How results look: one style for figures, one page for reports."""
+"""How results look: the style of figures and reports, and views of what learners did."""

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from astonish.io.archive import DamagedError, read, write
-from astonish.io.files import atomic_write, locked, write_text
+from astonish.io.files import DamagedError, atomic_write, locked, read, write, write_text
 from astonish.sweep.jobs import JobResult
 from astonish.sweep.provenance import described, device, fingerprint, versions
 from astonish.sweep.study import Result, Study

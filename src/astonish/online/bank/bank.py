@@ -13,8 +13,7 @@ import numpy as np
 from astonish.core.numbers import BoolArray, Domain, FloatArray
 from astonish.core.refusal import naming_extra
 from astonish.core.samples import read_series
-from astonish.io.archive import Source, name_of, read, write
-from astonish.io.files import atomic_write
+from astonish.io.files import Source, atomic_write, name_of, read, write
 from astonish.io.state import check_saved_by, described, matching, named_leaves
 from astonish.learners.base import ANSWERS, Learner, State, Steps, check, first_state, wide
 from astonish.online.bank.keys import UNKNOWN, Journal, Placement, kept_keys, read_keys

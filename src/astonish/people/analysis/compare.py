@@ -29,7 +29,7 @@ from astonish.people.analysis.requests import CompareRequest
 from astonish.people.analysis.table import read_responses
 from astonish.people.fit import Fit, Selection, compare_elpd, compare_fits, compare_mse, held_out
 from astonish.people.tables import Trials
-from astonish.report.page import details, paragraph, section
+from astonish.report.style import details, paragraph, section
 
 if TYPE_CHECKING:
     from pandas import DataFrame

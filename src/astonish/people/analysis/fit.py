@@ -32,7 +32,7 @@ from astonish.people.fit.plot import plot_fit
 from astonish.people.fit.priors import Priors
 from astonish.people.fit.result import TRIAL_COLUMNS
 from astonish.people.tables.choices import ASSUMED
-from astonish.report.page import details, paragraph, section
+from astonish.report.style import details, paragraph, section
 
 CAPTION = (
     "Above: the parameters of all participants, in the order of their values, with 95 % intervals. Below, for numbers: "
@@ -134,8 +134,8 @@ def _participants(found: Fit) -> str:
 def _posterior(model: Candidate, request: FitRequest, console: Console) -> list[str]:
     """Draw from the posterior, write the draws, and describe them."""
     from astonish.people.posterior import hierarchical
-    from astonish.people.posterior.nuts import LEAST
-    from astonish.people.posterior.plot import interpretation, plot_predictive
+    from astonish.people.posterior.checks import interpretation, plot_predictive
+    from astonish.people.posterior.sampling import LEAST
 
     how: dict[str, Any] = {"shared": request.shared, "draws": request.posterior, "seed": request.seed}
     try:

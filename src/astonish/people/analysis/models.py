@@ -8,8 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from astonish.core.refusal import unknown
-from astonish.models.assemble import Specification, runs_on_family
-from astonish.models.parameters import NamedParameter, find_parameter, matching, parameters, with_parameters
+from astonish.models.parameters import (
+    NamedParameter,
+    Specification,
+    find_parameter,
+    matching,
+    parameters,
+    runs_on_family,
+    with_parameters,
+)
 from astonish.models.registry import LEARNERS, RESPONSES
 from astonish.people.analysis.report import UNFINISHED, Console
 from astonish.people.analysis.requests import TrialRequest

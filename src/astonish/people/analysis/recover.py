@@ -22,7 +22,7 @@ from astonish.people.analysis.requests import RecoverRequest
 from astonish.people.analysis.table import read_responses
 from astonish.people.fit import Fit, recover_models, recover_parameters, trials_needed
 from astonish.people.tables.choices import ASSUMED
-from astonish.report.page import paragraph, section
+from astonish.report.style import paragraph, section
 
 PARAMETERS = (
     "Participants with parameters like those of the real ones were simulated in their trials, and fitted as if nothing "

@@ -14,7 +14,7 @@ from astonish.core.refusal import not_installed
 from astonish.io.files import atomic_write, write_text
 from astonish.io.request import FILE as REQUEST
 from astonish.people.analysis.requests import CompareRequest, FitRequest, RecoverRequest, TrialRequest
-from astonish.report.page import details, html_table, page, paragraph, picture, preformatted, row, section
+from astonish.report.style import details, html_table, page, paragraph, picture, preformatted, row, section
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,7 +91,7 @@ class Console(Protocol):
 
 def write_table(frame: "DataFrame", path: Path) -> None:
     """Write a table as .csv, .tsv or .parquet, completely or not at all."""
-    from astonish.io.text_table import write_separated
+    from astonish.io.files import write_separated
 
     with atomic_write(path) as file:
         if path.suffix.lower() != ".parquet":
@@ -337,7 +337,7 @@ def _search(request: FitRequest | CompareRequest) -> str:
 
 def _script(request: TrialRequest, names: Sequence[str], functions: str, *lines: str) -> str:
     return "\n".join([
-        "from astonish.cli.console import Terminal",
+        "from astonish.cli.app import Terminal",
         "from astonish.people.analysis.models import candidates",
         f"from astonish.people.analysis.requests import {type(request).__name__}",
         "from astonish.people.analysis.table import read_responses",

@@ -1,8 +1,7 @@
 """Which model explains people best, and how sure is that?"""
 
-from astonish.people.comparison.criteria import Selection, compare_fits
-from astonish.people.comparison.cross_validation import HeldOut, compare_elpd, compare_mse, held_out
-from astonish.people.comparison.loo import psis_loo
-from astonish.people.comparison.random_effects import select
+import astonish.people.fit  # noqa: F401  which exports what is here, too, and so has to come first
+from astonish.people.comparison.prediction import HeldOut, compare_elpd, compare_mse, held_out, psis_loo
+from astonish.people.comparison.selection import Selection, compare_fits, select
 
 __all__ = ["HeldOut", "Selection", "compare_elpd", "compare_fits", "compare_mse", "held_out", "psis_loo", "select"]

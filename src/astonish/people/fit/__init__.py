@@ -13,26 +13,13 @@ from astonish.responses import (
 )
 
 with naming_extra("fits need"):
-    from astonish.people.comparison import (
-        HeldOut,
-        Selection,
-        compare_elpd,
-        compare_fits,
-        compare_mse,
-        held_out,
-        psis_loo,
-        select,
-    )
+    from astonish.people.comparison.prediction import HeldOut, compare_elpd, compare_mse, held_out, psis_loo
+    from astonish.people.comparison.selection import Selection, compare_fits, select
     from astonish.people.fit.estimate import fit
     from astonish.people.fit.likelihood import Model
     from astonish.people.fit.result import Fit
-    from astonish.people.recovery import (
-        plan_trials,
-        recover_models,
-        recover_parameters,
-        simulate_responses,
-        trials_needed,
-    )
+    from astonish.people.recovery.recover import recover_models, recover_parameters, trials_needed
+    from astonish.people.recovery.simulation import plan_trials, simulate_responses
 
 __all__ = [
     "CircularEstimate", "Confidence", "Estimate", "Fit", "HeldOut", "LogReactionTime", "Model", "Readout", "Selection",

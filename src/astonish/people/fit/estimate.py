@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from astonish.core.numbers import BoolArray, FloatArray
 from astonish.core.parameters import check_parameters
-from astonish.io.archive import DamagedError, read, write
-from astonish.io.files import atomic_write
+from astonish.io.files import DamagedError, atomic_write, read, write
 from astonish.learners.base import check
 from astonish.people.fit.bfgs import second_derivatives
 from astonish.people.fit.likelihood import Model, ParticipantData, participant_data

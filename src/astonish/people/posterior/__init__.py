@@ -1,5 +1,6 @@
 """What do participants have in common, and how sure can we be of each? Needs `astonish[posteriors]`."""
 
+import astonish.people.fit  # noqa: F401  which says what it needs where that is missing
 from astonish.people.posterior.result import Posterior
 from astonish.people.posterior.sampling import hierarchical
 

@@ -1,15 +1,17 @@
-"""Would participants like these have behaved as they did? Statistics of responses, drawn and observed.
+"""Posterior predictive checks: statistics of responses, simulated and observed, as a table, sentences and a figure.
 
 A response model may explain each response given the ones before and yet produce behaviour that nobody shows. So whole
 series of them are simulated with parameters drawn from the posterior, and compared (Gelman, Meng & Stern 1996).
 """
 
 from functools import partial
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 from jax import Array
-from pandas import DataFrame, concat
+from pandas import DataFrame, Series, concat
 
 from astonish.core.numbers import FloatArray, Number, as_double, double
 from astonish.core.programs import compiled
@@ -19,14 +21,37 @@ from astonish.people.fit.likelihood import Model, ParticipantData, simulate
 from astonish.people.fit.space import Space
 from astonish.people.tables import Trials
 from astonish.people.tables.choices import with_payoffs
+from astonish.report.style import BLUE, VERMILLION, styled_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MIDDLE = (0.025, 0.975)  # between these quantiles are 95 %
+_ACROSS = 3  # panels in a row
+_SURE = 0.025  # of simulations that exceed what was observed, or do not, at least so many if the model can do it
+_MEANINGS = {  # if less, and if more is simulated than was observed
+    "mean absolute update": ("the model moves too little", "the model moves too much"),
+    "learning rate": ("the model follows errors too little", "the model follows errors too much"),
+    "mean absolute error": ("the model is closer to outcomes than people", "the model errs more than people"),
+    "share right": ("the model is right less often than people", "the model is right more often than people"),
+    "share repeated": ("the model changes its choice too often", "the model repeats its choice too often"),
+    "share repeated after an error": ("the model gives up too soon after an error", "the model gives up too late"),
+    "mean reward": ("the model earns less than people", "the model earns more than people"),
+    "share repeated after a reward above the mean": (
+        "the model stays too rarely after good outcomes", "the model stays too often after good outcomes",
+    ),
+    "share repeated after a reward below the mean": (
+        "the model stays too rarely after bad outcomes", "the model stays too often after bad outcomes",
+    ),
+    "mean": ("the model's responses are too small", "the model's responses are too large"),
+    "standard deviation": ("the model's responses vary too little", "the model's responses vary too much"),
+}  # fmt: skip
 
 
 def checked(
     model: Model, trials: Trials, space: Space, data: ParticipantData, draws: FloatArray, seed: int
 ) -> DataFrame:
-    """A row for each statistic and participant, and one for the mean of all participants, whose name is empty.
+    """Compare statistics in a row for each and participant, and one for the mean of all, whose name is empty.
 
     draws: of the unconstrained parameters, by draw, participant and parameter. predicted, low, high: mean and 95 %
     interval of what was simulated. p: how many of these are above what was observed (half of those equal): near 0 or 1,
@@ -37,12 +62,17 @@ def checked(
         data = data._replace(payoffs=with_payoffs(trials, seed).payoffs)
         simulated = np.asarray(_simulated(*as_double((model, data, draws)), keys, space, trials.responds_before))
     kind, period = model.response.kind, model.learner.period
-    seen = statistics(kind, trials, data, data.responses, period)
-    drawn = statistics(kind, trials, data, simulated, period)
-    parts = [
-        DataFrame({"statistic": name, "participant": ["", *trials.subjects], **_compared(seen[name], drawn[name])})
-        for name in seen
-    ]
+    every_observed = statistics(kind, trials, data, data.responses, period)
+    every_simulated = statistics(kind, trials, data, simulated, period)
+    parts = []
+    for name in every_observed:
+        values = every_observed[name], every_simulated[name]
+        observed, drawn = (np.concatenate([_mean(part)[..., None], part], -1) for part in values)
+        low, high = np.quantile(drawn, MIDDLE, axis=0)
+        above = (drawn > observed).mean(0) + 0.5 * (drawn == observed).mean(0)
+        columns = {"observed": observed, "predicted": drawn.mean(0), "low": low, "high": high}
+        columns["p"] = np.where(np.isfinite(observed), above, np.nan)
+        parts.append(DataFrame({"statistic": name, "participant": ["", *trials.subjects], **columns}))
     return concat(parts, ignore_index=True)
 
 
@@ -59,7 +89,7 @@ def _simulated(
 def statistics(
     kind: str, trials: Trials, data: ParticipantData, responses: FloatArray, period: Number | None = None
 ) -> dict[str, FloatArray]:
-    """Statistics of responses, a number for each participant; all axes before participants and trials are kept.
+    """Compute statistics of responses, a number for each participant; all axes before those and trials are kept.
 
     period: after how much they repeat, if they are angles.
 
@@ -80,7 +110,18 @@ def statistics(
     if kind == "choice":
         again = np.where(both, after == before, np.nan)
         if data.payoffs is not None:
-            return _of_rewards(trials, data.payoffs, responses, again)
+            chosen = np.where(np.isfinite(responses), responses, 0).astype(int)
+            payoffs = np.broadcast_to(data.payoffs, (*responses.shape, data.payoffs.shape[-1]))
+            rewards = np.take_along_axis(payoffs, chosen[..., None], -1)[..., 0]
+            rewards = np.where(np.isfinite(responses) & trials.observed, rewards, np.nan)
+            usual = _mean(np.where(trials.observed, outcomes, np.nan))[:, None]
+            last = rewards[..., :-1]
+            return {
+                "mean reward": _mean(rewards),
+                "share repeated": _mean(again),
+                "share repeated after a reward above the mean": _mean(np.where(last > usual, again, np.nan)),
+                "share repeated after a reward below the mean": _mean(np.where(last < usual, again, np.nan)),
+            }
         return {
             "share right": _mean(np.where(data.scored & data.observed, responses == outcomes, np.nan)),
             "share repeated": _mean(again),
@@ -95,38 +136,46 @@ def statistics(
     }
 
 
-def _of_rewards(trials: Trials, payoffs: FloatArray, responses: FloatArray, again: FloatArray) -> dict[str, FloatArray]:
-    """Statistics of choices that are rewarded. again: 1 where the next is the same, 0 where not, else NaN."""
-    chosen = np.where(np.isfinite(responses), responses, 0).astype(int)
-    every = np.broadcast_to(payoffs, (*responses.shape, payoffs.shape[-1]))
-    rewards = np.take_along_axis(every, chosen[..., None], -1)[..., 0]
-    rewards = np.where(np.isfinite(responses) & trials.observed, rewards, np.nan)
-    usual = _mean(np.where(trials.observed, trials.scalar_outcomes, np.nan))[:, None]
-    last = rewards[..., :-1]
-    return {
-        "mean reward": _mean(rewards),
-        "share repeated": _mean(again),
-        "share repeated after a reward above the mean": _mean(np.where(last > usual, again, np.nan)),
-        "share repeated after a reward below the mean": _mean(np.where(last < usual, again, np.nan)),
-    }
-
-
 def _mean(values: FloatArray) -> FloatArray:
-    """The mean over trials of what is there; NaN where nothing is."""
+    """Average over trials what is there; NaN where nothing is."""
     there = np.isfinite(values)
     count = there.sum(-1)
     return np.where(there, values, 0.0).sum(-1) / np.where(count, count, np.nan)
 
 
-def _compared(seen: FloatArray, drawn: FloatArray) -> dict[str, FloatArray]:
-    """Of the mean of all participants, and of each."""
-    seen, drawn = (np.concatenate([_mean(values)[..., None], values], -1) for values in (seen, drawn))
-    low, high = np.quantile(drawn, MIDDLE, axis=0)
-    above = (drawn > seen).mean(0) + 0.5 * (drawn == seen).mean(0)
-    return {
-        "observed": seen,
-        "predicted": drawn.mean(0),
-        "low": low,
-        "high": high,
-        "p": np.where(np.isfinite(seen), above, np.nan),
-    }
+def interpretation(row: "Series[Any]") -> str:
+    """Say how simulated people differ in a statistic: a row of `Posterior.predictive` whose participant is empty."""
+    if np.isnan(row["p"]):
+        return f"{row['statistic']}: not observed"
+    simulated = f"simulated {row['predicted']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
+    numbers = f"observed {row['observed']:.3g}, {simulated}"
+    if _SURE <= row["p"] <= 1 - _SURE:
+        return f"{row['statistic']}: the model does as people do ({numbers})"
+    less, more = _MEANINGS.get(
+        str(row["statistic"]), ("the model has too little of it", "the model has too much of it")
+    )
+    return f"{row['statistic']}: {more if row['p'] > 0.5 else less} ({numbers})"
+
+
+def plot_predictive(checks: DataFrame) -> "Figure":
+    """Draw each statistic in a panel: of participants, simulated over observed, and as a diamond the mean of all."""
+    names = list(dict.fromkeys(checks["statistic"]))
+    rows, columns = -(-len(names) // _ACROSS), min(_ACROSS, len(names))
+    with styled_figure(rows, columns, figsize=(2.7 * columns, 2.9 * rows), squeeze=False) as (figure, axes):
+        for axis in list(axes.flat)[len(names) :]:
+            axis.set_axis_off()
+        for axis, name in zip(axes.flat, names, strict=False):
+            table = checks[checks["statistic"] == name]
+            people, everyone = table[table["participant"] != ""], table[table["participant"] == ""]
+            dots: Any = {"fmt": "o", "ms": 3, "color": BLUE, "alpha": 0.5, "elinewidth": 0.6}
+            diamond: Any = {"fmt": "D", "ms": 6, "color": VERMILLION, "mec": "black", "zorder": 3}
+            for part, look in ((people, dots), (everyone, diamond)):
+                bars = np.abs([part["predicted"] - part["low"], part["high"] - part["predicted"]])
+                axis.errorbar(part["observed"], part["predicted"], yerr=bars, **look)
+            values = table[["observed", "predicted"]].to_numpy()
+            values = values[np.isfinite(values)]
+            ends = (values.min(), values.max()) if len(values) else (0.0, 1.0)
+            axis.plot(ends, ends, color="0.4", lw=0.8, ls="--")
+            axis.set(xlabel="observed", ylabel="simulated")
+            axis.set_title("\n".join(wrap(name, 26)), fontsize=8)
+    return figure

@@ -1,15 +1,15 @@
-"""How probable are the parameters of many participants, given their responses and a group they come from?
+"""The posterior density of the parameters of many participants, given their responses and a group they come from.
 
 Each participant's unconstrained parameters are normally distributed around the mean of the group, which may be linear
-in groups and covariates (see `design`). A sampler takes long
-steps only where every direction has the same scale. So what it moves is standardised: each participant's distance from
-the mean, in standard deviations, of a Laplace approximation that weighs their own responses against the group. With few
-responses that is the distance from the group (the non-centred form), with many the distance from one's own best fit
-(the centred form), and anything between the two.
+in groups and covariates (see `Design`). A sampler takes long steps only where every direction has the same scale. So
+what it moves is standardised: each participant's distance from the mean, in standard deviations, of a Laplace
+approximation that weighs their own responses against the group. With few responses that is the distance from the group
+(the non-centred form), with many the distance from one's own best fit (the centred form), and anything between the two.
 """
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import jax
@@ -19,9 +19,81 @@ from jax import Array
 from jax.scipy.linalg import cho_solve, solve_triangular
 from numpy.typing import NDArray
 
+from astonish.core.domain import FloatArray
+from astonish.people.fit.bfgs import minimise, second_derivatives
+from astonish.people.fit.contrasts import effects
 from astonish.people.fit.likelihood import Model, ParticipantData
-from astonish.people.fit.objective import log_likelihoods_and_gradients
+from astonish.people.fit.objective import BATCH, Losses, log_likelihoods_and_gradients
 from astonish.people.fit.space import Space
+from astonish.people.tables import Trials
+from astonish.people.tables.cells import in_order
+
+_STARTS = 4
+_TOLERANCE = 1e-3  # a difference in log-likelihood that does not matter
+_SHARED_STD = 0.02  # about how far from a value that all share each search may end
+_ROUNDS = 50
+_LEAST_STD = 0.05  # of a group to begin with
+_LEAST_WEIGHT = 1e-3  # of one's own responses against the group
+_LOG_STDS = (-7.0, 4.0, 221)  # the grid of logarithms of a group's standard deviation
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is known of participants, as the matrix of a linear model with a row for each.
+
+    Its first column is 1, so that the first coefficient is the mean over groups at the mean of all covariates.
+    Covariates are standardised. Groups have one column less than there are groups, made such that effects of groups add
+    up to zero and none of them is special: all have the same prior (Rouder, Morey, Speckman & Province 2012).
+
+    groups: their labels, in order. covariates: their names, with mean and standard deviation of each.
+    """
+
+    matrix: FloatArray
+    groups: tuple[Any, ...]
+    covariates: dict[str, tuple[float, float]]
+
+    @property
+    def columns(self) -> int:
+        """How many coefficients each mean has."""
+        return int(self.matrix.shape[1])
+
+    @property
+    def means(self) -> dict[str, FloatArray]:
+        """By group, the weights of the coefficients whose sum is the group's mean; of all, without groups."""
+        if not self.groups:
+            return {"": np.eye(self.columns)[0]}
+        codes = np.pad(effects(len(self.groups)), ((0, 0), (0, len(self.covariates))))
+        return {str(label): np.append(1.0, own) for label, own in zip(self.groups, codes, strict=True)}
+
+    @property
+    def contrasts(self) -> dict[str, FloatArray]:
+        """By name, weights of coefficients: differences between groups, and what one unit of a covariate does."""
+        pairs = combinations(self.means.items(), 2) if self.groups else ()
+        differences = {f"{one} - {other}": own - others for (one, own), (other, others) in pairs}
+        rows = np.eye(self.columns)[self.columns - len(self.covariates) :]
+        slopes = zip(rows, self.covariates.items(), strict=True)
+        return differences | {f"per unit of {name}": row / std for row, (name, (_, std)) in slopes}
+
+
+def design_of(trials: Trials) -> Design:
+    """Make the design of these participants, with their groups and covariates, as far as any are known."""
+    parts = [np.ones((len(trials), 1))]
+    groups: tuple[Any, ...] = ()
+    if trials.group is not None:
+        groups = in_order(set(trials.group))
+        parts.append(effects(len(groups))[[groups.index(label) for label in trials.group]])
+    scales = {name: (float(values.mean()), float(values.std())) for name, values in trials.covariates.items()}
+    for name, (mean, std) in scales.items():
+        if std == 0:
+            raise ValueError(f"{name} is {mean:g} for everybody who can be fitted; leave it out")
+        parts.append((trials.covariates[name] - mean)[:, None] / std)
+    matrix = np.concatenate(parts, axis=1)
+    if np.linalg.matrix_rank(matrix) < matrix.shape[1]:
+        raise ValueError("groups and covariates cannot be told apart, for some of them determine others; leave one out")
+    return Design(matrix, groups, scales)
+
+
+# What the sampler moves, and its density
 
 
 @dataclass(frozen=True)
@@ -38,8 +110,14 @@ class ParameterBlocks:
     coefficients: int = 1
 
     @property
+    def columns(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        """The three as arrays."""
+        own, grouped, shared = (np.array(part, np.intp) for part in (self.own, self.grouped, self.shared))
+        return own, grouped, shared
+
+    @property
     def among(self) -> NDArray[np.intp]:
-        """Where those are among one's own."""
+        """Where the grouped ones are among one's own."""
         return np.array([self.own.index(k) for k in self.grouped], np.intp)
 
     @property
@@ -105,60 +183,52 @@ class Target(NamedTuple):
 
 
 def potential(roles: ParameterBlocks, space: Space, responds_before: bool, target: Target) -> Any:
-    """Minus the logarithm of the posterior density, but for a constant, as a function of what the sampler moves."""
+    """Make minus the logarithm of the posterior density, but for a constant, a function of what the sampler moves."""
+    prior = target.prior
+    own, grouped, shared = roles.columns
 
     def energy(z: dict[str, Array]) -> Array:
         common, xs, log_volume = to_parameters(roles, target, z)
-        own = xs[:, np.array(roles.own, int)]
-        within = -0.5 * jnp.square((own - common.mean) / common.std) - jnp.log(common.std)
+        # Of what is in common, standard deviations being measured by their logarithms
+        first, effects, std = common.coefficients[:, 0], common.coefficients[:, 1:], common.std[roles.among]
+        of_means = -0.5 * jnp.square((first - prior.mean[grouped]) / prior.std[grouped])
+        of_effects = -0.5 * jnp.square(effects / prior.spread[grouped][:, None])
+        of_stds = -0.5 * jnp.square(std / prior.spread[grouped]) + jnp.log(std)
+        of_shared = -0.5 * jnp.square((common.shared - prior.mean[shared]) / prior.std[shared])
+        in_common = of_means.sum() + of_effects.sum() + of_stds.sum() + of_shared.sum()
+        # Of participants, given that, and of their responses
+        within = -0.5 * jnp.square((xs[:, own] - common.mean) / common.std) - jnp.log(common.std)
         likelihood = log_likelihood(space, responds_before, target.model, target.data, xs)
-        return -(_log_prior(roles, target.prior, common) + within.sum() + log_volume + likelihood)
+        return -(in_common + within.sum() + log_volume + likelihood)
 
     return energy
 
 
-def _log_prior(roles: ParameterBlocks, prior: Prior, common: Common) -> Array:
-    """Of what is in common, standard deviations being measured by their logarithms."""
-    grouped, shared = np.array(roles.grouped, int), np.array(roles.shared, int)
-    first, effects, std = common.coefficients[:, 0], common.coefficients[:, 1:], common.std[roles.among]
-    of_means = -0.5 * jnp.square((first - prior.mean[grouped]) / prior.std[grouped])
-    of_effects = -0.5 * jnp.square(effects / prior.spread[grouped][:, None])
-    of_stds = -0.5 * jnp.square(std / prior.spread[grouped]) + jnp.log(std)
-    of_shared = -0.5 * jnp.square((common.shared - prior.mean[shared]) / prior.std[shared])
-    return of_means.sum() + of_effects.sum() + of_stds.sum() + of_shared.sum()
-
-
 def to_parameters(roles: ParameterBlocks, target: Target, z: dict[str, Array]) -> tuple[Common, Array, Array]:
-    """What is in common, everyone's unconstrained parameters, and the logarithm of the Jacobian determinant."""
-    laplace = target.laplace
-    common = _common(roles, target, z.get("common", jnp.zeros(0)))
+    """Compute what is in common, everyone's unconstrained parameters, and the log of the Jacobian determinant."""
+    laplace, prior, (own, _, shared) = target.laplace, target.prior, roles.columns
     people, count = laplace.information.shape
-    own, shared = np.array(roles.own, int), np.array(roles.shared, int)
-    xs = jnp.broadcast_to(jnp.zeros(count).at[shared].set(common.shared), (people, count))
+    coefficients, log_stds, values = roles.split(laplace.centre + laplace.scale * z.get("common", jnp.zeros(0)))
+    alone = jnp.broadcast_to(prior.mean[own], (people, len(own)))
+    mean = alone.at[:, roles.among].set(target.design @ coefficients.T)
+    std = prior.std[own].at[roles.among].set(jnp.exp(log_stds))
+    common = Common(coefficients, mean, std, values)
+    xs = jnp.broadcast_to(jnp.zeros(count).at[shared].set(values), (people, count))
     if not roles.own:
         return common, xs, jnp.zeros(())
-    precision = laplace.precision[:, own[:, None], own] + jnp.diag(common.std**-2)
-    crossed = laplace.precision[:, own[:, None], shared] @ common.shared
-    information = laplace.information[:, own] - crossed + common.mean * common.std**-2
+    precision = laplace.precision[:, own[:, None], own] + jnp.diag(std**-2)
+    crossed = laplace.precision[:, own[:, None], shared] @ values
+    information = laplace.information[:, own] - crossed + mean * std**-2
     root = jnp.linalg.cholesky(precision)
-    mean = cho_solve((root, True), information[..., None])
+    mode = cho_solve((root, True), information[..., None])
     distance = solve_triangular(root, z["own"][..., None], lower=True, trans="T")
     log_volume = -jnp.log(jnp.diagonal(root, axis1=-2, axis2=-1)).sum()
-    return common, xs.at[:, own].set((mean + distance)[..., 0]), log_volume
-
-
-def _common(roles: ParameterBlocks, target: Target, z: Array) -> Common:
-    coefficients, log_stds, shared = roles.split(target.laplace.centre + target.laplace.scale * z)
-    own = np.array(roles.own, int)
-    alone = jnp.broadcast_to(target.prior.mean[own], (len(target.design), len(own)))
-    mean = alone.at[:, roles.among].set(target.design @ coefficients.T)
-    std = target.prior.std[own].at[roles.among].set(jnp.exp(log_stds))
-    return Common(coefficients, mean, std, shared)
+    return common, xs.at[:, own].set((mode + distance)[..., 0]), log_volume
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
 def log_likelihood(space: Space, responds_before: bool, model: Model, data: ParticipantData, xs: Array) -> Array:
-    """Of all responses of all participants; its derivatives, by the parameters alone, come with it."""
+    """Sum over all responses of all participants; derivatives, by the parameters alone, come with it."""
     return log_likelihoods_and_gradients(model, data, space, responds_before, xs)[0].sum()
 
 
@@ -172,3 +242,117 @@ def _backward(_space: Space, _before: bool, gradients: Array, weight: Array) -> 
 
 
 log_likelihood.defvjp(_forward, _backward)
+
+
+# Starts and scales
+
+
+def laplace_approximation(
+    model: Model,
+    data: ParticipantData,
+    space: Space,
+    responds_before: bool,
+    roles: ParameterBlocks,
+    prior: Prior,
+    design: FloatArray,
+    seed: int,
+) -> Laplace:
+    """Approximate each log-likelihood at its mode: first under a wide prior, then under the group that this gives.
+
+    No result rests on that: it gives chains their starts and scales.
+    """
+    people, (_, grouped, shared) = len(data.responses), roles.columns
+    variance = np.square(prior.std)
+    variance[grouped] += np.square(prior.spread[grouped])
+    normal = np.stack([prior.mean, 1 / variance])
+    starts = np.repeat(prior.mean[None], people * _STARTS, 0).reshape(people, _STARTS, -1)
+    starts[:, 1:] += np.random.default_rng(seed).standard_normal((people, _STARTS - 1, len(space)))
+    everyone, size = np.arange(people), min(BATCH, people * _STARTS)
+    losses = Losses(model, data, space, responds_before, normal, size)
+    whose = np.repeat(everyone, _STARTS)
+    ends = minimise(losses, starts.reshape(len(whose), -1), whose, limit=space.limit, tolerance=_TOLERANCE)
+    best = np.argmin(ends.loss.reshape(people, _STARTS), 1)
+    modes = ends.x.reshape(people, _STARTS, -1)[everyone, best]
+    first = _at_modes(roles, prior, design, modes, second_derivatives(losses, modes, everyone), normal)
+    coefficients, log_stds, values = roles.split(first.centre)
+    means = design @ coefficients.T
+    normal[:, grouped] = means.mean(0), 1 / (np.exp(2 * log_stds) + means.var(0))  # of all, whatever their group
+    normal[0, shared], normal[1, shared] = values, _SHARED_STD**-2
+    losses = Losses(model, data, space, responds_before, normal, size)
+    modes = minimise(losses, modes, everyone, limit=space.limit, tolerance=_TOLERANCE).x
+    return _at_modes(roles, prior, design, modes, second_derivatives(losses, modes, everyone), normal)
+
+
+def _at_modes(
+    roles: ParameterBlocks, prior: Prior, design: FloatArray, modes: FloatArray, hessian: FloatArray, normal: FloatArray
+) -> Laplace:
+    """Find the parabola of each log-likelihood from mode and Hessian of a loss that includes a normal prior."""
+    bare = hessian - np.diag(normal[1])
+    bare = np.where(np.isfinite(bare).all((1, 2), keepdims=True), bare, 0.0)
+    values, axes = np.linalg.eigh(0.5 * (bare + bare.transpose(0, 2, 1)))
+    precision = (axes * np.maximum(values, 0.0)[:, None]) @ axes.transpose(0, 2, 1)
+    information = np.einsum("pij,pj->pi", precision, modes) + normal[1] * (modes - normal[0])
+    return Laplace(precision, information, *_centre_and_scale(roles, prior, design, precision, information, modes))
+
+
+def _centre_and_scale(
+    roles: ParameterBlocks,
+    prior: Prior,
+    design: FloatArray,
+    precision: FloatArray,
+    information: FloatArray,
+    modes: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Find about where what is in common is, and how sure that is, by expectation-maximisation."""
+    (own, grouped, shared), among = roles.columns, roles.among
+    mean, std = np.repeat(prior.mean[own][None], len(modes), 0), prior.std[own].copy()
+    fitted = design @ np.linalg.pinv(design)  # the regression of anything on the design
+    mean[:, among] = (fitted @ modes[:, own])[:, among]
+    std[among] = np.maximum((modes[:, own] - mean).std(0)[among], _LEAST_STD)
+    shared_precision = prior.std[shared] ** -2.0
+    for _ in range(_ROUNDS):
+        covariance = np.linalg.inv(precision[:, own[:, None], own] + np.diag(std**-2.0))
+        alone = np.einsum("pij,pj->pi", covariance, information[:, own] + mean * std**-2.0)
+        cross = precision[:, shared[:, None], own]
+        total = (precision[:, shared[:, None], shared] - cross @ covariance @ cross.transpose(0, 2, 1)).sum(0)
+        total += np.diag(shared_precision)
+        linear = (information[:, shared] - np.einsum("pij,pj->pi", cross, alone)).sum(0)
+        value = np.linalg.solve(total, linear + shared_precision * prior.mean[shared])
+        means = alone - np.einsum("pij,pkj,k->pi", covariance, cross, value)
+        variances = np.diagonal(covariance, axis1=1, axis2=2)
+        mean[:, among] = (fitted @ means)[:, among]
+        std[among] = np.maximum(np.sqrt((np.square(means - mean) + variances).mean(0)[among]), _LEAST_STD)
+    weight = np.maximum(1 - variances / np.square(std), _LEAST_WEIGHT)
+    modes, variances = (means - mean) / weight + mean, variances / weight  # of the responses alone
+    groups = [_group(modes[:, at], variances[:, at], design, prior, k) for at, k in zip(among, grouped, strict=True)]
+    both = np.array(groups).reshape(-1, 2, roles.coefficients + 1)  # centre and scale of coefficients and of a log std
+    (centres, scales), (logs, log_scales) = both[..., :-1].swapaxes(0, 1), both[..., -1].T
+    shared_std = np.sqrt(np.diagonal(np.linalg.inv(total)))
+    return np.concatenate([centres.ravel(), logs, value]), np.concatenate([scales.ravel(), log_scales, shared_std])
+
+
+def _group(
+    modes: FloatArray, variances: FloatArray, design: FloatArray, prior: Prior, k: int
+) -> tuple[FloatArray, FloatArray]:
+    """Find posterior mean and std of the coefficients of a group's mean, and of the log of its standard deviation.
+
+    By a grid of the latter, given which the former are those of a linear regression. For parameter `k`.
+    """
+    logs, columns = np.linspace(*_LOG_STDS), design.shape[1]
+    expected = np.eye(columns)[0] * prior.mean[k]
+    certain = np.array([prior.std[k], *[prior.spread[k]] * (columns - 1)]) ** -2.0
+    weight = 1 / (np.exp(2 * logs)[:, None] + variances)
+    precision = np.einsum("gp,pi,pj->gij", weight, design, design) + np.diag(certain)
+    linear = (weight * modes) @ design + certain * expected
+    coefficients = np.linalg.solve(precision, linear[..., None])[..., 0]
+    misfit = (weight * np.square(modes - coefficients @ design.T)).sum(1)
+    misfit += (certain * np.square(coefficients - expected)).sum(1)
+    log = 0.5 * (np.log(weight).sum(1) - np.linalg.slogdet(precision)[1] - misfit) + logs
+    log -= 0.5 * np.square(np.exp(logs) / prior.spread[k])
+    probability = np.exp(log - log.max())
+    probability /= probability.sum()
+    centre, log_centre = probability @ coefficients, probability @ logs
+    within = np.diagonal(np.linalg.inv(precision), axis1=1, axis2=2)
+    variance = probability @ (np.square(coefficients - centre) + within)
+    scales = np.append(np.sqrt(variance), np.sqrt(probability @ np.square(logs - log_centre)))
+    return np.append(centre, log_centre), scales

@@ -1,15 +1,16 @@
-"""What has been drawn from a posterior, and how far is it to be trusted?"""
+"""What was drawn from a posterior, and how far it is to be trusted."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
 from jax import Array
+from numpy.typing import NDArray
 from pandas import DataFrame
 
 from astonish.core.numbers import FloatArray, as_double, double
@@ -21,9 +22,7 @@ from astonish.online.series import OPTIONS
 from astonish.people.fit.likelihood import Model, ParticipantData, evaluate
 from astonish.people.fit.space import Space
 from astonish.people.posterior.checks import MIDDLE, checked
-from astonish.people.posterior.density import ParameterBlocks
-from astonish.people.posterior.design import Design
-from astonish.people.posterior.nuts import Drawn
+from astonish.people.posterior.density import Design, ParameterBlocks
 from astonish.people.tables import Trials
 
 if TYPE_CHECKING:
@@ -31,6 +30,22 @@ if TYPE_CHECKING:
 
 LARGE = 100_000_000  # numbers of a log-likelihood that are held at once
 _R_HAT, _EFFECTIVE = 1.01, 400  # at most, and effective draws at least (Vehtari et al. 2021)
+
+
+class Drawn(NamedTuple):
+    """What the chains drew, a row for each, and statistics of the sampler.
+
+    z: what the sampler moves. steps: evaluations of the gradient, and warmup_steps those before the first draw.
+    accepted: the mean probability to accept a point of the path. energy: of position and momentum.
+    """
+
+    z: dict[str, Any]
+    diverging: NDArray[np.bool_]
+    steps: NDArray[np.intp]
+    accepted: FloatArray
+    energy: FloatArray
+    step_size: FloatArray
+    warmup_steps: NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -84,56 +99,49 @@ class Posterior:
         The mean of a group is the value at its mean on the unconstrained scale, covariates being at theirs. The
         standard deviation within groups is on that scale: there is no other.
         """
-        found: dict[tuple[str, str, str], FloatArray] = {}
-        grouped = np.array(self.roles.grouped, int)
+        draws: dict[tuple[str, str, str], FloatArray] = {}
+        grouped = self.roles.columns[1]
         for label, weights in self.design.means.items() if len(grouped) else ():
-            typical = self._typical(self.coefficients @ weights)
-            found |= {("group mean", label, self.names[k]): typical[..., k] for k in grouped}
+            typical = self.space.constrained(self._at(self.coefficients @ weights))
+            draws |= {("group mean", label, self.names[k]): typical[..., k] for k in grouped}
         for at, k in enumerate(grouped):
-            found["group sd", "", self.space.searched[k]] = self.std[..., at]
+            draws["group sd", "", self.space.searched[k]] = self.std[..., at]
         for k in self.roles.shared:
-            found["shared", "", self.names[k]] = self.values[..., 0, k]
+            draws["shared", "", self.names[k]] = self.values[..., 0, k]
         for k in self.roles.own:
             for row, who in enumerate(self.trials.subjects):
-                found["participant", who, self.names[k]] = self.values[..., row, k]
-        return found
+                draws["participant", who, self.names[k]] = self.values[..., row, k]
+        return draws
 
-    def _typical(self, means: FloatArray) -> FloatArray:
-        """The values of parameters at these means of those that have a group; of others, something."""
+    def _at(self, means: FloatArray) -> FloatArray:
+        """Put means of those parameters that have a group among all parameters; 0 for others."""
         every = np.zeros((*means.shape[:2], len(self.space)))
-        every[..., np.array(self.roles.grouped, int)] = means
-        return self.space.constrained(every)
+        every[..., self.roles.columns[1]] = means
+        return every
 
     def contrasts(self) -> DataFrame:
-        """Differences between groups and conditions, and what a unit of each covariate adds, of all that has a group.
+        """Compare groups and conditions, and say what a unit of each covariate adds, of all that has a group.
 
         On the unconstrained scale: mean, standard deviation, 95 % interval, and the probability of direction, that the
         difference has the sign of its median (Makowski, Ben-Shachar, Chen & Luedecke 2019).
         """
-        rows = []
-        for parameter, contrast, drawn in [*self._of_conditions(), *self._of_design()]:
-            low, high = np.quantile(drawn, MIDDLE)
-            direction = max((drawn > 0).mean(), (drawn < 0).mean())
-            rows.append((parameter, contrast, drawn.mean(), drawn.std(ddof=1), low, high, direction))
-        columns = ["parameter", "contrast", "mean", "sd", "low", "high", "probability_of_direction"]
-        return DataFrame(rows, columns=columns)
-
-    def _of_conditions(self) -> Iterator[tuple[str, str, FloatArray]]:
-        """Draws of the differences between conditions, at the mean of the group."""
-        means = np.zeros((*self.mean.shape[:2], len(self.space)))
-        means[..., np.array(self.roles.grouped, int)] = self.mean
-        for path, names in self.space.by_condition.items():
+        drawn: list[tuple[str, str, FloatArray]] = []
+        for path, names in self.space.by_condition.items():  # at the mean of the group
             places = [self.space.names.index(name) for name in names]
             if set(places) <= set(self.roles.grouped):
-                drawn = (means @ np.array(self.space.basis).T)[..., places]
+                means = (self._at(self.mean) @ np.array(self.space.basis).T)[..., places]
                 for (one, a), (other, b) in combinations(enumerate(self.trials.conditions), 2):
-                    yield path.rpartition(".")[2], f"{a} - {b}", (drawn[..., one] - drawn[..., other]).ravel()
-
-    def _of_design(self) -> Iterator[tuple[str, str, FloatArray]]:
-        """Draws of the differences between groups, and of the slopes of covariates."""
+                    drawn.append((path.rpartition(".")[2], f"{a} - {b}", means[..., one] - means[..., other]))
         for name, weights in self.design.contrasts.items():
             for at, k in enumerate(self.roles.grouped):
-                yield self.space.searched[k], name, (self.coefficients[..., at, :] @ weights).ravel()
+                drawn.append((self.space.searched[k], name, self.coefficients[..., at, :] @ weights))
+        rows = []
+        for parameter, contrast, values in drawn:
+            low, high = np.quantile(values, MIDDLE)
+            direction = max((values > 0).mean(), (values < 0).mean())
+            rows.append((parameter, contrast, values.mean(), values.std(ddof=1), low, high, direction))
+        columns = ["parameter", "contrast", "mean", "sd", "low", "high", "probability_of_direction"]
+        return DataFrame(rows, columns=columns)
 
     @cached_property
     @naming_extra("posteriors need")
@@ -159,9 +167,9 @@ class Posterior:
         kinds, people, names = zip(*self.draws, strict=True)
         flat = np.stack(list(self.draws.values())).reshape(len(kinds), -1)
         low, high = np.quantile(flat, MIDDLE, axis=1)
-        what = {"kind": kinds, "participant": people, "parameter": names}
+        labels = {"kind": kinds, "participant": people, "parameter": names}
         summary = {"mean": flat.mean(1), "sd": flat.std(1, ddof=1), "low": low, "high": high}
-        return DataFrame(what | summary | self.trust)
+        return DataFrame(labels | summary | self.trust)
 
     @property
     def warnings(self) -> list[str]:
@@ -171,30 +179,29 @@ class Posterior:
         ]
         r_hat = np.nan_to_num(self.trust["r_hat"], nan=np.inf)
         effective = np.nan_to_num(np.minimum(self.trust["ess_bulk"], self.trust["ess_tail"]))
-        found = []
         chains, draws = self.drawn.diverging.shape
+        warnings = []
         if chains * draws < self.asked[0] * self.asked[1]:
-            wanted = f"{self.asked[1]} draws of {self.asked[0]} chains"
-            found.append(
-                f"the sampler was stopped: {draws} draws of {chains} chains are kept, where {wanted} were wanted"
-            )
+            kept = f"{draws} draws of {chains} chains are kept"
+            wanted = f"{self.asked[1]} draws of {self.asked[0]} chains were wanted"
+            warnings.append(f"the sampler was stopped: {kept}, where {wanted}")
         if self.divergences:
             missing = "parts of the posterior may be missing; give a larger accept, such as 0.95"
-            found.append(f"{self.divergences} of {self.drawn.diverging.size} draws diverged: {missing}")
+            warnings.append(f"{self.divergences} of {self.drawn.diverging.size} draws diverged: {missing}")
         if (r_hat > _R_HAT).any():
             worst = f"R-hat of {names[int(np.argmax(r_hat))]} is {r_hat.max():.3f}, more than {_R_HAT}"
             many = f"{(r_hat > _R_HAT).sum()} of {len(names)}"
-            found.append(f"chains disagree on {many} numbers ({worst}); give more draws")
+            warnings.append(f"chains disagree on {many} numbers ({worst}); give more draws")
         if (effective < _EFFECTIVE).any():
             worst = f"{names[int(np.argmin(effective))]} on {effective.min():.0f}, less than {_EFFECTIVE}"
             many = f"{(effective < _EFFECTIVE).sum()} of {len(names)}"
-            found.append(f"{many} numbers rest on few independent draws ({worst}); give more draws")
-        return found
+            warnings.append(f"{many} numbers rest on few independent draws ({worst}); give more draws")
+        return warnings
 
     def predictive(self, seed: int = 0, draws: int = 200) -> DataFrame:
         """Would participants like these have behaved as they did? See `checks.checked`."""
-        every = self.unconstrained.reshape(-1, *self.unconstrained.shape[2:])
-        chosen = every[np.random.default_rng(seed).choice(len(every), draws)]
+        flat = self.unconstrained.reshape(-1, *self.unconstrained.shape[2:])
+        chosen = flat[np.random.default_rng(seed).choice(len(flat), draws)]
         return checked(self.model, self.trials, self.space, self.data, chosen, seed)
 
     def log_likelihood(self, every: int = 1) -> FloatArray:
@@ -231,11 +238,8 @@ class Posterior:
             "step_size": drawn.step_size,
         }
         who, trial = np.nonzero(scored)
-        observed = {
-            "response": self.data.responses[scored],
-            "participant_of": np.array(self.trials.subjects)[who],
-            "trial_of": trial,
-        }
+        of = np.array(self.trials.subjects)[who]
+        observed = {"response": self.data.responses[scored], "participant_of": of, "trial_of": trial}
         dims = {self.names[k]: ["participant"] for k in self.roles.own}
         return from_dict(
             {
@@ -258,19 +262,18 @@ class Posterior:
 
     def __repr__(self) -> str:
         table = self.table()
-        common = table[table["kind"] != "participant"]
-        shown = (table if common.empty else common).to_string(index=False, float_format="{:.4g}".format)
-        contrasts = self.contrasts()
-        more = [] if contrasts.empty else ["", contrasts.to_string(index=False, float_format="{:.4g}".format)]
-        return "\n".join([shown, *more, *self.warnings])
+        common, contrasts = table[table["kind"] != "participant"], self.contrasts()
+        short: Any = {"index": False, "float_format": "{:.4g}".format}
+        more = [] if contrasts.empty else ["", contrasts.to_string(**short)]
+        return "\n".join([(table if common.empty else common).to_string(**short), *more, *self.warnings])
 
 
 @partial(compiled, static_argnums=(4, 5), compiler_options=OPTIONS)
 def _log_likelihood(
     model: Model, data: ParticipantData, draws: Array, scored: Array, space: Space, responds_before: bool
 ) -> Array:
-    def each(xs: Array) -> Array:
+    def of_draw(xs: Array) -> Array:
         outputs = jax.vmap(lambda x, own: evaluate(space.bind(model, x), own, responds_before))(xs, data)
         return outputs.log_likelihood.ravel()[scored]
 
-    return jax.lax.map(each, draws)
+    return jax.lax.map(of_draw, draws)

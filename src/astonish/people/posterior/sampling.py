@@ -1,4 +1,4 @@
-"""What do participants have in common, and how sure can we be of each?
+"""Draws from the posterior of what participants have in common, and of the parameters of each.
 
 On the unconstrained scale (logarithms of what has one bound, log-odds of what has two), for each free parameter:
 
@@ -8,12 +8,19 @@ On the unconstrained scale (logarithms of what has one bound, log-odds of what h
     value of each participant          ~ Normal(mean of the group, standard deviation of the group)
 
 The usual range is where the parameter says that people's values lie (see `domain.Parameter`); where it does not say so,
-the two scales are 2 and 1. A shared parameter is the same for all, and has the prior of a group's mean. NumPyro's
-No-U-Turn sampler draws from the posterior.
+the two scales are 2 and 1. A shared parameter is the same for all, and has the prior of a group's mean.
+
+The No-U-Turn sampler (Hoffman & Gelman 2014) is NumPyro's. Its kernel is called directly: a model in NumPyro's
+language takes longer for as many effective draws, and its chains cannot be interrupted. It draws on all cores: one
+thread per chain, in pieces between which it can be stopped.
 """
 
-from collections.abc import Iterable, Mapping
-from functools import partial
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import nullcontext
+from functools import lru_cache, partial
+from threading import Event, Lock
 from typing import Any
 
 import jax
@@ -21,19 +28,38 @@ import jax.numpy as jnp
 import numpy as np
 
 from astonish.core.numbers import COUNT, OPEN_PROBABILITY, FloatArray, as_double, double
+from astonish.core.refusal import naming_extra
+from astonish.core.xla_kernels import compiled
+from astonish.online.series import OPTIONS
 from astonish.people.fit.estimate import Progress, prepared, usable
 from astonish.people.fit.likelihood import Model
 from astonish.people.fit.priors import by_column, usual_priors
 from astonish.people.fit.space import Space
 from astonish.people.fit.usual import usual
-from astonish.people.posterior.density import ParameterBlocks, Prior, Target, to_parameters
-from astonish.people.posterior.design import design_of
-from astonish.people.posterior.laplace import laplace_approximation
-from astonish.people.posterior.nuts import sample
-from astonish.people.posterior.result import Posterior
+from astonish.people.posterior.density import (
+    ParameterBlocks,
+    Prior,
+    Target,
+    design_of,
+    laplace_approximation,
+    potential,
+    to_parameters,
+)
+from astonish.people.posterior.result import Drawn, Posterior
 from astonish.people.tables import Trials
 
+with naming_extra("posteriors need"):
+    from numpyro.infer.hmc import hmc
+    from numpyro.infer.util import ParamInfo
+
 _STD = 2.0  # of a group's mean, where no usual range is known
+PIECE = 10  # draws between two checks whether to go on
+LEAST = 20  # draws of a chain that are worth keeping
+MANY = 100  # dimensions
+ACCEPTED, ACCEPTED_OF_MANY = 0.8, 0.65  # the latter is best where there are many (Beskos et al. 2013), and steps cost
+SHORT, LONG = 3, 6  # how often a path may double its length during warm-up, and later
+_HIGH = 1e10  # instead of the energy at the start, which the first path leaves: computing it would compile all twice
+_OFTEN = 0.1  # seconds between two reports
 
 
 def hierarchical(
@@ -87,18 +113,18 @@ def hierarchical(
         prior.spread[k] = given
     laplace = laplace_approximation(model, data, space, trials.responds_before, roles, prior, design.matrix, seed)
     target = Target(*as_double((model, data, prior, laplace, design.matrix)))
-    how: Any = {"draws": draws, "warmup": warmup, "chains": chains, "accept": accept, "seed": seed}
-    found = sample(roles, space, trials.responds_before, target, progress=progress, **how)
+    settings: Any = {"draws": draws, "warmup": warmup, "chains": chains, "accept": accept, "seed": seed}
+    drawn = sample(roles, space, trials.responds_before, target, progress=progress, **settings)
     with double():
-        common, xs = jax.device_get(_common_and_own(roles, jax.tree.map(jnp.asarray, target), found.z))
-    parts = common.coefficients, common.std[..., roles.among], xs, found, excluded, design
+        common, xs = jax.device_get(_common_and_own(roles, jax.tree.map(jnp.asarray, target), drawn.z))
+    parts = common.coefficients, common.std[..., roles.among], xs, drawn, excluded, design
     return Posterior(model, trials, space, data, roles, *parts, (chains, draws))
 
 
 def _roles(
     space: Space, same: tuple[str, ...], alone: Mapping[int, FloatArray], people: int, coefficients: int
 ) -> ParameterBlocks:
-    """Which parameters are shared, which are each participant's own, and which of those have a group."""
+    """Sort parameters by which are shared, which are each participant's own, and which of those have a group."""
     shared = tuple(k for k, name in enumerate(space.names) if name in same)
     both = [space.names[k] for k in shared if k in alone]
     if both:
@@ -115,5 +141,125 @@ def _roles(
 
 @partial(jax.jit, static_argnums=0)
 def _common_and_own(roles: ParameterBlocks, target: Target, z: Any) -> Any:
-    """What participants have in common, and their parameters, at each draw of each chain."""
-    return jax.vmap(jax.vmap(lambda each: to_parameters(roles, target, each)[:2]))(z)
+    """Compute what participants have in common, and their parameters, at each draw of each chain."""
+    return jax.vmap(jax.vmap(lambda moved: to_parameters(roles, target, moved)[:2]))(z)
+
+
+def sample(
+    roles: ParameterBlocks,
+    space: Space,
+    responds_before: bool,
+    target: Target,
+    *,
+    draws: int,
+    warmup: int,
+    chains: int,
+    accept: float | None,
+    seed: int,
+    progress: Progress | None,
+) -> Drawn:
+    """Draw from the posterior by this many chains, each from a start of its own; the same seed, the same draws.
+
+    After an interruption (Ctrl-C), the draws made so far: equally many of each chain, and of as many chains as makes
+    most of them. If these are too few, the interruption goes on.
+    """
+    dimensions = roles.common + len(target.laplace.information) * len(roles.own)
+    accept = accept or (ACCEPTED if dimensions < MANY else ACCEPTED_OF_MANY)
+    begin, piece = _kernel(roles, space, responds_before, warmup, accept)
+    total, stop, first, done = warmup + draws, Event(), Lock(), [0] * chains
+    with double():
+        moved = jax.tree.map(jnp.asarray, target)
+        keys = jax.random.split(jax.random.key(seed), chains)
+
+    def chain(which: int) -> list[Any]:
+        pieces: list[Any] = []
+        with double():
+            state = begin(moved, keys[which])
+            for _ in range(-(-total // PIECE)):
+                if stop.is_set():
+                    break
+                with first if not pieces else nullcontext():  # one thread compiles, the others wait for it
+                    state, drawn = piece(moved, state)
+                pieces.append(jax.device_get(drawn))
+                done[which] = min(done[which] + PIECE, total)
+        return pieces
+
+    def report() -> None:
+        if progress is not None:
+            progress(sum(done) / (chains * total))
+
+    pieces = _all(chain, chains, stop, report)
+    keep, end = _most([min(PIECE * len(part), total) for part in pieces], warmup, total)
+    long = (jax.tree.map(lambda *parts: np.concatenate(parts)[:end], *pieces[which]) for which in keep)
+    whole = jax.tree.map(lambda *rows: np.stack(rows), *long)
+    kept = jax.tree.map(lambda part: part[:, warmup:], whole)
+    return kept._replace(warmup_steps=whole.steps[:, :warmup].sum(1))
+
+
+def _most(lengths: Sequence[int], warmup: int, total: int) -> tuple[list[int], int]:
+    """Choose which chains to keep, and how far: where most draws come together, of two chains or more.
+
+    >>> _most([150, 150, 90, 20], warmup=50, total=150), _most([150, 150, 150, 20], 50, 150)
+    (([0, 1], 150), ([0, 1, 2], 150))
+    """
+    longest = sorted(range(len(lengths)), key=lambda which: -lengths[which])
+    least = min(2, len(lengths))
+    ends = {count: lengths[longest[count - 1]] for count in range(least, len(lengths) + 1)}
+    count = max(ends, key=lambda count: (count * max(ends[count] - warmup, 0), count))
+    if ends[count] - warmup < min(LEAST, total - warmup):
+        raise KeyboardInterrupt
+    return sorted(longest[:count]), ends[count]
+
+
+def _all(chain: Callable[[int], Any], chains: int, stop: Event, report: Callable[[], None]) -> list[Any]:
+    """Run all chains; after an error or an interruption all chains stop at their next piece."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            futures = [pool.submit(chain, which) for which in range(chains)]
+            running = set(futures)
+            while running:
+                over, running = wait(running, _OFTEN)
+                for future in over:
+                    future.result()
+                report()
+            return [future.result() for future in futures]
+        except KeyboardInterrupt:
+            stop.set()
+            return [future.result() for future in futures]
+        except BaseException:
+            stop.set()
+            raise
+
+
+@lru_cache(maxsize=16)  # so that nothing is compiled twice
+def _kernel(roles: ParameterBlocks, space: Space, responds_before: bool, warmup: int, accept: float) -> tuple[Any, Any]:
+    """Compile two functions: the first state of a chain, and its next draws."""
+    init, go_on = hmc(potential_fn_gen=partial(potential, roles, space, responds_before), algo="NUTS")
+
+    def begin(target: Target, key: Any) -> Any:
+        first, second = jax.random.split(key)
+        one, other = jax.random.split(first)
+        people, own = len(target.laplace.information), len(roles.own)
+        # A point about as probable as one drawn from the posterior itself
+        z = {"common": jax.random.normal(one, (roles.common,))} if roles.common else {}
+        z |= {"own": jax.random.normal(other, (people, own))} if own else {}
+        return init(
+            ParamInfo(z, jnp.asarray(_HIGH), jax.tree.map(jnp.zeros_like, z)),
+            warmup,
+            step_size=2 * (roles.common + people * own) ** -0.25,
+            adapt_mass_matrix=False,  # every direction has scale 1 already; estimates from few draws would undo that
+            target_accept_prob=accept,
+            max_tree_depth=(SHORT, LONG),
+            model_args=(target,),
+            rng_key=second,
+        )
+
+    def draw(target: Target, state: Any, _: None) -> tuple[Any, Drawn]:
+        new = go_on(state, (target,))
+        size = new.adapt_state.step_size
+        return new, Drawn(new.z, new.diverging, new.num_steps, new.accept_prob, new.energy, size, new.num_steps)
+
+    def piece(target: Target, state: Any) -> tuple[Any, Drawn]:
+        return jax.lax.scan(partial(draw, target), state, None, length=PIECE)
+
+    return compiled(begin, compiler_options=OPTIONS), compiled(piece, compiler_options=OPTIONS)

@@ -3,10 +3,16 @@
 What to find out before any model is fitted to people (Wilson & Collins 2019).
 """
 
-from astonish.people.recovery.models import Confusion, recover_models
-from astonish.people.recovery.parameters import Recovery, TrialsNeeded, recover_parameters, trials_needed
-from astonish.people.recovery.plan import plan_trials
-from astonish.people.recovery.simulation import simulate_responses
+import astonish.people.fit  # noqa: F401  which exports what is here, too, and so has to come first
+from astonish.people.recovery.recover import (
+    Confusion,
+    Recovery,
+    TrialsNeeded,
+    recover_models,
+    recover_parameters,
+    trials_needed,
+)
+from astonish.people.recovery.simulation import plan_trials, simulate_responses
 
 __all__ = [
     "Confusion", "Recovery", "TrialsNeeded", "plan_trials", "recover_models", "recover_parameters",

@@ -9,7 +9,7 @@ import numpy as np
 from astonish.core.names import Contexts, OutcomeKind
 from astonish.core.special import wrapped
 from astonish.learners.base import Learner
-from astonish.models.assemble import Assembly, Fact, Outcomes, Settings, assemble
+from astonish.models.parameters import Assembly, Fact, Outcomes, Settings, assemble
 from astonish.people.tables.trials import Trials
 
 _OF_A_RANGE = {"spread": "std", "range": "scale"}  # facts that need different outcomes, and parameters they decide

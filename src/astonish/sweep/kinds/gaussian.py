@@ -9,7 +9,7 @@ from jax import Array
 from astonish.core.names import OutcomeKind
 from astonish.core.numbers import COUNT, OPEN_PROBABILITY, POSITIVE
 from astonish.learners.base import Learner, scan
-from astonish.models.assemble import Outcomes, assemble, known_facts
+from astonish.models.parameters import Outcomes, assemble, known_facts
 from astonish.sweep.kinds.grid import SEED, World, own_parameters, study_in
 from astonish.sweep.study import Setting
 from astonish.worlds.gaussian_jumps import Episode, facts, many_gaussian_jumps

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from astonish.core.refusal import naming_extra
-from astonish.report.style import STYLE
+from astonish.report.style import COLOURS, STYLE
 from astonish.worlds.scoring.comparison import Comparison
 
 with naming_extra("a plot needs"):
@@ -20,7 +20,7 @@ _MARKERS = "osD^vP*X"  # so that learners differ in print without colours too
 def plot_comparison(found: Comparison) -> Figure:
     """A: error after a change. B: error on the whole. C: calibration, where learners give it. D: cost."""
     panels = [_after_change, _errors, *([_reliability] if len(found.reliability) else []), _cost]
-    colours = [entry["color"] for entry in STYLE["axes.prop_cycle"]]
+    colours = COLOURS
     looks = dict(zip(found.table.index, cycle(zip(colours, _MARKERS, strict=True)), strict=False))
     with mpl.rc_context(STYLE):
         shape = (2, 2) if len(panels) == 4 else (1, 3)
