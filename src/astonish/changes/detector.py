@@ -17,8 +17,7 @@ from astonish.io.archive import DamagedError, name_of, read, write
 from astonish.io.files import atomic_write
 from astonish.io.state import check_saved_by, described, matching, named_leaves
 from astonish.learners.base import Learner, State, Step, StepInfo, first_state, given_by
-from astonish.online.series import History, run, run_many
-from astonish.online.stream import Stream
+from astonish.online.series import History, Stream, run, run_many
 
 _SIGNALS = ("change_probability", "surprise", "learning_rate")
 _STEPS = 500  # samples in each series where a learner's world is simulated

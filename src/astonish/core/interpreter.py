@@ -117,7 +117,7 @@ def _operation(equation: Any) -> tuple[Operation, bool]:
     rule = None
     if all(_is_number(each.aval) for each in variables):
         of_floats = all(each.aval.dtype.kind == "f" for each in equation.invars)
-        rule = _ELEMENTWISE.get(name) or (of_floats and _OF_FLOATS.get(name)) or _RULES.get(name, _none)(**params)
+        rule = ELEMENTWISE.get(name) or (of_floats and _OF_FLOATS.get(name)) or _RULES.get(name, _none)(**params)
     if rule:
         return rule, False
     compiled = _by_jax(primitive, tuple(params.items()))
@@ -250,7 +250,7 @@ def _along(function: Operation) -> Callable[..., Operation]:
 
 
 _CONTROL: dict[str, Callable[..., Operation]] = {"while": _while, "cond": _cond}
-_ELEMENTWISE: dict[str, Operation] = {
+ELEMENTWISE: dict[str, Operation] = {
     "add": operator.add, "add_any": operator.add, "sub": operator.sub, "mul": operator.mul, "neg": operator.neg,
     "max": np.maximum, "min": np.minimum, "abs": np.abs, "sign": np.sign, "square": np.square, "select_n": _select,
     "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne,
