@@ -264,7 +264,7 @@ class Stream:
             self._steps: Any = program.stream(learner, start) if program else _XlaSteps(learner, start, packing)
         self._update: Callable[[Any], Step] = self._steps.updater()
         if type(self).update is Stream.update:  # then the function itself is there, without a call in between
-            self.update = self._update  # type: ignore[method-assign]
+            self.update = self._update  # type: ignore[assignment, method-assign]
 
     def __repr__(self) -> str:
         return f"Stream({self.learner})"
