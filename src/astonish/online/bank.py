@@ -426,29 +426,20 @@ class Bank:
             (slots,) = self._placement.place(keys, len(observed), self._states, journal, part=len(observed))
             journal.done = self._native.nothing_done(len(observed))
             return self._native.learn(slots, samples, observed, journal.done)
-        answers: Any = None
-        placed = self._placement.place(keys, len(observed), self._states, journal, _PART)
-        for block, steps in self._steps(journal, placed, samples, observed):
-            if answers is None:
-                answers = jax.tree.map(lambda part: np.empty((len(observed), *part.shape[2:])), steps)
-            real: Any = np.s_[:, 0] if block.at.shape[1] == 1 else block.at >= 0  # the rest fills the block up
-            for column, part in zip(jax.tree.leaves(answers), jax.tree.leaves(steps), strict=True):
-                column[block.at[real]] = part[: len(block.at)][real]
-        return answers
+        return self._learned_by_xla(journal, keys, samples, observed)
 
-    def _steps(
-        self, journal: Journal, placed: Iterable[Slots], samples: Any, observed: BoolArray
-    ) -> Iterator[tuple[Block, Steps]]:
+    def _learned_by_xla(self, journal: Journal, keys: Any, samples: Any, observed: BoolArray) -> Steps:
         """Go through all samples, from the states of their keys and back into them.
 
         All blocks of a turn are begun before any is waited for: while they are computed, the keys of those to come are
         found, and what those before gave is put away. Nor is any state changed before all keys have found room.
         """
         assert self._schedule is not None
-        seen = None if observed.all() else observed
+        seen, answers = None if observed.all() else observed, None
+        placed = self._placement.place(keys, len(observed), self._states, journal, _PART)
+        rounds = groupby(self._schedule.of(placed, len(observed)), key=lambda block: block.turn)
         begun: list[tuple[Block, Steps]] = []
         self._states.reset()
-        rounds = groupby(self._schedule.of(placed, len(observed)), key=lambda block: block.turn)
         for blocks in chain((blocks for _, blocks in rounds), [[]]):
             for block, steps in begun:
                 self._states.put_rows(block.slots, jax.tree.leaves(steps.state))
@@ -459,7 +450,13 @@ class Bank:
                     journal.rows.append((block.slots, rows))
                 begun.append((block, self._states.begin(block, samples, seen, rows)))
             for block, steps in ended:
-                yield block, jax.tree.map(np.asarray, steps._replace(state=None))
+                parts = jax.tree.map(np.asarray, steps._replace(state=None))
+                if answers is None:
+                    answers = jax.tree.map(lambda part: np.empty((len(observed), *part.shape[2:])), parts)
+                real: Any = np.s_[:, 0] if block.at.shape[1] == 1 else block.at >= 0  # the rest fills the block up
+                for column, part in zip(jax.tree.leaves(answers), jax.tree.leaves(parts), strict=True):
+                    column[block.at[real]] = part[: len(block.at)][real]
+        return answers
 
 
 def check_columns(columns: Sequence[str], needed: Sequence[str], added: Sequence[str]) -> None:

@@ -180,12 +180,15 @@ def run_many(learner: Learner, many: Sequence[Any]) -> list[History]:
     if not read:
         raise ValueError("there are no series; give at least one")
     length = max(len(observed) for _, observed in read)
-    size = _common_length(length)
-    samples = jax.tree.map(lambda *parts: _side_by_side(parts, size), *(samples for samples, _ in read))
-    whole = all(len(observed) == length and observed.all() for _, observed in read)
+    at = np.arange(_common_length(length))  # behind its end, the last sample of a series is repeated, and masked
+    side_by_side = jax.tree.map(
+        lambda *parts: np.stack([part.take(at, axis=0, mode="clip") for part in parts], axis=1),
+        *(samples for samples, _ in read),
+    )
+    seen = np.stack([observed.take(at, mode="clip") & (at < len(observed)) for _, observed in read], axis=1)
+    mask = None if seen[:length].all() else seen
     with double():
-        mask = None if whole else _side_by_side([observed for _, observed in read], size)
-        steps = jax.device_get(_many(as_double(learner), samples, mask, length))
+        steps = jax.device_get(_many(as_double(learner), side_by_side, mask, length))
     columns, form = jax.tree.flatten(steps._replace(state=None))
     states, form_of_state = jax.tree.flatten(steps.state)  # taken apart once, for there may be thousands of series
     histories = []
@@ -215,16 +218,6 @@ def to_common_length(parts: Any, axis: int = 0, least: int = 64) -> Any:
 
 def _common_length(length: int, least: int = 64) -> int:
     return max(least, 1 << (length - 1).bit_length())
-
-
-def _side_by_side(parts: Sequence[Any], length: int) -> Any:
-    """Series along the second axis, the last row of each repeated (that of its mask: False) up to the length."""
-    table = np.zeros((len(parts), length, *parts[0].shape[1:]), parts[0].dtype)
-    for row, part in zip(table, parts, strict=True):
-        row[: len(part)] = part
-        if len(part) and part.dtype != bool:
-            row[len(part) :] = part[-1]
-    return np.ascontiguousarray(table.swapaxes(0, 1))
 
 
 def _history(learner: Learner, samples: Any, observed: BoolArray, steps: Steps) -> History:

@@ -21,32 +21,28 @@ from astonish.engines.native.llvm import (
     BYTE,
     DOUBLE,
     INT,
-    NOTHING,
     NULL,
     POINTER,
+    PYTHON,
     WORD,
     allocated,
     array_type,
     declared,
     ir,
     item,
-    nbytes,
+    offsets,
+    record,
 )
 from astonish.engines.native.loops import COUNT, Layout, flushing
 
 # the table of addresses, before those of parameters, parts of the state and answers
 FLOAT, WHOLE, TUPLE, ARRAY, STEP, SLOW, COPY, TRUE, FALSE, WATCH, FIRST = range(11)
-WATCHED = 6  # numbers of what is watched, see `_alarm`
+WATCHED = np.dtype(  # what is watched: the address of a number; for how many samples to come there is no alarm
+    [("number", "i8"), ("threshold", "f8"), ("cooldown", "i8"), ("wait", "i8"), ("alarm", "i8"), ("samples", "i8")]
+)
 _CALL = 0x0080 | 0x0002  # METH_FASTCALL | METH_KEYWORDS
 _NUMBERS = 0x0008 | 0x0004  # PyBUF_ND | PyBUF_FORMAT: in one piece, and which type of number
 _ADDRESS, _LENGTH, _DIMENSIONS, _FORMAT = 0, 16, 36, 40  # where a Py_buffer has them
-_GIVES = {
-    "PyLong_AsDouble": DOUBLE,
-    "PyTuple_Size": WORD,
-    "PyTuple_SetItem": INT,
-    "PyObject_GetBuffer": INT,
-    **dict.fromkeys(("PyErr_Clear", "PyBuffer_Release", "Py_IncRef"), NOTHING),
-}  # what Python's functions give, where that is not an object
 
 
 def is_known_python() -> bool:
@@ -77,8 +73,8 @@ def bound(name: str, address: int, addresses: Sequence[int], *owned: Any) -> Cal
 def write(module: Any, step: Any, layout: Layout, samples: Any) -> None:
     """Write `update`, and `watch`, which takes a step and says whether a number exceeds a threshold.
 
-    Each of them also for a sample that was read and checked (`update_read`): its numbers as `bytes`, each part behind
-    the other.
+    Each of them also for a sample that was read and checked (`update_read`): as `bytes`, its parts in a
+    record.
     """
     for name in ("update", "watch"):
         for more in ("", "_read"):
@@ -102,7 +98,7 @@ class _Entry:
         self.table = self._python("PyBytes_AsString", self._python("PyTuple_GetItem", me, WORD(0)))
         if self.name.endswith("_read"):
             numbers = self._python("PyBytes_AsString", builder.load(arguments, typ=POINTER))
-            begins = np.cumsum([0, *map(nbytes, avals)]).tolist()[:-1]
+            begins = offsets(record(avals))
             self._step_and_answer([builder.gep(numbers, [WORD(begin)], source_etype=BYTE) for begin in begins])
             return
         self.slow = self.function.append_basic_block("slow")
@@ -119,7 +115,7 @@ class _Entry:
     def _python(self, name: str, *arguments: Any) -> Any:
         """Call a function of Python's."""
         takes = [argument.type for argument in arguments]
-        return self.builder.call(declared(self.builder, name, _GIVES.get(name, POINTER), takes), list(arguments))
+        return self.builder.call(declared(self.builder, name, PYTHON[name], takes), list(arguments))
 
     def _address(self, index: int) -> Any:
         return item(self.builder, self.table, WORD(index), POINTER)
@@ -233,14 +229,10 @@ class _Entry:
         return made
 
     def _alarm(self) -> Any:
-        """True or False.
-
-        What is watched: the address of a number, the threshold, the cool-down, for how many samples there is no alarm,
-        whether the last one gave one, and how many there were.
-        """
+        """Say whether the number that is watched gives an alarm: True or False."""
         builder, watch = self.builder, self._address(WATCH)
-        fields = [builder.gep(watch, [WORD(k)], source_etype=WORD) for k in range(WATCHED)]
-        number, threshold, cooldown, waiting, alarmed, steps = fields
+        fields = [builder.gep(watch, [WORD(at)], source_etype=BYTE) for at in offsets(WATCHED)]
+        number, threshold, cooldown, waiting, alarmed, samples = fields
         wait = builder.load(waiting, typ=WORD)
         value = builder.load(builder.load(number, typ=POINTER), typ=DOUBLE)
         above = builder.fcmp_ordered(">", value, builder.load(threshold, typ=DOUBLE))
@@ -248,7 +240,7 @@ class _Entry:
         shorter = builder.select(builder.icmp_signed(">", wait, WORD(0)), builder.sub(wait, WORD(1)), WORD(0))
         builder.store(builder.select(alarm, builder.load(cooldown, typ=WORD), shorter), waiting)
         builder.store(builder.zext(alarm, WORD), alarmed)
-        builder.store(builder.add(builder.load(steps, typ=WORD), WORD(1)), steps)
+        builder.store(builder.add(builder.load(samples, typ=WORD), WORD(1)), samples)
         answer = builder.select(alarm, self._address(TRUE), self._address(FALSE))
         self._python("Py_IncRef", answer)
         return answer

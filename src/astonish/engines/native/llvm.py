@@ -35,11 +35,14 @@ BIT, BYTE, INT, WORD = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 POINTER, NOTHING, DOUBLE = ir.PointerType(), ir.VoidType(), ir.DoubleType()
 NULL = ir.Constant(POINTER, None)
 WRITTEN_OUT = 16  # numbers that are computed or read one by one, if they must be; more than that are in a loop
-_PYTHON = (
-    "PyBytes_AsString", "PyTuple_GetItem", "PyTuple_SetItem", "PyTuple_Size", "PyLong_AsDouble", "PyErr_Occurred",
-    "PyErr_Clear", "PyFloat_FromDouble", "PyType_GenericAlloc", "PyObject_Vectorcall", "PyObject_CallNoArgs",
-    "Py_IncRef", "PyObject_GetBuffer", "PyBuffer_Release",
-)  # fmt: skip
+PYTHON = {  # functions of Python, and what they give
+    **dict.fromkeys(("PyBytes_AsString", "PyTuple_GetItem", "PyErr_Occurred", "PyFloat_FromDouble"), POINTER),
+    **dict.fromkeys(("PyType_GenericAlloc", "PyObject_Vectorcall", "PyObject_CallNoArgs"), POINTER),
+    **dict.fromkeys(("PyErr_Clear", "PyBuffer_Release", "Py_IncRef"), NOTHING),
+    **dict.fromkeys(("PyTuple_SetItem", "PyObject_GetBuffer"), INT),
+    "PyLong_AsDouble": DOUBLE,
+    "PyTuple_Size": WORD,
+}
 _CHECKSUM = 32  # bytes at the end of a file
 _lock = RLock()  # LLVM compiles in one thread at a time
 
@@ -87,6 +90,24 @@ def array_type(dtype: Any, size: int = 1) -> Any:
     else:
         raise UnsupportedError(f"numbers of type {dtype}")
     return element if size == 1 else ir.VectorType(element, size)
+
+
+def record(avals: Sequence[Any]) -> Any:
+    """The type of a record of NumPy's that holds these arrays one behind the other."""
+    return np.dtype([(f"part{k}", aval.dtype, aval.shape) for k, aval in enumerate(avals)], align=True)
+
+
+def offsets(kind: Any) -> list[int]:
+    """Where each array of a record begins, in bytes."""
+    return [kind.fields[name][1] for name in kind.names]
+
+
+def filled(kind: Any, arrays: Sequence[Any]) -> Any:
+    """A record with these arrays in it."""
+    made = np.zeros((), kind)
+    for name, array in zip(kind.names, arrays, strict=True):
+        made[name] = array
+    return made
 
 
 def nbytes(aval: Any) -> int:
@@ -262,19 +283,10 @@ def counted(builder: Any, count: Any) -> Iterator[Any]:
     builder.position_at_end(end)
 
 
-class Code:
-    """Machine code of a module, which stays loaded as long as this object.
+class Code(dict[str, int]):
+    """The addresses of the functions of a module, whose machine code stays loaded as long as this object."""
 
-    LLVM is asked for addresses at once: an interruption while it answers would leave it locked.
-    """
-
-    def __init__(self, engine: Any, names: Sequence[str]) -> None:
-        self._engine = engine
-        self._addresses = {name: int(engine.get_function_address(name)) for name in names}
-
-    def __getitem__(self, name: str) -> int:
-        """The address of a function."""
-        return self._addresses[name]
+    engine: Any
 
 
 def compiled(module: Any) -> Code:
@@ -297,7 +309,10 @@ def compiled(module: Any) -> Code:
         engine.add_object_file(binding.ObjectFileRef.from_data(machine_code))
         engine.finalize_object()
         functions = (f for f in module.functions if not f.is_declaration and f.linkage != "internal")
-        return Code(engine, [function.name for function in functions])
+        # LLVM is asked at once: an interruption while it answers would leave it locked
+        code = Code({function.name: int(engine.get_function_address(function.name)) for function in functions})
+        code.engine = engine
+        return code
 
 
 def _object(text: str, target: Any) -> bytes:
@@ -327,7 +342,7 @@ def _processor() -> tuple[str, str]:
 @cache
 def _introduce_python() -> None:
     """Tell LLVM where Python's own functions are."""
-    for name in _PYTHON:
+    for name in PYTHON:
         binding.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
 
 

@@ -26,13 +26,16 @@ from astonish.engines.native.llvm import (
     allocated,
     counted,
     declared,
+    filled,
     ir,
     item,
     load,
     lowered,
     moved,
     nbytes,
+    offsets,
     prefetch,
+    record,
     shuffled,
     side_by_side,
     store,
@@ -49,7 +52,7 @@ _FLUSH = 0x8040  # denormal numbers count as zero, as in XLA
 class Layout:
     """Where parameters, a state, a sample and the answers are in memory, in bytes.
 
-    parameters: the leaves of the learner, end to end, each at a multiple of 8. state: the leaves of a state. leaves: in
+    parameters: the leaves of the learner, in a record. state: the leaves of a state. leaves: in
     which part of a packed state each of them is, and how far behind its beginning. parts: how long each part is.
     samples: the leaves of a sample. estimate: the shape of an estimate.
     """
@@ -83,22 +86,9 @@ class Layout:
         """How long each answer is."""
         return (8 * self.numbers, *[8] * (COUNT - 1))
 
-    def offsets(self) -> list[int]:
-        """Where each parameter begins, and where the last ends."""
-        return list(accumulate((in_words(nbytes(aval)) for aval in self.parameters), initial=0))
-
     def packed_parameters(self, learner: Learner) -> Any:
-        """The parameters of a learner, as bytes."""
-        room = np.zeros(self.offsets()[-1] + 8, np.uint8)
-        for at, aval, leaf in zip(self.offsets(), self.parameters, jax.tree.leaves(learner), strict=False):
-            raw = np.frombuffer(np.asarray(leaf, aval.dtype).tobytes(), np.uint8)
-            room[at : at + len(raw)] = raw
-        return room
-
-
-def in_words(size: int) -> int:
-    """The next multiple of 8 bytes."""
-    return -(-size // 8) * 8
+        """The parameters of a learner, in a record."""
+        return filled(record(self.parameters), jax.tree.leaves(learner))
 
 
 class Arguments(NamedTuple):
@@ -149,7 +139,7 @@ class Writer:
         """Write a step, which gives the new state and the answers, or what reads the estimate off a state."""
         layout, function = self.layout, self.function(name)
         at, builder = self.arguments(function), self.builder(function)
-        parameters = [(at.parameters, offset) for offset in layout.offsets()[:-1]]
+        parameters = [(at.parameters, offset) for offset in offsets(record(layout.parameters))]
         states = [(at.states[part], offset) for part, offset in layout.leaves]
         answers = [(answer, 0) for answer in at.answers]
         places, avals = [*parameters, *states, *((x, 0) for x in at.samples)], (*layout.parameters, *layout.state)
@@ -301,7 +291,7 @@ def _write_lanes(writer: Writer, program: Any) -> Any:
         builder.ret(BIT(0))
     # Load numbers of all lanes side by side, take the step, and store them one by one
     rows = [_rows(writer, builder, at, slot) for slot in keys]
-    pairs = zip(layout.offsets(), layout.parameters, strict=False)
+    pairs = zip(offsets(record(layout.parameters)), layout.parameters, strict=True)
     values = [load(builder, at.parameters, offset, aval) for offset, aval in pairs]
     for (part, offset), aval in zip(layout.leaves, layout.state, strict=True):
         values.append(_together(builder, aval, [load(builder, row[part], offset, aval).value for row in rows]))

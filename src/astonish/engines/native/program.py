@@ -21,8 +21,8 @@ from astonish.core.packing import Packing
 from astonish.core.precision import as_double, double
 from astonish.core.samples import read_one
 from astonish.engines.native import entry, loops, parallel
-from astonish.engines.native.llvm import Code, UnsupportedError, compiled
-from astonish.engines.native.loops import COUNT, Layout, Writer, in_words
+from astonish.engines.native.llvm import Code, UnsupportedError, compiled, filled, record
+from astonish.engines.native.loops import COUNT, Layout, Writer
 from astonish.engines.native.lowering import LARGEST
 from astonish.learners.base import MISSED, Learner, State, Step, Steps, advance
 
@@ -179,16 +179,14 @@ class NativeSteps:
     def __init__(self, program: Program, learner: Learner, state: State) -> None:
         self._program, self._samples = program, learner.samples
         layout, parts = program.layout, program.packed(state)
-        self._room = np.zeros(sum(in_words(part.nbytes) for part in parts), np.uint8)
-        self._parts = _pieces(self._room, parts)  # in one piece of memory
-        for piece, part in zip(self._parts, parts, strict=True):
-            piece[...] = part
+        self._parts = filled(record(parts), parts)  # in one piece of memory
         self._latest = np.zeros(layout.numbers + COUNT - 1)  # an estimate, and single numbers
         self._latest[: layout.numbers] = np.ravel(learner.estimate(state))
         parameters = layout.packed_parameters(learner)
         answers = np.split(self._latest, layout.numbers + np.arange(COUNT - 1))
-        self._addresses = [_address(array) for array in (parameters, *self._parts, *answers)]
-        self._owned = (parameters, self._room, self._latest, program)
+        states = (self._parts[name] for name in self._parts.dtype.names)
+        self._addresses = [_address(array) for array in (parameters, *states, *answers)]
+        self._owned = (parameters, self._parts, self._latest, program)
         self._step_from_bytes = self.bound("update_read", None, None)
 
     def updater(self) -> Callable[[Any], Step]:
@@ -204,8 +202,8 @@ class NativeSteps:
         return entry.bound("update", self._program.code[name], table, objects, watch, self._owned)
 
     def state(self) -> State:
-        copy = np.frombuffer(bytearray(self._room.tobytes()), np.uint8)  # of all parts at once
-        small, *large = _pieces(copy, self._parts)
+        copy = np.frombuffer(bytearray(self._parts.tobytes()), self._parts.dtype)[0]  # of all parts at once
+        small, *large = (copy[name] for name in copy.dtype.names)
         return self._program.packing.unpack(small, large)
 
     def last(self) -> Step:
@@ -226,8 +224,8 @@ class NativeSteps:
         sample = read_one(self._samples, x)
         if sample is None:
             return None
-        leaves = zip(self._program.layout.samples, jax.tree.leaves(sample), strict=True)
-        return b"".join(np.asarray(leaf, aval.dtype).tobytes() for aval, leaf in leaves)
+        content: bytes = filled(record(self._program.layout.samples), jax.tree.leaves(sample)).tobytes()
+        return content
 
     def address_of(self, answer: int) -> int:
         """Where the last of these numbers is, by its place in a `Step`."""
@@ -248,42 +246,40 @@ class NativeWatch:
     def __init__(
         self, steps: NativeSteps, signal: int, threshold: float, cooldown: int, wait: int, alarm: bool
     ) -> None:
-        self._numbers = np.zeros(entry.WATCHED, np.int64)
-        self._numbers[0] = steps.address_of(signal)
-        self._numbers[2:5] = cooldown, wait, alarm
-        self._steps, self.threshold = steps, threshold
-        self._from_bytes = steps.bound("watch_read", None, self._numbers)
+        self._watched = np.array((steps.address_of(signal), threshold, cooldown, wait, alarm, 0), entry.WATCHED)
+        self._steps, self._from_bytes = steps, steps.bound("watch_read", None, self._watched)
 
     def updater(self) -> Callable[[Any], bool]:
         """The function that learns from one sample and says whether it gives an alarm."""
-        return self._steps.bound("watch", self._slowly, self._numbers)
+        return self._steps.bound("watch", self._slowly, self._watched)
 
     @property
     def threshold(self) -> float:
-        return float(self._numbers[1:2].view(np.float64)[0])
+        return float(self._watched["threshold"])
 
     @threshold.setter
     def threshold(self, value: float) -> None:
-        self._numbers[1:2].view(np.float64)[0] = value
+        self._watched["threshold"] = value
 
     @property
     def alarm(self) -> bool:
-        return bool(self._numbers[4])
+        return bool(self._watched["alarm"])
 
     def now(self) -> tuple[State, bool, int]:
         """The state, whether the last sample gave an alarm, and for how many samples there is none; of one moment."""
         before, state = None, None
-        while before != (after := self._numbers.tolist()):  # the last of which counts the steps
+        while before != (after := self._watched.tobytes()):  # in which the samples are counted
             before, state = after, self._steps.state()
-        return state, bool(after[4]), after[3]
+        watched = np.frombuffer(after, entry.WATCHED)[0]
+        return state, bool(watched["alarm"]), int(watched["wait"])
 
     def _slowly(self, x: Any) -> bool:
         sample = self._steps.as_bytes(x)
         if sample is not None:
             return bool(self._from_bytes(sample))
-        _, _, cooldown, wait, _, count = self._numbers.tolist()
+        number, threshold, cooldown, wait, _, samples = self._watched.item()
         alarm, wait = alarm_and_wait(False, wait, cooldown)
-        self._numbers[3:] = wait, alarm, count + 1
+        self._watched[()] = number, threshold, cooldown, wait, alarm, samples + 1
         return alarm
 
 
@@ -323,15 +319,6 @@ class NativeRows:
     def nothing_done(self, samples: int) -> Any:
         """What `learn` fills in as `done`, for so many samples."""
         return np.zeros(parallel.threads_for(samples), np.int64)
-
-
-def _pieces(room: Any, like: Sequence[Any]) -> list[Any]:
-    """Arrays like these in a piece of memory, one behind the other, each at a multiple of 8 bytes."""
-    pieces, at = [], 0
-    for part in like:
-        pieces.append(room[at : at + part.nbytes].view(part.dtype).reshape(part.shape))
-        at += in_words(part.nbytes)
-    return pieces
 
 
 def _address(array: Any) -> int:
