@@ -29,9 +29,8 @@ from astonish import (
     run_many,
 )
 from astonish.io.files import read, write
-from astonish.online.bank import Bank, states
-from astonish.online.bank.keys import UNKNOWN, Names, WholeNumbers
-from astonish.online.bank.states import LOOPS, TILES, Schedule
+from astonish.online.bank import LOOPS, TILES, Bank, Schedule
+from astonish.online.keys import UNKNOWN, Names, WholeNumbers
 
 LEARNER = Smile(Gaussian(noise=1.0))
 RNG = np.random.default_rng(1)
@@ -133,7 +132,7 @@ def test_a_schedule_goes_through_the_samples_of_each_key_in_order(slots: list[in
 
 
 def test_marks_begin_anew_when_their_numbers_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(states, "_LAST", 10)
+    monkeypatch.setattr("astonish.online.bank._LAST", 10)
     finder, slots = Schedule(capacity=3), np.array([0, 2, 0, 1])
     for _ in range(5):
         found = [(block.slots.tolist(), block.at.tolist()) for block in finder.of([slots[:2], slots[2:]], 4)]
@@ -183,7 +182,7 @@ def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     """Keys are found for a few samples at a time, as XLA has it, or for all."""
     if request.param:
         monkeypatch.setenv("ASTONISH_ENGINE", "xla")
-        monkeypatch.setattr("astonish.online.bank.keys._PART", request.param)
+        monkeypatch.setattr("astonish.online.bank._PART", request.param)
 
 
 @pytest.mark.usefixtures("parts")

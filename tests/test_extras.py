@@ -27,7 +27,7 @@ ROOT = Path(__file__).parent.parent
 NATIVE = [
     f"engines.native.{path.stem}"
     for path in (ROOT / "src" / "astonish" / "engines" / "native").glob("*.py")
-    if path.stem not in ("__init__", "layout")
+    if path.stem != "__init__"
 ]
 NEEDED = {  # which modules need which extras; those in a folder, whatever the folder needs
     **{f"people.analysis.{name}": {"cli", "frames"} for name in ("compare", "models", "recover", "surprise", "table")},

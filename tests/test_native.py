@@ -50,11 +50,9 @@ ir = pytest.importorskip("llvmlite.ir", reason="the native engine is not install
 if jax.default_backend() != "cpu":
     pytest.skip("compared on the processor", allow_module_level=True)
 
-from astonish.engines.native import machine  # noqa: E402
-from astonish.engines.native.layout import nbytes  # noqa: E402
+from astonish.engines.native import llvm  # noqa: E402
+from astonish.engines.native.llvm import POINTER, UnsupportedError, load, nbytes, store  # noqa: E402
 from astonish.engines.native.lowering import Lowering  # noqa: E402
-from astonish.engines.native.values import UnsupportedError  # noqa: E402
-from astonish.engines.native.writer import POINTER, load, store  # noqa: E402
 
 GAUSSIAN, BAYES = Smile(Gaussian(noise=1.0)), Bayes(Gaussian(noise=1.0))
 
@@ -80,7 +78,7 @@ def compiled(function: Callable[..., Any], *arguments: Any) -> list[Any]:
     for pointer, value in zip(code.args[len(arrays) :], found, strict=True):
         store(builder, pointer, 0, value)
     builder.ret_void()
-    made = machine.compiled(module)
+    made = llvm.compiled(module)
     outputs = [np.zeros(nbytes(aval) + 8, np.uint8) for aval in program.out_avals]
     held = [np.ascontiguousarray(array) for array in arrays]
     call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(code.args))(made["test"])
@@ -525,8 +523,7 @@ def test_batches_by_several_threads_are_the_same_as_by_one(monkeypatch: pytest.M
     batches = [(rng.integers(500, size=n), rng.normal(size=n)) for n in (20_000, 7, 30_000)]
     found = []
     for cores in (1, 2, 4):
-        monkeypatch.setattr("astonish.engines.native.banks.threads_for", lambda _, cores=cores: cores)
-        monkeypatch.setattr("astonish.engines.native.search.threads_for", lambda _, cores=cores: cores)
+        monkeypatch.setattr("astonish.engines.native.parallel.threads_for", lambda _, cores=cores: cores)
         bank = Bank(GAUSSIAN, 500, engine="native")
         found.append([bank.update(*batch) for batch in batches] + [bank.__reduce__()[1][3:]])
     for other in found[1:]:
@@ -543,15 +540,15 @@ def test_a_program_is_kept_and_a_damaged_one_is_compiled_again(tmp_path: Path, m
         return made
 
     def answer() -> int:
-        code = machine.compiled(module())
+        code = llvm.compiled(module())
         return ctypes.CFUNCTYPE(ctypes.c_int64)(code["answer"])()
 
     assert answer() == 42
     (file,) = (tmp_path / "kept").iterdir()
     written = file.read_bytes()
     compilations = []
-    original = machine._object
-    monkeypatch.setattr(machine, "_object", lambda *about: (compilations.append(1), original(*about))[1])
+    original = llvm._object
+    monkeypatch.setattr(llvm, "_object", lambda *about: (compilations.append(1), original(*about))[1])
     assert (answer(), compilations) == (42, [])
     for damaged in (b"", written[:-1], bytes([written[0] ^ 1]) + written[1:], b"x" * len(written)):
         file.write_bytes(damaged)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from astonish.online.explanation import *
     from astonish.online.measures import *
     from astonish.online.series import *
-    from astonish.online.stream import *
     from astonish.theory import expfam as expfam, rule as rule, surprise as surprise
     from astonish.worlds.scoring import *
 
@@ -28,7 +27,7 @@ __version__ = "0.1.0"
 _ROOMS = {module.name for module in iter_modules(__path__)}
 _THEORY = ("expfam", "rule", "surprise")
 _EXPORTERS = (
-    "beliefs", "learners.base", "learners", "online.series", "online.stream", "online.measures", "online.explanation",
+    "beliefs", "learners.base", "learners", "online.series", "online.measures", "online.explanation",
     "online.bank", "changes", "worlds.scoring", "io.state",
 )  # fmt: skip
 

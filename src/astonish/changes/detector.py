@@ -15,8 +15,7 @@ from astonish.core.parameters import REQUIRED, parameter
 from astonish.io.files import DamagedError, atomic_write, name_of, read, write
 from astonish.io.state import check_saved_by, described, matching, named_leaves
 from astonish.learners.base import Learner, State, Step, StepInfo, first_state, given_by
-from astonish.online.series import History, run, run_many
-from astonish.online.stream import Stream
+from astonish.online.series import History, Stream, run, run_many
 
 _SIGNALS = ("change_probability", "surprise", "learning_rate")
 _STEPS = 500  # samples in each series where a learner's world is simulated

@@ -17,7 +17,7 @@ from astonish.io.files import atomic_write, read, write
 from astonish.io.state import check_saved_by, described, matching, named_leaves
 from astonish.learners.base import first_state
 from astonish.learners.monitor import Monitor, MonitorState
-from astonish.online.stream import Stream
+from astonish.online.series import Stream
 
 _CONSTANT = 1000  # samples for which the rate of false alarms is constant
 

@@ -16,7 +16,7 @@ from astonish.interop import weights
 from astonish.interop.drift_metrics import DriftDelay, DriftF1, DriftFalseAlarms, DriftMissed, drift_score
 from astonish.learners import Delta
 from astonish.learners.base import Learner
-from astonish.online.stream import Stream
+from astonish.online.series import Stream
 
 with naming_extra("this module needs"):
     from river import base

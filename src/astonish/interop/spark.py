@@ -16,7 +16,7 @@ import numpy as np
 from astonish.core.numbers import Domain
 from astonish.core.refusal import naming_extra
 from astonish.learners.base import Learner, check, given_by
-from astonish.online.bank.bank import Bank, ColumnNames, check_columns, listed
+from astonish.online.bank import Bank, ColumnNames, check_columns, listed
 
 with naming_extra("this module needs"):
     from pandas import DataFrame as Rows, concat

@@ -1,4 +1,4 @@
-"""What did one sample do to a learner: what was expected, how surprising was it, and how far did the estimate move?"""
+"""What one sample did to a learner: what was expected, how surprising it was, and how far the estimate moved."""
 
 import operator
 from collections.abc import Mapping
@@ -93,7 +93,8 @@ class Explanation:
     @property
     def expected(self) -> Any:
         """The sample to expect, where it is a number."""
-        return None if self.error is None else _finite(self.outcome - self.error.before)
+        expected = None if self.error is None else self.outcome - self.error.before
+        return expected if expected is not None and np.isfinite(expected).all() else None
 
     @property
     def place(self) -> float | None:
@@ -110,12 +111,12 @@ class Explanation:
     @property
     def moved(self) -> float | None:
         """How far the expected sample moved towards where it could have gone; below 0 if the other way."""
-        return None if self._ways is None else self._ways[0]
+        return self._ways[0]
 
     @property
     def possible(self) -> float | None:
         """How far it could have: to the target if the learner moves towards one, else to the sample."""
-        return None if self._ways is None else self._ways[1]
+        return self._ways[1]
 
     @property
     def sentence(self) -> str:
@@ -130,8 +131,10 @@ class Explanation:
         if self.beliefs is None:
             return None
         family, _, target, _, path = self.beliefs
+        if target is not None:
+            path = jax.tree.map(lambda way, last: np.concatenate([way, np.asarray(last)[None]]), path, target)
         with double():
-            return drawn(family, path if target is None else jax.tree.map(_appended, path, target), _FINE)
+            return drawn(family, path, _FINE)
 
     def plot(self) -> "Figure":
         """Belief before, scaled likelihood and belief after, and the terms of the surprise."""
@@ -140,9 +143,9 @@ class Explanation:
         return plot_explanation(self)
 
     @cached_property
-    def _ways(self) -> tuple[float, float] | None:
+    def _ways(self) -> tuple[float, float] | tuple[None, None]:
         if self.error is None:
-            return None
+            return None, None
         before, after, target = self.error
         possible = before if target is None else before - target
         moved, period = before - after, self.learner.period
@@ -151,7 +154,7 @@ class Explanation:
         if np.ndim(moved):
             moved, possible = np.linalg.norm(moved), np.linalg.norm(possible)
         if not np.isfinite(moved) or not np.isfinite(possible):
-            return None
+            return None, None
         return float(moved * (np.sign(possible) or 1.0)), float(abs(possible))
 
 
@@ -170,56 +173,49 @@ def explain(learner: Learner, xs: Any, at: int, seen: str = "", context: str = "
     """
     check(learner)
     samples, observed = read_series(learner.samples, xs)
-    at = _index(at, len(observed))
-    x = jax.tree.map(lambda part: part[at], samples)
-    where = context or learner.context_of(x)
-    with double():
-        state = state_before(learner, samples, observed, at)
-        if not observed[at]:
-            inner, held, _ = learner.in_context(state, x)
-            estimate = np.asarray(inner.estimate(held))
-            return Explanation(at, inner, None, "", "", Change(estimate, estimate))
-        found = _explained(as_double(learner), state, x)
-        local: tuple[Any, State, Any] = learner.in_context(state, x)
-    inner, _, sample = local
-    outcome = np.asarray(jax.tree.leaves(sample)[-1])
-    holds = found.get("beliefs") is not None
-    improper = type(inner.family).__name__ if holds and not inner.family.proper_likelihood else ""
-    return Explanation(at, inner, outcome, seen, where, improper=improper, **_checked(found))
-
-
-def _index(at: int, length: int) -> int:
-    """Which sample is meant, counted from 0."""
-    asked = operator.index(at)
+    length, asked = len(observed), operator.index(at)
     if not -length <= asked < length:
         raise ValueError(f"at = {asked} is not allowed; give a whole number from 0 to {length - 1}, or from the end")
-    return asked % length
+    at = asked % length
+    x = jax.tree.map(lambda part: part[at], samples)
+    with double():
+        state = state_before(learner, samples, observed, at)
+        local: tuple[Any, State, Any] = learner.in_context(state, x)
+        inner, held, sample = local
+        if not observed[at]:
+            estimate = np.asarray(inner.estimate(held))
+            return Explanation(at, inner, None, "", "", Change(estimate, estimate))
+        fields = _explained(as_double(learner), state, x)
+    for name in ("surprise", "learning_rate", "change_probability", "confidence_corrected"):
+        fields[name] = None if fields.get(name) is None else float(fields[name])
+    if fields.get("terms") is not None:
+        fields["terms"] = {name: float(fields["terms"][name]) for name in surprise.TERMS if name in fields["terms"]}
+    holds = fields.get("beliefs") is not None
+    improper = type(inner.family).__name__ if holds and not inner.family.proper_likelihood else ""
+    outcome, where = np.asarray(jax.tree.leaves(sample)[-1]), context or learner.context_of(x)
+    return Explanation(at, inner, outcome, seen, where, improper=improper, **fields)
 
 
 @interpreted
 def _explained(learner: Learner, state: State, x: Any) -> dict[str, Any]:
-    """What a step does: the fields of an explanation, in arrays."""
+    """Take a step: the fields of an explanation, in arrays."""
     new, info = learner.step(state, x)
     (inner, held, sample), (_, left, _) = learner.in_context(state, x), learner.in_context(new, x)
-    errors = inner.error(held, sample), inner.error(left, sample)
-    widths = inner.uncertainty(held), inner.uncertainty(left)
-    found = {
-        **info._asdict(),
+    error, widths = inner.error(held, sample), (inner.uncertainty(held), inner.uncertainty(left))
+    fields: dict[str, Any] = {
+        "surprise": info.surprise,
+        "learning_rate": info.learning_rate,
+        "change_probability": info.change_probability,
         "estimate": Change(inner.estimate(held), inner.estimate(left)),
-        "error": None if errors[0] is None else Change(*errors),
+        "error": None if error is None else Change(error, inner.error(left, sample)),
         "uncertainty": None if widths[0] is None else Change(*widths),
     }
     before, after = inner.belief(held), inner.belief(left)
-    if before is None:
-        return {**found, "probability": _without_belief(inner, info.surprise)}
-    return found | _of_beliefs(inner, before, after, sample, found["error"])
-
-
-def _without_belief(learner: Learner, surprise: Any) -> Change | None:
-    """The probability of an outcome that is a label, from a surprise that is minus its logarithm."""
-    if not _labels(learner) or learner.surprise_measure != "shannon":
-        return None
-    return Change(jnp.exp(-surprise), None)
+    if before is not None:
+        return fields | _of_beliefs(inner, before, after, sample, fields["error"])
+    if _labels(inner) and inner.surprise_measure == "shannon":  # minus the logarithm of the probability
+        fields["probability"] = Change(jnp.exp(-info.surprise), None)
+    return fields
 
 
 def _of_beliefs(learner: Any, before: Belief, after: Belief, x: Any, error: Change | None) -> dict[str, Any]:
@@ -232,40 +228,23 @@ def _of_beliefs(learner: Any, before: Belief, after: Belief, x: Any, error: Chan
     def probability(belief: Belief) -> Any:
         return jnp.exp(expfam.log_evidence(family, belief, x))
 
-    found: dict[str, Any] = {"predicted_std": family.predicted_std(before, x)}
+    fields: dict[str, Any] = {"predicted_std": family.predicted_std(before, x)}
     if _labels(learner):
         last = probability(target) if heads_for_it else None
-        found["probability"] = Change(probability(before), probability(after), last)
+        fields["probability"] = Change(probability(before), probability(after), last)
     if error is not None:
-        found["error"] = error._replace(target=family.error(target, x) if heads_for_it else None)
+        fields["error"] = error._replace(target=family.error(target, x) if heads_for_it else None)
     if knows_target:
-        found["terms"] = surprise.confidence_corrected_terms(family, before, x, reference)
-        found["confidence_corrected"] = surprise.confidence_corrected(family, before, x, reference)
-    shown = family.one_context(before, x)[0]
-    old, new = (family.one_context(each, x)[1] for each in (before, after))
+        fields["terms"] = surprise.confidence_corrected_terms(family, before, x, reference)
+        fields["confidence_corrected"] = surprise.confidence_corrected(family, before, x, reference)
+    local, old, *_ = family.one_context(before, x)
+    new = family.one_context(after, x)[1]
     naive = None if target is None else family.one_context(target, x)[1]
-    path = jax.vmap(lambda t: expfam.blend(shown, old, 1 - t, new, t))(np.linspace(0.0, 1.0, STAGES))
-    return {**found, "beliefs": Beliefs(shown, old, naive, new, path)}
+    path = jax.vmap(lambda t: expfam.blend(local, old, 1 - t, new, t))(np.linspace(0.0, 1.0, STAGES))
+    return {**fields, "beliefs": Beliefs(local, old, naive, new, path)}
 
 
 def _labels(learner: Learner) -> bool:
     """Whether the outcomes of a learner are labels, of which there are finitely many."""
     domain: Domain = jax.tree.leaves(learner.samples)[-1]
     return domain.whole and domain.has_low and domain.has_high
-
-
-def _checked(found: dict[str, Any]) -> dict[str, Any]:
-    """Fields of an explanation, single numbers as Python's own."""
-    plain = ("surprise", "learning_rate", "change_probability", "confidence_corrected")
-    numbers = {name: None if found.get(name) is None else float(found[name]) for name in plain}
-    terms = found.get("terms")
-    ordered = None if terms is None else {name: float(terms[name]) for name in surprise.TERMS if name in terms}
-    return {**found, **numbers, "terms": ordered}
-
-
-def _appended(path: Any, last: Any) -> Any:
-    return np.concatenate([path, np.asarray(last)[None]])
-
-
-def _finite(value: Any) -> Any:
-    return value if np.isfinite(value).all() else None

@@ -1,9 +1,10 @@
-"""How surprising is each sample of a series, by every measure that applies?
+"""Measures of surprise, taken of each sample of a series.
 
-Modirshanechi, Brea & Gerstner (2022) compare the measures; docs/measures.md says in plain words what each means.
+Modirshanechi, Brea & Gerstner (2022) compare the measures; docs/measures.md says in plain words what each means. A
+measure is a function of beliefs, such as those in `theory.surprise`, and a line of `MEASURES`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,12 +26,7 @@ __all__ = ["measure"]
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_OF_A_PREDICTION = ("shannon", "state_prediction_error", "absolute_error", "squared_error")
-_OTHERS = (
-    "bayes_factor", "confidence_corrected", "confidence_corrected_reference", "raw", "bayesian", "bayesian_reverse",
-    "postdictive", "free_energy",
-)  # fmt: skip
-COLUMNS = (*(column for name in _OF_A_PREDICTION for column in (name, f"{name}_with_change")), *_OTHERS)
+_WITH_CHANGE = "_with_change"
 
 
 class Moment(NamedTuple):
@@ -42,6 +38,72 @@ class Moment(NamedTuple):
     before: Belief
     after: Belief
     x: Any
+
+    @property
+    def now(self) -> tuple[Family, Belief, Any]:
+        return self.family, self.before, self.x
+
+
+class Measure(NamedTuple):
+    """A measure of surprise.
+
+    function: what computes it; the first line of its docstring says what it means. takes: its arguments. applies:
+    whether it is defined. heeds_change: whether it takes a hazard and a prior, too, so that there is another measure,
+    whose name ends in "_with_change". note: what is to be added to the meaning.
+    """
+
+    function: Callable[..., Array]
+    takes: Callable[[Moment], tuple[Any, ...]] = lambda at: at.now
+    applies: Callable[[Moment], bool] = lambda _: True
+    heeds_change: bool = False
+    note: str = ""
+
+
+def _expects_a_number(at: Moment) -> bool:
+    return at.family.error(at.before, at.x) is not None
+
+
+MEASURES: dict[str, Measure] = {
+    "shannon": Measure(surprise.shannon, heeds_change=True),
+    "state_prediction_error": Measure(
+        surprise.state_prediction_error,
+        applies=lambda at: surprise.predicts_probabilities(at.family),
+        heeds_change=True,
+    ),
+    "absolute_error": Measure(surprise.absolute_error, applies=_expects_a_number, heeds_change=True),
+    "squared_error": Measure(surprise.squared_error, applies=_expects_a_number, heeds_change=True),
+    "bayes_factor": Measure(surprise.bayes_factor, lambda at: (*at.now, at.prior)),
+    "confidence_corrected": Measure(surprise.confidence_corrected, applies=lambda at: at.family.proper_likelihood),
+    "confidence_corrected_reference": Measure(
+        surprise.confidence_corrected,
+        lambda at: (*at.now, at.reference),
+        note=" With the learner's reference, or its prior, in place of flatness.",
+    ),
+    "raw": Measure(surprise.raw),
+    "bayesian": Measure(surprise.bayesian),
+    "bayesian_reverse": Measure(surprise.bayesian_reverse),
+    "postdictive": Measure(
+        surprise.postdictive,
+        applies=lambda at: at.family.predictive_divergence(at.before, at.before, at.x) is not None,
+    ),
+    "free_energy": Measure(surprise.free_energy, lambda at: (at.family, at.before, at.after, at.x)),
+}
+COLUMNS = tuple(
+    column
+    for name, measure in MEASURES.items()
+    for column in ((name, name + _WITH_CHANGE) if measure.heeds_change else (name,))
+)
+
+
+def meaning(column: str) -> str:
+    """What a measure means, in a sentence.
+
+    >>> meaning("bayesian_reverse")
+    'D[posterior || belief], the direction of Itti & Baldi (2009).'
+    """
+    base = column.removesuffix(_WITH_CHANGE)
+    sentence = (MEASURES[base].function.__doc__ or "").partition("\n")[0] + MEASURES[base].note
+    return sentence if column == base else f"{sentence} Reckoning with a change."
 
 
 @naming_extra("measures need")
@@ -88,17 +150,14 @@ def _measured_series(
     def step(state: State, at: tuple[Any, Any]) -> tuple[State, dict[str, Array]]:
         x, seen = at
         new, _ = advance(learner, state, x, seen)
-        found = measures_and_quantities(learner, state, new, x, hazard)
-        return new, found if names is None else {name: _found(learner, found, name) for name in names}
+        values = measures_and_quantities(learner, state, new, x, hazard)
+        for name in names or ():
+            if name not in values:
+                those = ", ".join(in_order(values)) or "none"
+                raise ValueError(f"{type(learner).__name__} has no measure {name!r} here; those that apply: {those}")
+        return new, values if names is None else {name: values[name] for name in names}
 
     return loop(step, learner.init(), (xs, observed), length)[1]
-
-
-def _found(learner: Learner, found: dict[str, Array], name: str) -> Array:
-    if name not in found:
-        known = ", ".join(in_order(found)) or "none"
-        raise ValueError(f"{type(learner).__name__} has no measure {name!r} here; those that apply: {known}")
-    return found[name]
 
 
 def measures_and_quantities(
@@ -106,62 +165,42 @@ def measures_and_quantities(
 ) -> dict[str, Array]:
     """All measures that apply, if there is a belief to take them of, and the learner's own quantities, by name."""
     (inner, before, sample), (_, after, _) = learner.in_context(state, x), learner.in_context(new, x)
-    quantities = inner.quantities(before, after, sample)
-    if inner.belief(before) is None:
+    quantities: dict[str, Array] = inner.quantities(before, after, sample)
+    belief = inner.belief(before)
+    if belief is None:
         return quantities
-    return all_measures(moment(learner, state, new, x), hazard) | quantities
+    prior = inner.belief(inner.init())
+    reference = prior if inner.reference is None else inner.reference
+    moment = Moment(inner.family, prior, reference, belief, inner.belief(after), sample)
+    return all_measures(moment, hazard) | quantities
 
 
 def applicable(learner: Learner, hazard: Number | None = None) -> tuple[str, ...]:
     """The names of the measures and quantities that there are for a learner."""
 
-    def found(x: Any) -> dict[str, Array]:
+    def values(x: Any) -> dict[str, Array]:
         start = learner.init()
         return measures_and_quantities(learner, start, start, x, hazard)
 
     with double():
         sample = jax.tree.map(lambda domain: domain.any_sample(), learner.samples)
-        return in_order(jax.eval_shape(found, sample))
+        return in_order(jax.eval_shape(values, sample))
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
     """Measures in their usual order, and then quantities."""
-    known = set(names)
-    return (*(name for name in COLUMNS if name in known), *sorted(known - set(COLUMNS)))
-
-
-def moment(learner: Any, state: State, new: State, x: Any) -> Moment:
-    """What is needed to measure surprise, of a learner that holds a belief before and after a sample."""
-    (inner, before, sample), (_, after, _) = learner.in_context(state, x), learner.in_context(new, x)
-    prior = inner.belief(inner.init())
-    beliefs = inner.belief(before), inner.belief(after)
-    return Moment(inner.family, prior, prior if inner.reference is None else inner.reference, *beliefs, sample)
+    present = set(names)
+    return (*(name for name in COLUMNS if name in present), *sorted(present - set(COLUMNS)))
 
 
 def all_measures(at: Moment, hazard: Number | None) -> dict[str, Array]:
     """All measures that apply, by name."""
-    now = at.family, at.before, at.x
-    table = {
-        "bayes_factor": surprise.bayes_factor(*now, at.prior),
-        "confidence_corrected_reference": surprise.confidence_corrected(*now, at.reference),
-        "raw": surprise.raw(*now),
-        "bayesian": surprise.bayesian(*now),
-        "bayesian_reverse": surprise.bayesian_reverse(*now),
-        "free_energy": surprise.free_energy(at.family, at.before, at.after, at.x),
-    }
-    if at.family.proper_likelihood:
-        table["confidence_corrected"] = surprise.confidence_corrected(*now)
-    if at.family.predictive_divergence(at.before, at.before, at.x) is not None:
-        table["postdictive"] = surprise.postdictive(*now)
-    of_the_prediction = {"shannon": surprise.shannon}
-    if surprise.predicts_probabilities(at.family):
-        of_the_prediction["state_prediction_error"] = surprise.state_prediction_error
-    if at.family.error(at.before, at.x) is not None:
-        of_the_prediction |= {"absolute_error": surprise.absolute_error, "squared_error": surprise.squared_error}
-    for name, measure in of_the_prediction.items():
-        table[name] = measure(*now)
-        if hazard is not None:
-            table[f"{name}_with_change"] = measure(*now, hazard, at.prior)
+    table = {}
+    for name, measure in MEASURES.items():
+        if measure.applies(at):
+            table[name] = measure.function(*measure.takes(at))
+            if measure.heeds_change and hazard is not None:
+                table[name + _WITH_CHANGE] = measure.function(*measure.takes(at), hazard, at.prior)
     return table
 
 

@@ -15,8 +15,7 @@ from astonish.core.numbers import as_double
 from astonish.core.samples import read_series
 from astonish.learners.base import Learner, check, scan
 from astonish.models.parameters import parameters, with_parameters
-from astonish.online.series import History, run, run_many
-from astonish.online.stream import Stream
+from astonish.online.series import History, Stream, run, run_many
 from astonish.testing.common import Check, agree, allowed, answer, described, holds, listed, pickled, takes_any_leaves
 
 _CHECKS: list[Check] = []

@@ -1,61 +1,214 @@
-"""Which loops are there around a learner's step? Many samples of one stream, or of a table of streams.
+"""A learner's step as a function of LLVM, and the loops around it: samples of one stream, or of a table of streams.
 
 Where a step is one of single numbers, a table's are taken sixteen at a time, for as many different keys.
 """
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, NamedTuple
 
-from astonish.engines.native.entry import flushing
-from astonish.engines.native.layout import COUNT, nbytes
-from astonish.engines.native.llvm import ir
-from astonish.engines.native.lowering import Lowering
-from astonish.engines.native.parallel import write_job
-from astonish.engines.native.values import Lowered, allocated, array_type, counted, lowered, moved
-from astonish.engines.native.writer import (
+import jax
+import numpy as np
+
+from astonish.core.packing import Packing
+from astonish.engines.native.llvm import (
     BIT,
     BYTE,
+    DOUBLE,
+    INT,
+    NOTHING,
     NULL,
     POINTER,
     WORD,
-    Writer,
+    Lowered,
     ahead,
-    copy,
+    allocated,
+    counted,
+    declared,
+    filled,
+    ir,
+    item,
     load,
+    lowered,
+    moved,
+    nbytes,
+    offsets,
     prefetch,
-    split,
+    record,
+    shuffled,
+    side_by_side,
+    store,
 )
+from astonish.engines.native.lowering import Lowering
+from astonish.learners.base import ANSWERS, MISSED, Learner
 
+COUNT = len(ANSWERS)  # answers of a step: an estimate, and single numbers
 LANES = 16
+_FLUSH = 0x8040  # denormal numbers count as zero, as in XLA
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where parameters, a state, a sample and the answers are in memory, in bytes.
+
+    parameters: the leaves of the learner, in a record. state: the leaves of a state. leaves: in
+    which part of a packed state each of them is, and how far behind its beginning. parts: how long each part is.
+    samples: the leaves of a sample. estimate: the shape of an estimate.
+    """
+
+    parameters: tuple[Any, ...]
+    state: tuple[Any, ...]
+    leaves: tuple[tuple[int, int], ...]
+    parts: tuple[int, ...]
+    samples: tuple[Any, ...]
+    estimate: tuple[int, ...]
+
+    @classmethod
+    def of(cls, parameters: Any, packing: Packing, state: Any, samples: Any, estimate: Any) -> "Layout":
+        leaves: list[tuple[int, int]] = []
+        parts = [0]
+        for aval, together in zip(state, packing.together, strict=True):
+            leaves.append((0, parts[0]) if together else (len(parts), 0))
+            if together:
+                parts[0] += nbytes(aval)
+            else:
+                parts.append(nbytes(aval))
+        return cls(parameters, state, tuple(leaves), tuple(parts), samples, estimate)
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers are in an estimate."""
+        return int(np.prod(self.estimate))
+
+    @property
+    def answers(self) -> tuple[int, ...]:
+        """How long each answer is."""
+        return (8 * self.numbers, *[8] * (COUNT - 1))
+
+    def packed_parameters(self, learner: Learner) -> Any:
+        """The parameters of a learner, in a record."""
+        return filled(record(self.parameters), jax.tree.leaves(learner))
+
+
+class Arguments(NamedTuple):
+    """Pointers that a function takes: to parameters, and to a list each of parts, of which `more` are its own."""
+
+    parameters: Any
+    states: Sequence[Any]
+    samples: Sequence[Any]
+    answers: Sequence[Any]
+    more: Sequence[Any] = ()
+
+
+class Writer:
+    """A module of LLVM with the step of a learner in it, around which loops are written."""
+
+    def __init__(self, step: Any, read: Any, layout: Layout) -> None:
+        """step, read: JAX's programs of a step, and of the estimate."""
+        self.layout, self.module = layout, ir.Module("astonish")
+        self.step = self._write("step", step, layout.samples)
+        self.read = self._write("read", read, ())
+
+    def arguments(self, function: Any) -> Arguments:
+        """The arguments of a function that takes all of them."""
+        parameters, *pointers = function.args
+        ends = list(accumulate((0, len(self.layout.parts), len(self.layout.samples), COUNT)))
+        parts = (pointers[begin:end] for begin, end in zip(ends, [*ends[1:], None], strict=True))
+        return Arguments(parameters, *parts)
+
+    def function(self, name: str, more: Sequence[Any] = (), gives: Any = NOTHING, exported: bool = False) -> Any:
+        """Declare a function of parameters, states, samples, answers and more."""
+        pointers = 1 + len(self.layout.parts) + len(self.layout.samples) + COUNT
+        function = ir.Function(self.module, ir.FunctionType(gives, [*[POINTER] * pointers, *more]), name)
+        if not exported:
+            function.linkage = "internal"
+            function.attributes.add("noinline")
+        function.attributes.add("nounwind")
+        return function
+
+    def builder(self, function: Any) -> Any:
+        """In a block behind the first one, which is for room in memory."""
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        body = function.append_basic_block("body")
+        builder.branch(body)
+        builder.position_at_end(body)
+        return builder
+
+    def _write(self, name: str, program: Any, samples: Sequence[Any]) -> Any:
+        """Write a step, which gives the new state and the answers, or what reads the estimate off a state."""
+        layout, function = self.layout, self.function(name)
+        at, builder = self.arguments(function), self.builder(function)
+        parameters = [(at.parameters, offset) for offset in offsets(record(layout.parameters))]
+        states = [(at.states[part], offset) for part, offset in layout.leaves]
+        answers = [(answer, 0) for answer in at.answers]
+        places, avals = [*parameters, *states, *((x, 0) for x in at.samples)], (*layout.parameters, *layout.state)
+        values = [load(builder, *place, aval) for place, aval in zip(places, (*avals, *samples), strict=False)]
+        results = Lowering(builder).run(program, values)
+        for target, result in zip([*states, *answers] if samples else answers[:1], results, strict=True):
+            store(builder, *target, result)
+        builder.ret_void()
+        return function
+
+    def step_or_skip(self, builder: Any, here: Any, answer_at: Any, at: Arguments, seen: Any) -> Any:
+        """Write a step from the sample at this place, unless it is missing, and its answers; whether it is there."""
+        layout = self.layout
+        samples = [ahead(builder, x, here, nbytes(aval)) for x, aval in zip(at.samples, layout.samples, strict=True)]
+        answers = [ahead(builder, a, answer_at, size) for a, size in zip(at.answers, layout.answers, strict=True)]
+        arguments = [at.parameters, *at.states, *samples, *answers]
+        present = allocated(builder, BIT)
+        builder.store(BIT(1), present)
+        with builder.if_then(builder.icmp_unsigned("!=", seen, NULL)):
+            builder.store(builder.icmp_unsigned("!=", item(builder, seen, here, BYTE), BYTE(0)), present)
+        there = builder.load(present, typ=BIT)
+        with builder.if_else(there) as (step, skip):
+            with step:
+                builder.call(self.step, arguments)
+            with skip:
+                builder.call(self.read, arguments)
+                for answer, number in zip(answers[1:], MISSED, strict=True):
+                    builder.store(ir.Constant(DOUBLE, number), answer)
+        return there
+
+
+def flushing(builder: Any) -> Callable[[], None]:
+    """Have denormal numbers count as zero, until the function that is returned is called."""
+    with builder.goto_entry_block():
+        before, now = builder.alloca(INT), builder.alloca(INT)
+    save, set_flags = (declared(builder, f"llvm.x86.sse.{name}mxcsr", NOTHING, [POINTER]) for name in ("st", "ld"))
+    builder.call(save, [before])
+    builder.store(builder.or_(builder.load(before, typ=INT), INT(_FLUSH)), now)
+    builder.call(set_flags, [now])
+    return lambda: builder.call(set_flags, [before])
 
 
 def write_series(writer: Writer) -> None:
-    """Many samples, one state.
+    """Write a loop over many samples, one state.
 
     Arguments: parameters, parts of the state, parts of the samples, answers, a byte for each sample that is 0 where
     it is missing (or null), where to copy the answers to the last sample that was there (or null), and the count.
     """
-    parts, xs = len(writer.layout.parts), len(writer.layout.samples)
-    function = writer.function("series", 1 + parts + xs + COUNT + 1 + COUNT, exported=True, more=1)
-    (parameters, *pointers), count = function.args[:-1], function.args[-1]
-    rows, samples, answers, (seen, *latest) = split(pointers, parts, xs, COUNT)
-    builder = writer.builder(function)
+    function = writer.function("series", [POINTER] * (1 + COUNT) + [WORD], exported=True)
+    at, builder = writer.arguments(function), writer.builder(function)
+    seen, *latest, count = at.more
     restore = flushing(builder)
     last = allocated(builder, WORD)
     builder.store(WORD(-1), last)
     with counted(builder, count) as k:
-        there = writer.step_or_skip(builder, k, k, parameters, rows, samples, answers, seen)
+        there = writer.step_or_skip(builder, k, k, at, seen)
         builder.store(builder.select(there, k, builder.load(last, typ=WORD)), last)
-    at = builder.load(last, typ=WORD)
+    end = builder.load(last, typ=WORD)
     asked = builder.icmp_unsigned("!=", latest[0], NULL)
-    with builder.if_then(builder.and_(asked, builder.icmp_signed(">=", at, WORD(0)))):
-        for answer, room, size in zip(answers, latest, writer.layout.answers, strict=True):
-            copy(builder, ahead(builder, answer, at, size), room, size)
+    with builder.if_then(builder.and_(asked, builder.icmp_signed(">=", end, WORD(0)))):
+        copy = declared(builder, "llvm.memcpy.p0.p0.i64", NOTHING, [POINTER, POINTER, WORD, BIT])
+        for answer, room, size in zip(at.answers, latest, writer.layout.answers, strict=True):
+            builder.call(copy, [room, ahead(builder, answer, end, size), WORD(size), BIT(0)])
     restore()
     builder.ret_void()
 
 
 def write_rows(writer: Writer, lanes: Any) -> None:
-    """Many samples, a table of states. lanes: JAX's program of `LANES` steps at once, or None.
+    """Write a loop over many samples, a table of states. lanes: JAX's program of `LANES` steps at once, or None.
 
     Arguments: parameters, parts of the table, parts of the samples, answers, which are missing (as above), the slot of
     each sample, room for the places of those samples that fall to this thread, a number that becomes 1 more than their
@@ -64,143 +217,118 @@ def write_rows(writer: Writer, lanes: Any) -> None:
     """
     row = _write_row(writer)
     many = None if lanes is None else _write_lanes(writer, lanes)
-    function = writer.function("rows", _arguments(writer)[2] + 2, exported=True, more=3)
-    (*common, order, done), (samples, mask, thread) = function.args[:-3], function.args[-3:]
-    builder = writer.builder(function)
+    function = writer.function("rows", [POINTER] * 4 + [WORD] * 3, exported=True)
+    at, builder = writer.arguments(function), writer.builder(function)
+    _, slots, order, done, samples, mask, thread = at.more
+    common = function.args[:-4]  # up to the order
     restore = flushing(builder)
-    count = _write_share(builder, common[_slots_at(writer)], order, samples, mask, thread)
+    # List the samples of this thread, those whose slots end in its number, without a branch that depends on the slots,
+    # which no processor could foresee
+    taken = allocated(builder, WORD)
+    builder.store(WORD(0), taken)
+    with counted(builder, samples) as k:
+        so_far = builder.load(taken, typ=WORD)
+        builder.store(k, builder.gep(order, [so_far], source_etype=WORD))
+        is_ours = builder.icmp_unsigned("==", builder.and_(item(builder, slots, k), mask), thread)
+        builder.store(builder.add(so_far, builder.zext(is_ours, WORD)), taken)
+    count = builder.load(taken, typ=WORD)
+    # Take their steps, as many together as can be
     groups = WORD(0) if many is None else builder.sdiv(count, WORD(LANES))
     if many is not None:
         with counted(builder, groups) as group:
             first = builder.mul(group, WORD(LANES))
-            _prefetch(writer, builder, common, order, builder.add(first, WORD(LANES)), count)
-            taken = builder.call(many, [*common, order, first])
-            with builder.if_then(builder.not_(taken), likely=False), counted(builder, WORD(LANES)) as k:
-                builder.call(row, [*common, order, builder.add(first, k)])
+            _prefetch(writer, builder, at, builder.add(first, WORD(LANES)), count)
+            together = builder.call(many, [*common, first])
+            with builder.if_then(builder.not_(together), likely=False), counted(builder, WORD(LANES)) as k:
+                builder.call(row, [*common, builder.add(first, k)])
     begin = builder.mul(groups, WORD(LANES))
     with counted(builder, builder.sub(count, begin)) as k:
-        builder.call(row, [*common, order, builder.add(begin, k)])
+        builder.call(row, [*common, builder.add(begin, k)])
     builder.store(builder.add(count, WORD(1)), done)
     restore()
     builder.ret_void()
     write_job(function)
 
 
-def _write_share(builder: Any, slots: Any, order: Any, samples: Any, mask: Any, thread: Any) -> Any:
-    """List the samples of a thread, those whose slots end in its number; how many there are.
-
-    Without a branch that depends on the slots, which no processor could foresee.
-    """
-    taken = allocated(builder, WORD)
-    builder.store(WORD(0), taken)
-    with counted(builder, samples) as k:
-        slot = builder.load(builder.gep(slots, [k], source_etype=WORD), typ=WORD)
-        so_far = builder.load(taken, typ=WORD)
-        builder.store(k, builder.gep(order, [so_far], source_etype=WORD))
-        own = builder.zext(builder.icmp_unsigned("==", builder.and_(slot, mask), thread), WORD)
-        builder.store(builder.add(so_far, own), taken)
-    return builder.load(taken, typ=WORD)
-
-
-def _slots_at(writer: Writer) -> int:
-    """Which argument has the slots."""
-    parts, xs, _ = _arguments(writer)
-    return 1 + parts + xs + COUNT + 1
-
-
-def _arguments(writer: Writer) -> tuple[int, int, int]:
-    """Numbers of parts of a state and of a sample, and of all pointers that rows and lanes have in common."""
-    parts, xs = len(writer.layout.parts), len(writer.layout.samples)
-    return parts, xs, 1 + parts + xs + COUNT + 2
-
-
 def _write_row(writer: Writer) -> Any:
-    """One step, in a table, which is not taken if the sample is missing."""
-    parts, xs, common = _arguments(writer)
-    function = writer.function("row", common + 1, exported=False, more=1)
-    (parameters, *pointers, order), k = function.args[:-1], function.args[-1]
-    tables, samples, answers, (seen, slots) = split(pointers, parts, xs, COUNT)
-    builder = writer.builder(function)
-    at = builder.load(builder.gep(order, [k], source_etype=WORD), typ=WORD)
-    slot = builder.load(builder.gep(slots, [at], source_etype=WORD), typ=WORD)
-    rows = [ahead(builder, table, slot, size) for table, size in zip(tables, writer.layout.parts, strict=True)]
-    writer.step_or_skip(builder, at, k, parameters, rows, samples, answers, seen)
+    """Write one step, in a table, which is not taken if the sample is missing."""
+    function = writer.function("row", [POINTER] * 3 + [WORD])
+    at, builder = writer.arguments(function), writer.builder(function)
+    seen, slots, order, k = at.more
+    sample = item(builder, order, k)
+    states = _rows(writer, builder, at, item(builder, slots, sample))
+    writer.step_or_skip(builder, sample, k, at._replace(states=states), seen)
     builder.ret_void()
     return function
 
 
+def _rows(writer: Writer, builder: Any, at: Arguments, slot: Any) -> list[Any]:
+    """Where the parts of the state in a slot are."""
+    sizes = zip(at.states, writer.layout.parts, strict=True)
+    return [ahead(builder, table, slot, size) for table, size in sizes]
+
+
 def _write_lanes(writer: Writer, program: Any) -> Any:
-    """Steps of several keys at once; whether they were taken, which they are not if two keys are the same.
+    """Write steps of several keys at once; whether they were taken, which they are not if two keys are the same.
 
     Nor are they if any sample may be missing.
     """
-    layout, (parts, xs, common) = writer.layout, _arguments(writer)
-    function = ir.Function(writer.module, ir.FunctionType(BIT, [POINTER] * (common + 1) + [WORD]), "lanes")
-    function.linkage = "internal"
-    function.attributes.add("noinline")
-    parameters, *pointers, order, first = function.args
-    tables, samples, answers, (seen, slots) = split(pointers, parts, xs, COUNT)
-    builder = writer.builder(function)
+    layout, function = writer.layout, writer.function("lanes", [POINTER] * 3 + [WORD], gives=BIT)
+    at, builder = writer.arguments(function), writer.builder(function)
+    seen, slots, order, first = at.more
     places = builder.gep(order, [first], source_etype=WORD)
-    ats = [builder.load(builder.gep(places, [WORD(k)], source_etype=WORD), typ=WORD) for k in range(LANES)]
-    own = [builder.load(builder.gep(slots, [at], source_etype=WORD), typ=WORD) for at in ats]
-    different = builder.and_(_all_different(builder, own), builder.icmp_unsigned("==", seen, NULL))
+    samples = [item(builder, places, WORD(k)) for k in range(LANES)]
+    keys = [item(builder, slots, sample) for sample in samples]
+    # Compare each key with those up to half-way around
+    vector, equal = side_by_side(builder, keys), None
+    for turn in range(1, LANES // 2 + 1):
+        same = builder.icmp_signed("==", vector, shuffled(builder, vector, [(k + turn) % LANES for k in range(LANES)]))
+        equal = same if equal is None else builder.or_(equal, same)
+    lanes = ir.IntType(LANES)
+    different = builder.icmp_unsigned("==", builder.bitcast(equal, lanes), lanes(0))
+    different = builder.and_(different, builder.icmp_unsigned("==", seen, NULL))
     with builder.if_then(builder.not_(different), likely=False):
         builder.ret(BIT(0))
-    rows = [
-        [ahead(builder, table, slot, size) for table, size in zip(tables, layout.parts, strict=True)] for slot in own
-    ]
-    numbers = [
-        load(builder, parameters, at, aval) for at, aval in zip(layout.offsets(), layout.parameters, strict=True)
-    ]
-    state = [_together(builder, aval, [(row[part], at) for row in rows])
-             for (part, at), aval in zip(layout.leaves, layout.state, strict=True)]  # fmt: skip
-    xs_now = [_together(builder, aval, [(ahead(builder, x, at, nbytes(aval)), 0) for at in ats])
-              for x, aval in zip(samples, layout.samples, strict=True)]  # fmt: skip
-    found = [lowered(value) for value in Lowering(builder).run(program, [*numbers, *state, *xs_now])]
-    for (part, offset), value in zip(layout.leaves, found, strict=False):
-        _apart(builder, value, [builder.gep(row[part], [WORD(offset)], source_etype=BYTE) for row in rows])
-    for answer, size, value in zip(answers, layout.answers, found[-COUNT:], strict=True):
+    # Load numbers of all lanes side by side, take the step, and store them one by one
+    rows = [_rows(writer, builder, at, slot) for slot in keys]
+    pairs = zip(offsets(record(layout.parameters)), layout.parameters, strict=True)
+    values = [load(builder, at.parameters, offset, aval) for offset, aval in pairs]
+    for (part, offset), aval in zip(layout.leaves, layout.state, strict=True):
+        values.append(_together(builder, aval, [load(builder, row[part], offset, aval).value for row in rows]))
+    for x, aval in zip(at.samples, layout.samples, strict=True):
+        parts = (ahead(builder, x, sample, nbytes(aval)) for sample in samples)
+        values.append(_together(builder, aval, [load(builder, part, 0, aval).value for part in parts]))
+    results = [lowered(value) for value in Lowering(builder).run(program, values)]
+    for (part, offset), value in zip(layout.leaves, results, strict=False):
+        for k, row in enumerate(rows):
+            number = value.value if value.size == 1 else builder.extract_element(value.value, INT(k))
+            store(builder, row[part], offset, Lowered((), value.dtype, number))
+    for answer, size, value in zip(at.answers, layout.answers, results[-COUNT:], strict=True):
         whole = value if value.size == LANES else lowered(moved(builder, value, [0] * LANES))
         builder.store(whole.value, ahead(builder, answer, first, size), align=8)
     builder.ret(BIT(1))
     return function
 
 
-def _all_different(builder: Any, numbers: list[Any]) -> Any:
-    """Whether no two of these are equal: each is compared with those up to half-way around."""
-    vector = ir.Constant(ir.VectorType(WORD, LANES), ir.Undefined)
-    for k, number in enumerate(numbers):
-        vector = builder.insert_element(vector, number, ir.IntType(32)(k))
-    equal = None
-    for turn in range(1, LANES // 2 + 1):
-        mask = [ir.IntType(32)((k + turn) % LANES) for k in range(LANES)]
-        turned = builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(ir.IntType(32), LANES), mask))
-        same = builder.icmp_signed("==", vector, turned)
-        equal = same if equal is None else builder.or_(equal, same)
-    return builder.icmp_unsigned("==", builder.bitcast(equal, ir.IntType(LANES)), ir.IntType(LANES)(0))
+def _together(builder: Any, aval: Any, numbers: list[Any]) -> Lowered:
+    return Lowered((LANES, *aval.shape), aval.dtype, side_by_side(builder, numbers))
 
 
-def _together(builder: Any, aval: Any, places: list[tuple[Any, int]]) -> Lowered:
-    """One number from each of these places, side by side."""
-    value = ir.Constant(array_type(aval.dtype, LANES), ir.Undefined)
-    for k, (pointer, at) in enumerate(places):
-        value = builder.insert_element(value, load(builder, pointer, at, aval).value, ir.IntType(32)(k))
-    return Lowered((LANES, *aval.shape), aval.dtype, value)
-
-
-def _apart(builder: Any, value: Lowered, places: list[Any]) -> None:
-    for k, place in enumerate(places):
-        one = value.value if value.size == 1 else builder.extract_element(value.value, ir.IntType(32)(k))
-        builder.store(one, place, align=value.dtype.itemsize)
-
-
-def _prefetch(writer: Writer, builder: Any, common: Any, order: Any, first: Any, count: Any) -> None:
+def _prefetch(writer: Writer, builder: Any, at: Arguments, first: Any, count: Any) -> None:
     """Have the states of steps to come brought near."""
-    parts, slots = len(writer.layout.parts), common[_slots_at(writer)]
+    slots, order = at.more[1:3]
     with builder.if_then(builder.icmp_signed("<=", builder.add(first, WORD(LANES)), count)):
         for k in range(LANES):
-            at = builder.load(builder.gep(order, [builder.add(first, WORD(k))], source_etype=WORD), typ=WORD)
-            slot = builder.load(builder.gep(slots, [at], source_etype=WORD), typ=WORD)
-            for table, size in zip(common[1 : 1 + parts], writer.layout.parts, strict=True):
-                prefetch(builder, ahead(builder, table, slot, size))
+            slot = item(builder, slots, item(builder, order, builder.add(first, WORD(k))))
+            for row in _rows(writer, builder, at, slot):
+                prefetch(builder, row)
+
+
+def write_job(function: Any) -> None:
+    """Write `NAME_job`, which reads the arguments of a function behind the address of a job."""
+    job = ir.Function(function.module, ir.FunctionType(POINTER, [POINTER]), f"{function.name}_job")
+    builder = ir.IRBuilder(job.append_basic_block())
+    places = (builder.gep(job.args[0], [WORD(1 + k)], source_etype=WORD) for k in range(len(function.args)))
+    read = [builder.load(place, typ=argument.type) for place, argument in zip(places, function.args, strict=True)]
+    builder.call(function, read)
+    builder.ret(NULL)

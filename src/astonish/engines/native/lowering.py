@@ -1,7 +1,7 @@
-"""How does a program of JAX (a jaxpr) become LLVM code?
+"""A program of JAX (a jaxpr) as LLVM code.
 
-Each operation has a rule: elementwise ones in `arithmetic`, reading and writing at computed places in `indexing`, the
-others here. Calls are written out where they stand. What has no rule is refused (`UnsupportedError`), never guessed.
+Each operation has a rule: elementwise ones in `arithmetic`, the others here. Calls are written out where they stand.
+What has no rule is refused (`UnsupportedError`), never guessed.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,18 +14,21 @@ from jax.extend.core import ClosedJaxpr, Literal
 from jax.extend.random import threefry_prng_impl
 
 from astonish.core.programs import CALLS
-from astonish.engines.native import arithmetic, indexing
-from astonish.engines.native.values import (
+from astonish.engines.native import arithmetic
+from astonish.engines.native.llvm import (
+    BYTE,
     Lowered,
     Shape,
     UnsupportedError,
     Value,
     allocated,
-    constant,
+    array_type,
     halved,
+    ir,
     joined,
     lowered,
     moved,
+    one_by_one,
     positions,
 )
 
@@ -41,18 +44,18 @@ class Lowering:
         self.builder = builder
 
     def run(self, closed: Any, values: Sequence[Value]) -> list[Value]:
-        """What a jaxpr gives for these values."""
+        """Write a jaxpr for these values; what it gives."""
         jaxpr, constants = (closed.jaxpr, closed.consts) if isinstance(closed, ClosedJaxpr) else (closed, ())
-        known: dict[Any, Value] = dict(zip(jaxpr.constvars, map(np.asarray, constants), strict=True))
-        known |= zip(jaxpr.invars, values, strict=True)
+        held: dict[Any, Value] = dict(zip(jaxpr.constvars, map(np.asarray, constants), strict=True))
+        held |= zip(jaxpr.invars, values, strict=True)
 
         def read(variable: Any) -> Value:
             is_literal = isinstance(variable, Literal)
-            return np.asarray(variable.val, variable.aval.dtype) if is_literal else known[variable]
+            return np.asarray(variable.val, variable.aval.dtype) if is_literal else held[variable]
 
         for equation in jaxpr.eqns:
-            found = self._operation(equation, list(map(read, equation.invars)))
-            known |= zip(equation.outvars, found, strict=True)
+            results = self._operation(equation, list(map(read, equation.invars)))
+            held |= zip(equation.outvars, results, strict=True)
         return list(map(read, jaxpr.outvars))
 
     def _operation(self, equation: Any, values: list[Value]) -> list[Value]:
@@ -67,22 +70,26 @@ class Lowering:
             return _scan(self, equation, values)
         if name not in _RULES:
             raise UnsupportedError(f"the operation {name!r}", expected=name in _LAPACK)
-        found = _RULES[name](self, *values, **params, out=equation.outvars[0].aval)
-        return found if isinstance(found, list) else [found]
+        results = _RULES[name](self, *values, **params, out=equation.outvars[0].aval)
+        return results if isinstance(results, list) else [results]
 
     def do(self, name: str, *values: Value, **params: Any) -> Value:
-        """An elementwise operation."""
-        return arithmetic.elementwise(name, self.builder, values, **params)
+        """Write an elementwise operation."""
+        return arithmetic.elementwise(name, self.builder, *values, **params)
 
     def moved(self, value: Value, where: Any) -> Value:
-        """An array whose numbers are those at the given positions of another one."""
+        """Make an array of the numbers at the given positions of another one."""
         return moved(self.builder, value, where)
 
     def combined(self, name: str, value: Value, axes: Any) -> Lowered:
-        """All numbers along these axes, combined by an operation of two."""
+        """Combine all numbers along these axes by an operation of two."""
         others = [k for k in range(len(value.shape)) if k not in axes]
         rows = positions(value.shape).transpose([*axes, *others]).reshape(-1, *[value.shape[k] for k in others])
         return halved(self.builder, lowered(self.moved(value, rows)), lambda a, b: lowered(self.do(name, a, b)))
+
+    def along(self, value: Value, axis: int) -> list[Value]:
+        """The arrays along an axis, without it."""
+        return [self.moved(value, np.take(positions(value.shape), k, axis)) for k in range(value.shape[axis])]
 
 
 class _Variables:
@@ -90,8 +97,8 @@ class _Variables:
 
     def __init__(self, low: Lowering, avals: Sequence[Any]) -> None:
         self._builder = low.builder
-        self._like = [constant(np.zeros(_shape(a), np.uint32 if _is_key(a) else a.dtype)) for a in avals]
-        self._places = [allocated(low.builder, one.value.type) for one in self._like]
+        self._like = [lowered(np.zeros(_shape(a), np.uint32 if _is_key(a) else a.dtype)) for a in avals]
+        self._places = [allocated(low.builder, like.value.type) for like in self._like]
 
     def set(self, values: Sequence[Value]) -> None:
         for value, place in zip(values, self._places, strict=True):
@@ -99,7 +106,7 @@ class _Variables:
 
     def get(self) -> list[Value]:
         pairs = zip(self._like, self._places, strict=True)
-        return [one._replace(value=self._builder.load(place, typ=one.value.type)) for one, place in pairs]
+        return [like._replace(value=self._builder.load(place, typ=like.value.type)) for like, place in pairs]
 
 
 def _is_key(aval: Any) -> bool:
@@ -127,7 +134,9 @@ def _while(
     builder.position_at_end(body)
     after = low.run(body_jaxpr, [*in_body, *before])
     if goes_on.size > 1:  # loops side by side, of which those that have ended stay as they are
-        after = [_rows(low, goes_on, new, old) for new, old in zip(after, before, strict=True)]
+        pairs = zip(after, before, strict=True)
+        wide = [goes_on.reshaped((*goes_on.shape, *[1] * (len(new.shape) - len(goes_on.shape)))) for new in after]
+        after = [low.do("select_n", which, old, new) for which, (new, old) in zip(wide, pairs, strict=True)]
     variables.set(after)
     builder.branch(test)
     builder.position_at_end(end)
@@ -152,14 +161,9 @@ def _scan(low: Lowering, equation: Any, values: Sequence[Value]) -> list[Value]:
     rows: list[Any] = [None] * length
     for k in reversed(range(length)) if params["reverse"] else range(length):
         row = [low.moved(column, positions(column.shape)[k]) for column in columns]
-        found = low.run(body, [*consts, *carry, *row])
-        carry, rows[k] = found[:carried], found[carried:]
+        results = low.run(body, [*consts, *carry, *row])
+        carry, rows[k] = results[:carried], results[carried:]
     return [*carry, *(_stack(low, *column, axis=0) for column in zip(*rows, strict=True))]
-
-
-def _rows(low: Lowering, which: Lowered, yes: Value, no: Value) -> Value:
-    """Whole rows of one array or of another."""
-    return low.do("select_n", which.reshaped((*which.shape, *[1] * (len(yes.shape) - len(which.shape)))), no, yes)
 
 
 def _cond(low: Lowering, which: Value, *values: Value, branches: Any, **_: Any) -> list[Value]:
@@ -176,11 +180,6 @@ def _cond(low: Lowering, which: Value, *values: Value, branches: Any, **_: Any) 
         builder.branch(end)
     builder.position_at_end(end)
     return variables.get()
-
-
-def _platform_index(_: Lowering, platforms: Any, **__: Any) -> Value:
-    """Which of several ways is for processors."""
-    return np.asarray(next(k for k, names in enumerate(platforms) if names is None or "cpu" in names), np.int32)
 
 
 def _broadcast(low: Lowering, value: Value, shape: Shape, broadcast_dimensions: Any, **_: Any) -> Value:
@@ -216,11 +215,6 @@ def _stack(low: Lowering, *values: Value, axis: int, **_: Any) -> Value:
     return _concatenate(low, *longer, dimension=axis)
 
 
-def _unstack(low: Lowering, value: Value, axis: int, **_: Any) -> list[Value]:
-    where = positions(value.shape)
-    return [low.moved(value, np.take(where, k, axis)) for k in range(value.shape[axis])]
-
-
 def _pad(low: Lowering, value: Value, fill: Value, padding_config: Any, **_: Any) -> Value:
     if any(between or before < 0 or after < 0 for before, after, between in padding_config):
         raise UnsupportedError("padding between numbers")
@@ -229,30 +223,17 @@ def _pad(low: Lowering, value: Value, fill: Value, padding_config: Any, **_: Any
     return low.moved(joined(low.builder, [lowered(value), lowered(fill)]), where)
 
 
-def _iota(_: Lowering, dtype: Any, shape: Shape, dimension: int, **__: Any) -> Value:
-    return np.indices(shape)[dimension].astype(dtype)
-
-
-def _counter(_: Lowering, shape: Shape, **__: Any) -> list[Value]:
-    """Positions as numbers of 64 bits, in two halves."""
-    return [np.zeros(shape, np.uint32), positions(shape).astype(np.uint32)]
-
-
-def _reduced(name: str) -> Callable[..., Value]:
-    return lambda low, value, axes, **_: low.combined(name, value, axes)
-
-
-def _arg(how: str) -> Callable[..., Value]:
-    """Where the first of the largest or smallest numbers is; where the first NaN is, if there is one."""
+def _arg(comparison: str) -> Callable[..., Value]:
+    """A rule for where the first of the largest or smallest numbers is; or the first NaN, if there is one."""
 
     def rule(low: Lowering, value: Value, axes: Any, index_dtype: Any, **_: Any) -> Value:
-        ones = [low.moved(value, np.take(positions(value.shape), k, axes[0])) for k in range(value.shape[axes[0]])]
-        best, at = ones[0], np.zeros(ones[0].shape, index_dtype)
-        for k, one in enumerate(ones[1:], 1):
-            is_new_nan = low.do("and", low.do("ne", one, one), low.do("eq", best, best))
-            better = low.do("or", low.do(how, one, best), is_new_nan)
-            at = low.do("select_n", better, at, np.full(one.shape, k, index_dtype))
-            best = low.do("select_n", better, best, one)
+        best, *rest = low.along(value, axes[0])
+        at = np.zeros(best.shape, index_dtype)
+        for k, other in enumerate(rest, 1):
+            is_new_nan = low.do("and", low.do("ne", other, other), low.do("eq", best, best))
+            better = low.do("or", low.do(comparison, other, best), is_new_nan)
+            at = low.do("select_n", better, at, np.full(other.shape, k, index_dtype))
+            best = low.do("select_n", better, best, other)
         return at
 
     return rule
@@ -260,11 +241,10 @@ def _arg(how: str) -> Callable[..., Value]:
 
 def _cumulative(name: str) -> Callable[..., Value]:
     def rule(low: Lowering, value: Value, axis: int, reverse: bool, **_: Any) -> Value:
-        found = [low.moved(value, np.take(positions(value.shape), [k], axis)) for k in range(value.shape[axis])]
-        ordered = found[::-1] if reverse else found
-        for k in range(1, len(ordered)):
-            ordered[k] = low.do(name, ordered[k - 1], ordered[k])
-        return _concatenate(low, *(ordered[::-1] if reverse else ordered), dimension=axis)
+        columns = low.along(value, axis)[:: -1 if reverse else 1]
+        for k in range(1, len(columns)):
+            columns[k] = low.do(name, columns[k - 1], columns[k])
+        return _stack(low, *columns[:: -1 if reverse else 1], axis=axis)
 
     return rule
 
@@ -326,10 +306,178 @@ def _threefry(low: Lowering, *values: Value, **_: Any) -> list[Value]:
     return [x, y]
 
 
+class _Memory:
+    """An array in memory, with room for one number more, to read and write at places that are computed."""
+
+    def __init__(self, low: Lowering, value: Value) -> None:
+        self._low, self._value = low, lowered(value)
+        self._is_bits, self._align = self._value.dtype.kind == "b", self._value.dtype.itemsize
+        self._kind = BYTE if self._is_bits else array_type(self._value.dtype)
+        self._whole = self._kind if self._value.size == 1 else ir.VectorType(self._kind, self._value.size)
+        self._pointer = allocated(low.builder, ir.ArrayType(self._kind, self._value.size + 1))
+        content = low.builder.zext(self._value.value, self._whole) if self._is_bits else self._value.value
+        low.builder.store(content, self._pointer, align=self._align)
+
+    def _at(self, place: Any) -> Any:
+        return self._low.builder.gep(self._pointer, [place], source_etype=self._kind)
+
+    def read(self, places: Value, shape: Shape) -> Value:
+        """The numbers at these places, as an array of this shape."""
+        if not isinstance(places, Lowered):
+            return self._low.moved(self._value, places.reshape(shape))
+
+        def number(place: Any) -> Any:
+            return self._low.builder.load(self._at(place), typ=self._kind, align=self._align)
+
+        return self._array(shape, one_by_one(self._low.builder, number, self._kind, places.value))
+
+    def write(self, places: Value, update: Value, add: str | None) -> Value:
+        """The array with other numbers at these places, or with numbers added there."""
+        builder, dtype = self._low.builder, self._value.dtype
+        for place, new in zip(_numbers(self._low, places), _numbers(self._low, update), strict=True):
+            at = self._at(place.value)
+            if add is not None:
+                before = Lowered((), dtype, builder.load(at, typ=self._kind))
+                new = lowered(self._low.do(add, before, new.reshaped(())))
+            builder.store(builder.zext(new.value, self._kind) if self._is_bits else new.value, at, align=self._align)
+        return self._array(self._value.shape, builder.load(self._pointer, typ=self._whole, align=self._align))
+
+    def _array(self, shape: Shape, value: Any) -> Lowered:
+        if self._is_bits:
+            value = self._low.builder.trunc(value, array_type(bool, int(np.prod(shape))))
+        return Lowered(shape, self._value.dtype, value)
+
+
+def _numbers(low: Lowering, value: Value) -> list[Lowered]:
+    """The numbers of an array, one by one."""
+    flat = lowered(value)
+    return [low.moved(flat, np.asarray([k])) for k in range(flat.size)]
+
+
+def _places(low: Lowering, fixed: Any, starts: Sequence[tuple[Value, int, int]]) -> tuple[Value, Value]:
+    """Positions of which only a part is known, and whether each lies where it may; those that do not are put there.
+
+    fixed: the part that is known. starts: for each axis where to begin (one number, or one for each position), how far
+    apart neighbours are along it, and the last place where one may begin.
+    """
+    total: Value = fixed.astype(np.int64)
+    inside: Value = np.ones(fixed.shape, bool)
+    for start, stride, last in starts:
+        wide = low.do("convert_element_type", start, new_dtype=np.int64)
+        first, final = np.zeros((), np.int64), np.asarray(last, np.int64)
+        for comparison, end in (("ge", first), ("le", final)):
+            inside = low.do("and", inside, low.do(comparison, wide, end))
+        near = low.do("min", low.do("max", wide, first), final)
+        total = low.do("add", total, low.do("mul", near, np.asarray(stride, np.int64)))
+    return total, inside
+
+
+def _strides(shape: Shape) -> list[int]:
+    return [int(np.prod(shape[k + 1 :])) for k in range(len(shape))]
+
+
+def _block(low: Lowering, shape: Shape, sizes: Any, starts: Sequence[Value]) -> Value:
+    """Positions of a block of an array."""
+    fixed = positions(shape)[tuple(map(slice, sizes))].reshape(-1)
+    lasts = [length - size for length, size in zip(shape, sizes, strict=True)]
+    return _places(low, fixed, list(zip(starts, _strides(shape), lasts, strict=True)))[0]
+
+
+def _dynamic_slice(low: Lowering, value: Value, *starts: Value, slice_sizes: Any, **_: Any) -> Value:
+    """A block of an array."""
+    return _Memory(low, value).read(_block(low, value.shape, slice_sizes, starts), tuple(slice_sizes))
+
+
+def _dynamic_update_slice(low: Lowering, value: Value, update: Value, *starts: Value, **_: Any) -> Value:
+    """An array with another block in it."""
+    return _Memory(low, value).write(_block(low, value.shape, update.shape, starts), update, None)
+
+
+def _windows(
+    low: Lowering, shape: Shape, indices: Value, window: Any, sizes: Any, kept: Any, mapped: Any, batching: Any
+) -> tuple[Shape, Value, Value]:
+    """The shape of what a gather reads or a scatter writes, where each number of it is, and whether it is inside.
+
+    window: which axes of that shape run along windows, and `kept`: along which axes of the array. sizes: of a window.
+    mapped: the axis of the array that each number of an index is for. batching: pairs of axes, of the array and of the
+    indices, that go together. (See XLA's documentation of Gather and Scatter.)
+    """
+    batch_shape, strides = indices.shape[:-1], _strides(shape)
+    outer = [k for k in range(len(batch_shape) + len(window)) if k not in window]
+    lengths = dict(zip(outer, batch_shape, strict=True)) | {
+        k: sizes[axis] for k, axis in zip(window, kept, strict=True)
+    }
+    result = tuple(lengths[k] for k in range(len(lengths)))
+    grid = np.indices(result).reshape(len(result), int(np.prod(result)))
+    fixed = np.zeros(grid.shape[1], np.int64)
+    for k, axis in zip(window, kept, strict=True):
+        fixed += grid[k] * strides[axis]
+    for axis, of_indices in batching:
+        fixed += grid[outer[of_indices]] * strides[axis]
+    rows = positions(indices.shape)[tuple(grid[k] for k in outer)] if outer else positions(indices.shape)[None]
+    rows = np.broadcast_to(rows, (len(fixed), rows.shape[-1]))
+    starts = [
+        (low.moved(indices, rows[:, k]), strides[axis], shape[axis] - sizes[axis]) for k, axis in enumerate(mapped)
+    ]
+    return result, *_places(low, fixed, starts)
+
+
+def _gather(
+    low: Lowering,
+    value: Value,
+    indices: Value,
+    dimension_numbers: Any,
+    slice_sizes: Any,
+    mode: Any,
+    fill_value: Any,
+    **_: Any,
+) -> Value:
+    """Windows of an array, at many places."""
+    d = dimension_numbers
+    dropped = (*d.collapsed_slice_dims, *d.operand_batching_dims)
+    kept = [k for k in range(len(value.shape)) if k not in dropped]
+    batching = list(zip(d.operand_batching_dims, d.start_indices_batching_dims, strict=True))
+    shape, places, inside = _windows(
+        low, value.shape, indices, d.offset_dims, slice_sizes, kept, d.start_index_map, batching
+    )
+    windows = _Memory(low, value).read(places, (places.size,))
+    if "FILL_OR_DROP" in str(mode):
+        if fill_value is None:
+            limits = np.iinfo(value.dtype) if value.dtype.kind in "iu" else None
+            fill_value = {"f": np.nan, "b": True} if limits is None else {"i": limits.min, "u": limits.max}
+            fill_value = fill_value[value.dtype.kind]
+        windows = low.do("select_n", inside, np.full(places.size, fill_value, value.dtype), windows)
+    return lowered(windows).reshaped(shape)
+
+
+def _scatter(add: str | None) -> Callable[..., Value]:
+    """A rule for windows that are written into an array, or added to it, at many places."""
+
+    def rule(
+        low: Lowering, value: Value, indices: Value, update: Value, dimension_numbers: Any, mode: Any, **_: Any
+    ) -> Value:
+        d = dimension_numbers
+        kept = [k for k in range(len(value.shape)) if k not in (*d.inserted_window_dims, *d.operand_batching_dims)]
+        sizes = [1] * len(value.shape)
+        for k, axis in zip(d.update_window_dims, kept, strict=True):
+            sizes[axis] = update.shape[k]
+        batching = list(zip(d.operand_batching_dims, d.scatter_indices_batching_dims, strict=True))
+        mapped = d.scatter_dims_to_operand_dims
+        places, inside = _windows(low, value.shape, indices, d.update_window_dims, sizes, kept, mapped, batching)[1:]
+        if "CLIP" not in str(mode):  # what lies outside is written behind the end, and lost
+            behind = np.full(places.shape, int(np.prod(value.shape)), np.int64)
+            places = low.do("select_n", inside, behind, places)
+        return _Memory(low, value).write(places, update, add)
+
+    return rule
+
+
 _RULES: dict[str, Callable[..., Any]] = {
     "while": _while,
     "cond": _cond,
-    "platform_index": _platform_index,
+    "platform_index": lambda _low, platforms, **_: np.asarray(
+        next(k for k, names in enumerate(platforms) if names is None or "cpu" in names), np.int32
+    ),
     "broadcast_in_dim": _broadcast,
     **dict.fromkeys(("reshape", "squeeze", "expand_dims", "random_wrap", "random_unwrap"), _moves()),
     "transpose": _moves(lambda where, permutation: where.transpose(permutation)),
@@ -337,25 +485,24 @@ _RULES: dict[str, Callable[..., Any]] = {
     "rev": _moves(lambda where, dimensions: np.flip(where, dimensions)),
     "concatenate": _concatenate,
     "stack": _stack,
-    "unstack": _unstack,
+    "unstack": lambda low, value, axis, **_: low.along(value, axis),
     "pad": _pad,
-    "iota": _iota,
-    "iota_2x32_shape": _counter,
-    **{f"reduce_{name}": _reduced(name) for name in ("max", "min", "or", "and")},
-    "reduce_sum": _reduced("add"),
-    "reduce_prod": _reduced("mul"),
+    "iota": lambda _low, dtype, shape, dimension, **_: np.indices(shape)[dimension].astype(dtype),
+    # positions as numbers of 64 bits, in two halves
+    "iota_2x32_shape": lambda _low, shape, **_: [np.zeros(shape, np.uint32), positions(shape).astype(np.uint32)],
+    **{
+        f"reduce_{name}": lambda low, value, axes, by=by, **_: low.combined(by, value, axes)
+        for name, by in (("max", "max"), ("min", "min"), ("or", "or"), ("and", "and"), ("sum", "add"), ("prod", "mul"))
+    },
     "argmax": _arg("gt"),
     "argmin": _arg("lt"),
-    "cumsum": _cumulative("add"),
-    "cumprod": _cumulative("mul"),
-    "cummax": _cumulative("max"),
-    "cummin": _cumulative("min"),
+    **{f"cum{name}": _cumulative(by) for name, by in (("sum", "add"), ("prod", "mul"), ("max", "max"), ("min", "min"))},
     "dot_general": _dot,
-    "dynamic_slice": indexing.dynamic_slice,
-    "dynamic_update_slice": indexing.dynamic_update_slice,
-    "gather": indexing.gather,
-    "scatter": indexing.scatter(None),
-    "scatter-add": indexing.scatter("add"),
+    "dynamic_slice": _dynamic_slice,
+    "dynamic_update_slice": _dynamic_update_slice,
+    "gather": _gather,
+    "scatter": _scatter(None),
+    "scatter-add": _scatter("add"),
     "random_split": _random(lambda raw, shape: threefry_prng_impl.split(raw, shape=shape)),
     "random_bits": _random(
         lambda raw, bit_width, shape: threefry_prng_impl.random_bits(raw, bit_width=bit_width, shape=shape)

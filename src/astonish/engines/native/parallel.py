@@ -1,4 +1,4 @@
-"""How do several cores share the work of compiled code?
+"""Work that several cores share: all rows of a batch, whose keys are found in compiled code.
 
 Threads are begun and awaited in compiled code, by one call from Python. Whatever interrupts Python comes before that
 call or after it, so that all of the work is done or none.
@@ -8,19 +8,31 @@ import ctypes
 import os
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from astonish.engines.native import machine
-from astonish.engines.native.llvm import binding, ir
-from astonish.engines.native.values import counted
-from astonish.engines.native.writer import NULL, POINTER, WORD
+from astonish.engines.native.llvm import (
+    INT,
+    NOTHING,
+    NULL,
+    POINTER,
+    WORD,
+    Code,
+    binding,
+    compiled,
+    counted,
+    ir,
+    item,
+    prefetch,
+)
+from astonish.engines.native.loops import write_job
 
 _EACH = 4096  # rows from which another thread is worth its while
-_MOST = 8
-_INT = ir.IntType(32)
+_MOST = 8  # threads
 _THREADS = ("pthread_create", "pthread_join")
+_AT_ONCE = 32  # keys that are looked for together
 
 
 def threads_for(rows: int) -> int:
@@ -36,24 +48,30 @@ def in_parallel(address: int, arguments: Sequence[Sequence[Any]]) -> None:
 
     Arguments are whole numbers and arrays; None is an array that is not there.
     """
-    jobs = np.array([[address, *map(_word, each)] for each in arguments], np.int64)
-    _together()(jobs.ctypes.data, jobs.shape[1], len(jobs))
+
+    def word(argument: Any) -> int:
+        return int(argument.ctypes.data if isinstance(argument, np.ndarray) else argument or 0)
+
+    jobs = np.array([[address, *map(word, row)] for row in arguments], np.int64)
+    _together()[1](jobs.ctypes.data, jobs.shape[1], len(jobs))
 
 
-def _word(argument: Any) -> int:
-    if argument is None:
-        return 0
-    return int(argument.ctypes.data) if isinstance(argument, np.ndarray) else int(argument)
+def find(keys: Any, table: Any, slot_keys: Any, bits: int, spread: int) -> Any:
+    """Find the slot of each key, -1 where there is none, in the hash table of `bank.keys`, by the same rule.
+
+    table: a slot in each place, -1 where it is free and -2 where it was given up. slot_keys: the key in each slot.
+    """
+    slots, threads = np.empty(len(keys), np.int64), threads_for(len(keys))
+    signed = spread - (1 << 64) if spread >> 63 else spread
+    parts = [slice(*ends) for ends in pairwise(k * len(keys) // threads for k in range(threads + 1))]
+    jobs = [(keys[part], table, slot_keys, slots[part], len(slots[part]), bits, signed) for part in parts]
+    in_parallel(_keys()["find_job"], jobs)
+    return slots
 
 
-def write_job(function: Any) -> None:
-    """Write `NAME_job`, which reads the arguments of a function behind the address of a job."""
-    job = ir.Function(function.module, ir.FunctionType(POINTER, [POINTER]), f"{function.name}_job")
-    builder = ir.IRBuilder(job.append_basic_block())
-    places = (builder.gep(job.args[0], [WORD(1 + k)], source_etype=WORD) for k in range(len(function.args)))
-    read = [builder.load(place, typ=argument.type) for place, argument in zip(places, function.args, strict=True)]
-    builder.call(function, read)
-    builder.ret(NULL)
+def put(order: Any, part: Any, into: Any) -> None:
+    """Put rows at these places of a table."""
+    in_parallel(_keys()["put_job"], [(order, part, into, len(order), int(np.prod(into.shape[1:])))])
 
 
 @cache
@@ -67,52 +85,125 @@ def _there_are_threads() -> bool:
 
 
 @cache
-def _together() -> Callable[..., None]:
+def _together() -> tuple[Code, Callable[..., None]]:
+    """What calls all jobs, and the machine code that must stay for it.
+
+    It calls the first in this thread, each of the others in one of its own, or in this one if there can be none.
+    """
     module = ir.Module("astonish_threads")
-    _write_together(module, _there_are_threads())
-    code = machine.compiled(module)
-    _LOADED.append(code)
-    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(code["together"])
-
-
-_LOADED: list[Any] = []  # machine code that must stay
-
-
-def _write_together(module: Any, in_threads: bool) -> None:
-    """All jobs: the first in this thread, each of the others in one of its own, or in this one if there can be none."""
-    kind = ir.FunctionType(POINTER, [POINTER])
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER, WORD, WORD]), "together")
-    create = ir.Function(module, ir.FunctionType(_INT, [POINTER] * 4), _THREADS[0]) if in_threads else None
-    join = ir.Function(module, ir.FunctionType(_INT, [WORD, POINTER]), _THREADS[1]) if in_threads else None
+    function = ir.Function(module, ir.FunctionType(NOTHING, [POINTER, WORD, WORD]), "together")
     jobs, words, count = function.args
     builder = ir.IRBuilder(function.append_basic_block())
-    ids, begun = (builder.alloca(ir.ArrayType(WORD, _MOST)) for _ in range(2))
-    for room in (ids, begun):
-        room.type = POINTER
+    ids, failures = (builder.alloca(ir.ArrayType(WORD, _MOST)) for _ in range(2))
+    ids.type = failures.type = POINTER
+    others = builder.sub(count, WORD(1))
 
-    def job(k: Any) -> Any:
-        return builder.gep(jobs, [builder.mul(k, words)], source_etype=WORD)
+    def job(k: Any) -> tuple[Any, Any]:
+        """A job, and the function that does it."""
+        place = builder.gep(jobs, [builder.mul(k, words)], source_etype=WORD)
+        return place, builder.load(place, typ=POINTER)
 
     def call(k: Any) -> None:
-        work = builder.load(job(k), typ=POINTER)
-        work.type = ir.PointerType(kind)
-        builder.call(work, [job(k)])
+        place, work = job(k)
+        work.type = ir.PointerType(ir.FunctionType(POINTER, [POINTER]))
+        builder.call(work, [place])
 
-    if create and join:
-        with counted(builder, builder.sub(count, WORD(1))) as k:
-            work = builder.load(job(builder.add(k, WORD(1))), typ=POINTER)
-            arguments = [builder.gep(ids, [k], source_etype=WORD), NULL, work, job(builder.add(k, WORD(1)))]
-            failed = builder.call(create, arguments)
-            builder.store(builder.zext(failed, WORD), builder.gep(begun, [k], source_etype=WORD))
+    if _there_are_threads():
+        create, join = (
+            ir.Function(module, ir.FunctionType(INT, takes), name)
+            for name, takes in zip(_THREADS, ([POINTER] * 4, [WORD, POINTER]), strict=True)
+        )
+        with counted(builder, others) as k:
+            place, work = job(builder.add(k, WORD(1)))
+            failed = builder.call(create, [builder.gep(ids, [k], source_etype=WORD), NULL, work, place])
+            builder.store(builder.zext(failed, WORD), builder.gep(failures, [k], source_etype=WORD))
     call(WORD(0))
-    with counted(builder, builder.sub(count, WORD(1))) as k:
-        if create and join:
-            failed = builder.load(builder.gep(begun, [k], source_etype=WORD), typ=WORD)
-            with builder.if_else(builder.icmp_unsigned("==", failed, WORD(0))) as (running, alone):
+    with counted(builder, others) as k:
+        if _there_are_threads():
+            with builder.if_else(builder.icmp_unsigned("==", item(builder, failures, k), WORD(0))) as (running, alone):
                 with running:
-                    builder.call(join, [builder.load(builder.gep(ids, [k], source_etype=WORD), typ=WORD), NULL])
+                    builder.call(join, [item(builder, ids, k), NULL])
                 with alone:
                     call(builder.add(k, WORD(1)))
         else:
             call(builder.add(k, WORD(1)))
     builder.ret_void()
+    code = compiled(module)
+    return code, ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(code["together"])
+
+
+@cache
+def _keys() -> Code:
+    module = ir.Module("astonish_keys")
+    for function in (_write_find(module), _write_put(module)):
+        write_job(function)
+    return compiled(module)
+
+
+def _write_find(module: Any) -> Any:
+    """Some keys at a time: what is needed for all of them is brought near before any is looked at."""
+    function = ir.Function(module, ir.FunctionType(NOTHING, [POINTER] * 4 + [WORD] * 3), "find")
+    keys, table, slot_keys, slots, count, bits, spread = function.args
+    builder = ir.IRBuilder(function.append_basic_block())
+    shift, mask = builder.sub(WORD(64), bits), builder.sub(builder.shl(WORD(1), bits), WORD(1))
+
+    def place_of(key: Any) -> Any:
+        return builder.lshr(builder.mul(key, spread), shift)
+
+    blocks = builder.sdiv(builder.add(count, WORD(_AT_ONCE - 1)), WORD(_AT_ONCE))
+    with counted(builder, blocks) as block:
+        begin = builder.mul(block, WORD(_AT_ONCE))
+        left = builder.sub(count, begin)
+        size = builder.select(builder.icmp_signed("<", left, WORD(_AT_ONCE)), left, WORD(_AT_ONCE))
+        wanted, into = (builder.gep(pointer, [begin], source_etype=WORD) for pointer in (keys, slots))
+        with counted(builder, size) as k:
+            prefetch(builder, builder.gep(table, [place_of(item(builder, wanted, k))], source_etype=INT))
+        with counted(builder, size) as k:
+            slot = builder.and_(item(builder, table, place_of(item(builder, wanted, k)), INT), INT(2**31 - 1))
+            prefetch(builder, builder.gep(slot_keys, [builder.sext(slot, WORD)], source_etype=WORD))
+        with counted(builder, size) as k:
+            key = item(builder, wanted, k)
+            slot = _searched(builder, key, place_of(key), mask, table, slot_keys)
+            builder.store(slot, builder.gep(into, [k], source_etype=WORD))
+    builder.ret_void()
+    return function
+
+
+def _searched(builder: Any, key: Any, first: Any, mask: Any, table: Any, slot_keys: Any) -> Any:
+    """The slot of one key: steps that grow by one, from its first place on."""
+    begin = builder.block
+    look, compare, further, end = (builder.append_basic_block(n) for n in ("look", "compare", "further", "end"))
+    builder.branch(look)
+    builder.position_at_end(look)
+    place, step = builder.phi(WORD), builder.phi(WORD)
+    place.add_incoming(first, begin)
+    step.add_incoming(WORD(1), begin)
+    short = item(builder, table, place, INT)
+    slot = builder.sext(short, WORD)
+    switch = builder.switch(short, compare)
+    switch.add_case(INT(-1), end)
+    switch.add_case(INT(-2), further)
+    builder.position_at_end(compare)
+    builder.cbranch(builder.icmp_unsigned("==", item(builder, slot_keys, slot), key), end, further)
+    builder.position_at_end(further)
+    place.add_incoming(builder.and_(builder.add(place, step), mask), further)
+    step.add_incoming(builder.add(step, WORD(1)), further)
+    builder.branch(look)
+    builder.position_at_end(end)
+    return slot
+
+
+def _write_put(module: Any) -> Any:
+    function = ir.Function(module, ir.FunctionType(NOTHING, [POINTER] * 3 + [WORD] * 2), "put")
+    order, part, into, count, width = function.args
+    builder = ir.IRBuilder(function.append_basic_block())
+    with builder.if_else(builder.icmp_signed("==", width, WORD(1))) as (numbers, rows):
+        with numbers, counted(builder, count) as k:
+            builder.store(item(builder, part, k), builder.gep(into, [item(builder, order, k)], source_etype=WORD))
+        with rows, counted(builder, count) as k:
+            source, target = builder.mul(k, width), builder.mul(item(builder, order, k), width)
+            with counted(builder, width) as j:
+                number = item(builder, part, builder.add(source, j))
+                builder.store(number, builder.gep(into, [builder.add(target, j)], source_etype=WORD))
+    builder.ret_void()
+    return function

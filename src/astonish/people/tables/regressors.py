@@ -17,10 +17,16 @@ from astonish.core.refusal import unknown
 from astonish.core.special import difference
 from astonish.learners.base import Learner, State, advance, check, failed, newly_failed
 from astonish.models.parameters import find_parameter, parameters, with_parameters
-from astonish.online.measures import COLUMNS, applicable, check_holds_a_belief, in_order, measures_and_quantities
+from astonish.online.measures import (
+    COLUMNS,
+    applicable,
+    check_holds_a_belief,
+    in_order,
+    meaning,
+    measures_and_quantities,
+)
 from astonish.online.series import to_common_length
 from astonish.people.tables.trials import Trials
-from astonish.theory import surprise
 from astonish.theory.novelty import novelty
 
 OWN = "surprise"
@@ -99,11 +105,7 @@ def describe(column: str, learner: Learner | None = None) -> str:
     if column in meanings:
         return meanings[column]
     if column in COLUMNS:
-        base = column.removesuffix(_WITH_CHANGE).removesuffix("_reference")
-        sentence = (getattr(surprise, base).__doc__ or "").partition("\n")[0]
-        if column.endswith("_reference"):
-            return f"{sentence} With the learner's reference, or its prior, in place of flatness."
-        return f"{sentence} Reckoning with a change." if column.endswith(_WITH_CHANGE) else sentence
+        return meaning(column)
     if column == OWN:
         return "the learner's own measure of surprise"
     if column in _OTHERS:

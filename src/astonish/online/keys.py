@@ -6,30 +6,33 @@ may be interrupted too. Compiled code cannot be interrupted: a batch that it has
 """
 
 import sys
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from astonish.core.numbers import FloatArray, is_missing
-from astonish.online.bank.states import TILES, Slots, States
 
+if TYPE_CHECKING:
+    from astonish.online.bank import States
+
+Slots = NDArray[np.int64]
+Search = Callable[[Any, Any, Any, int, int], Slots]  # keys, the table, the key in each slot, its bits, the spread
 UNKNOWN = -1
 _FREE, _LEFT = UNKNOWN, -2  # places of the table: never taken, and given up
-_PART = TILES[-1]  # samples whose keys are found before any of them is learned from, where XLA computes
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio
 
 
 class WholeNumbers:
     """Keys that are whole numbers: a hash table with open addressing, which is searched for all of them at once.
 
-    compiled: whether compiled code searches it.
+    search: compiled code that finds slots in it, if there is some.
     """
 
-    def __init__(self, capacity: int, compiled: bool = False) -> None:
-        self._keys, self._compiled = np.zeros(capacity, np.int64), compiled
+    def __init__(self, capacity: int, search: Search | None = None) -> None:
+        self._keys, self._search = np.zeros(capacity, np.int64), search
         self._bits = max(int(2 * capacity - 1).bit_length(), 3)
         self._clear()
 
@@ -54,14 +57,12 @@ class WholeNumbers:
 
     def find(self, keys: NDArray[np.int64]) -> Slots:
         """The slot of each key, `UNKNOWN` where there is none."""
-        if self._compiled:
-            from astonish.engines.native.search import find
-
-            return find(np.ascontiguousarray(keys), self._table, self._keys, self._bits, int(_SPREAD))
+        if self._search:
+            return self._search(np.ascontiguousarray(keys), self._table, self._keys, self._bits, int(_SPREAD))
         return self._table.take(self._ends(keys), mode="clip").astype(np.int64)
 
     def _ends(self, keys: NDArray[np.int64]) -> Slots:
-        """Where in the table the search for each key ends: at its slot, or at a free place. `search` does the same."""
+        """Where in the table the search for each key ends, at its slot or a free place; compiled code does the same."""
         place, left, step = self._places(keys), np.arange(len(keys)), 1
         while len(left):
             slots = self._table.take(place[left], mode="clip")  # a little faster where nothing needs it
@@ -119,7 +120,7 @@ class WholeNumbers:
 class Names:
     """Keys of any other sort, above all strings: a dictionary with the methods of `WholeNumbers`."""
 
-    def __init__(self, capacity: int, compiled: bool = False) -> None:
+    def __init__(self, capacity: int, _: Search | None = None) -> None:
         self._slots: dict[Hashable, int] = {}
         self._keys: list[Any] = [None] * capacity
 
@@ -167,12 +168,6 @@ class Names:
         return keys
 
 
-def keys_like(keys: Any, capacity: int, compiled: bool = False) -> Any:
-    """An empty memory for keys of the sort of these."""
-    array = _array(keys)
-    return (WholeNumbers if array.dtype.kind in "iu" and array.ndim == 1 else Names)(capacity, compiled)
-
-
 def _listed(keys: Any) -> list[Any]:
     if isinstance(keys, str) or not isinstance(keys, Collection):
         raise ValueError(f"got {keys!r} as keys; give one for each sample, such as a list")
@@ -210,13 +205,13 @@ class Journal:
 class Placement:
     """Keys in the slots of a bank. used: how many slots have a key. seen: how many samples there were.
 
-    evict: whether the least recently used keys make room for new ones; else new keys are then refused. compiled:
-    whether compiled code finds them.
+    evict: whether the least recently used keys make room for new ones; else new keys are then refused. search: compiled
+    code that finds them, if there is some.
     """
 
-    def __init__(self, capacity: int, evict: bool, compiled: bool = False) -> None:
+    def __init__(self, capacity: int, evict: bool, search: Search | None) -> None:
         self.used = self.seen = 0
-        self._capacity, self._evict, self._compiled = capacity, evict, compiled
+        self._capacity, self._evict, self._search = capacity, evict, search
         self._keys: Any = None
         self._last = np.zeros(capacity if evict else 0, np.int64)  # when each key last had a sample
 
@@ -238,9 +233,17 @@ class Placement:
         """When each key last had a sample; the order in which they came, if none ever makes room."""
         return self._last[: self.used] if self._evict else np.arange(self.used)
 
+    def _memory_for(self, keys: Any) -> Any:
+        """The memory of keys; an empty one for keys of the sort of these, if there is none yet."""
+        if self._keys is not None:
+            return self._keys
+        array = _array(keys)
+        kind = WholeNumbers if array.dtype.kind in "iu" and array.ndim == 1 else Names
+        return kind(self._capacity, self._search)
+
     def fill(self, keys: Any, last: Slots) -> None:
         """Put keys, and when they last had a sample, into the first slots."""
-        self._keys = keys_like(keys, self._capacity, self._compiled)
+        self._keys = self._memory_for(keys)
         self._keys.enter(self._keys.read(keys), np.arange(len(keys)))
         self.used, self.seen = len(keys), int(last.max()) + 1
         if self._evict:
@@ -259,15 +262,12 @@ class Placement:
             slots, keys = journal.left
             self._keys.restore(keys, slots, self.used)
 
-    def place(
-        self, keys: Any, samples: int, states: States, journal: Journal, part: int | None = None
-    ) -> Iterator[Slots]:
+    def place(self, keys: Any, samples: int, states: "States", journal: Journal, part: int) -> Iterator[Slots]:
         """The slots of the samples' keys, part after part; new keys are given one, and the state to begin with.
 
         part: samples whose keys are found before any of them is learned from.
         """
-        part = _PART if part is None else part
-        memory = keys_like(keys, self._capacity, self._compiled) if self._keys is None else self._keys
+        memory = self._memory_for(keys)
         read = memory.read(keys)
         if len(read) != samples:
             raise ValueError(f"there are {len(read)} keys and {samples} samples; give a key for each sample")
@@ -285,16 +285,16 @@ class Placement:
             self._last[slots] = np.arange(self.seen, self.seen + samples)  # of equals, the last stays
         self.seen += samples
 
-    def _enter(self, memory: Any, read: Any, states: States, journal: Journal) -> None:
+    def _enter(self, memory: Any, read: Any, states: "States", journal: Journal) -> None:
         """Give slots to those of a batch's keys that are new: unused ones, and those of keys least recently used."""
-        known = memory.find(read)
-        new = np.flatnonzero(known == UNKNOWN)
+        slots = memory.find(read)
+        new = np.flatnonzero(slots == UNKNOWN)
         keys = memory.unique([read[i] for i in new] if isinstance(read, list) else read[new])
         short = max(len(keys) - (self._capacity - self.used), 0)
         if short and not self._evict:
             full = f"the bank has room for {self._capacity} keys and knows {self.used}"
             raise ValueError(f"{full}, {len(keys)} more have come; give a larger capacity, or evict=True")
-        oldest = self._oldest(short, known[known != UNKNOWN])
+        oldest = self._oldest(short, slots[slots != UNKNOWN])
         slots = np.concatenate([np.arange(self.used, self.used + len(keys) - short), oldest])
         journal.rows.append((oldest, states.rows(oldest)))
         journal.left = (oldest, memory.at(oldest))
