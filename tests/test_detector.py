@@ -31,7 +31,8 @@ from astonish import (
     Smile,
     VarSmile,
 )
-from astonish.changes.alarms import (
+from astonish.changes.detector import (
+    RecentChange,
     Waits,
     quiet_samples,
     rate_of_false_alarms,
@@ -39,7 +40,6 @@ from astonish.changes.alarms import (
     threshold_at,
     waits,
 )
-from astonish.changes.detector import RecentChange
 from astonish.core.cooldown import spaced
 from astonish.learners.base import scan
 from astonish.worlds.gaussian_jumps import many_gaussian_jumps

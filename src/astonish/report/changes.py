@@ -14,7 +14,7 @@ with naming_extra("a plot needs"):
     from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
-    from astonish.changes.posterior import ChangePosterior
+    from astonish.changes.changepoints import ChangePosterior
 
 
 def plot_changes(posterior: "ChangePosterior") -> Figure:

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from astonish.changes.monitoring import monitor
-from astonish.changes.periods import find_period
+from astonish.changes.monitoring import find_period, monitor
 from astonish.models.assemble import arguments
 from astonish.watch.feed import Reading
 

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from astonish.changes import alarms
+from astonish.changes.detector import (
+    FEWEST,
+    check_lengths,
+    check_rate,
+    labelled,
+    quiet_samples,
+    since_change,
+    threshold_at,
+    waits,
+)
 from astonish.core.cooldown import spaced
 from astonish.core.domain import COUNT, POSITIVE, BoolArray, FloatArray
 from astonish.core.numbers import as_numbers
@@ -96,7 +105,7 @@ def compare(
         raise ValueError(f'got {learners!r}; give learners by name, such as {{"SMiLe": Smile(Gaussian())}}')
     COUNT.check("window", window)
     POSITIVE.check("factor", factor)
-    alarms.check_rate(false_alarm_rate, cooldown)
+    check_rate(false_alarm_rate, cooldown)
     world = _world(samples, truth, changed, window)
     results = {name: _result(name, learner, world) for name, learner in learners.items()}
     curves = {name: _after_change(a.errors, world.changed, world.quiet, window) for name, a in results.items()}
@@ -142,14 +151,14 @@ def _world(samples: Any, truth: Any, changed: Any, window: int) -> LabelledSerie
         if truth is not None or changed is not None:
             raise ValueError("an Episode has its own truth and changes; give it alone, or its samples with your own")
         samples, truth, changed = samples
-    series, marks = alarms.labelled(samples, changed)
+    series, marks = labelled(samples, changed)
     if marks is None:
         raise ValueError("changed is missing; give True for samples just before which the world changed, else False")
     numbers = None if truth is None else as_numbers("truth", truth)
     if numbers is not None and np.ndim(changed) == 1:
         numbers = numbers[None]
     start = np.arange(marks.shape[1]) == 0
-    return LabelledSeries(series, numbers, marks & ~start, alarms.quiet_samples(marks | start, window, 0))
+    return LabelledSeries(series, numbers, marks & ~start, quiet_samples(marks | start, window, 0))
 
 
 def _result(name: str, learner: Learner, world: LabelledSeries) -> LearnerResult:
@@ -157,7 +166,7 @@ def _result(name: str, learner: Learner, world: LabelledSeries) -> LearnerResult
         histories = run_many(learner, world.series)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
-    alarms.check_lengths(histories, world.changed)
+    check_lengths(histories, world.changed)
     seconds = min(timeit.repeat(lambda: run_many(learner, world.series), number=1, repeat=_ROUNDS))
     signals = np.stack([history.surprise for history in histories])
     change = np.full_like(signals, np.nan)
@@ -198,7 +207,7 @@ def _mean_errors(errors: FloatArray) -> _Row:
 def _after_change(errors: FloatArray, changed: BoolArray, quiet: BoolArray, window: int) -> _Columns:
     """The mean absolute error with the 1st, 2nd, ... sample after a change, and when all is quiet."""
     sizes = np.abs(errors).reshape(*changed.shape, -1).mean(axis=2)
-    ago = alarms.since_change(changed)
+    ago = since_change(changed)
     at = [sizes[ago == lag] for lag in range(window)]
     return {
         "sample": np.arange(1.0, window + 1),
@@ -218,10 +227,10 @@ def _detection(
     signals: FloatArray, changed: BoolArray, quiet: BoolArray, window: int, rate: float, cooldown: int
 ) -> _Row:
     """How soon, and how often, a detector with this rate of false alarms notices a change."""
-    if (quiet & ~np.isnan(signals)).sum() * rate < alarms.FEWEST:
+    if (quiet & ~np.isnan(signals)).sum() * rate < FEWEST:
         return {"detection_delay": math.nan, "detected": math.nan}
-    above = signals > alarms.threshold_at(signals, quiet, rate, cooldown)
-    noticed = alarms.waits(spaced(above, cooldown), changed, window)
+    above = signals > threshold_at(signals, quiet, rate, cooldown)
+    noticed = waits(spaced(above, cooldown), changed, window)
     return {"detection_delay": noticed.median(), "detected": noticed.share(window)}
 
 
