@@ -55,7 +55,6 @@ NEEDED = {  # which modules need which extras; those in a folder, whatever the f
     "report.explanation": {"plots"},
     "report.history": {"plots"},
     "report.style": {"plots"},
-    "worlds.scoring.plot": {"plots"},
     "sweep": {"frames"},
     "worlds.gymnasium": {"worlds"},
     "testing": {"frames"},

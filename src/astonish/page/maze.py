@@ -1,7 +1,7 @@
 """The maze: learners of transitions, while the rooms are rearranged now and then.
 
 The walk is that of the paper's section 2.4, except that the environment also switches when somebody presses a button.
-What is believed, and its error, are the paper's own, as in its Figures 5 and 6 (see `worlds.maze_beliefs`).
+What is believed, and its error, are the paper's own, as in its Figures 5 and 6 (see `worlds.maze`).
 """
 
 from typing import Any, ClassVar
@@ -15,8 +15,7 @@ from astonish.online.explanation import explain
 from astonish.page.controls import Json, Slider, Values, listed, numbers, one, one_of, packed
 from astonish.page.explained import explained
 from astonish.page.world import MEASURES, WorldTab, settings_of
-from astonish.worlds.maze import A, B, Walk, maze
-from astonish.worlds.maze_beliefs import current_error, estimator, follow
+from astonish.worlds.maze import A, B, Walk, current_error, estimator, follow, maze
 
 STEPS, ROOMS, MOST_SWITCHES = 1000, 16, 200
 SMOOTHED = 30  # steps of which the trace of surprise is the mean
@@ -79,8 +78,7 @@ class MazeTab(WorldTab):
         lines = [
             "import numpy as np",
             *imports(classes),
-            "from astonish.worlds.maze import A, B, maze",
-            "from astonish.worlds.maze_beliefs import current_error, follow",
+            "from astonish.worlds.maze import A, B, current_error, follow, maze",
             "",
             f"rooms, rng = maze(A, B), np.random.default_rng({at['seed']})",
             f"room, ways, switched = rng.integers(16), rng.integers(4, size={STEPS}), "

@@ -1,10 +1,11 @@
-"""Which learner is best here: how wrong, how slow after a change, how well calibrated, and at what cost?"""
+"""Learners compared over the same series: how wrong, how slow after a change, how well calibrated, at what cost."""
 
 import math
 import timeit
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,14 +24,16 @@ from astonish.core.domain import COUNT, POSITIVE, BoolArray, FloatArray
 from astonish.core.numbers import as_numbers
 from astonish.core.refusal import naming_extra
 from astonish.learners.base import Learner
-from astonish.online.series import History, run_many
+from astonish.online.series import run_many
 from astonish.worlds.gaussian_jumps import Episode
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
+__all__ = ["Comparison", "compare"]
 _ROUNDS = 3  # of timing, the best of which counts
+_MARKERS = "osD^vP*X"  # so that learners differ in print without colours too
 _BINS = 10  # of the probability of a change, in the table of reliability
 _Row = dict[str, float]
 _Columns = dict[str, FloatArray]
@@ -54,11 +57,28 @@ class Comparison:
     def __repr__(self) -> str:
         return str(self.table.to_string(float_format="{:.4g}".format))
 
+    @naming_extra("a plot needs")
     def plot(self) -> "Figure":
-        """Error after a change and on the whole, calibration, and cost."""
-        from astonish.worlds.scoring.plot import plot_comparison
+        """Error after a change (A) and on the whole (B), calibration where learners give it (C), and cost (D)."""
+        import matplotlib as mpl
+        import matplotlib.pyplot as plt
 
-        return plot_comparison(self)
+        from astonish.report.style import STYLE
+
+        panels = [_draw_after_change, _draw_errors, *([_draw_reliability] if len(self.reliability) else []), _draw_cost]
+        colours = [entry["color"] for entry in STYLE["axes.prop_cycle"]]
+        looks = dict(zip(self.table.index, cycle(zip(colours, _MARKERS, strict=True)), strict=False))
+        with mpl.rc_context(STYLE):
+            shape = (2, 2) if len(panels) == 4 else (1, 3)
+            figure, axes = plt.subplots(*shape, figsize=(7, 2.6 * shape[0]), layout="constrained", squeeze=False)
+            for axis, panel, letter in zip(axes.flat, panels, "ABCD", strict=False):
+                panel(axis, self, looks)
+                axis.set_title(letter, loc="left", fontweight="bold")
+            if len(panels) == 3:
+                axes.flat[2].set_yticklabels([])  # they stand beside the panel before
+            axes.flat[0].plot([], [], ":", color="0.3", lw=0.8, label="when all is quiet")
+            figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+        return figure
 
 
 @naming_extra("a comparison needs")
@@ -106,47 +126,6 @@ def compare(
     COUNT.check("window", window)
     POSITIVE.check("factor", factor)
     check_rate(false_alarm_rate, cooldown)
-    world = _world(samples, truth, changed, window)
-    results = {name: _result(name, learner, world) for name, learner in learners.items()}
-    curves = {name: _after_change(a.errors, world.changed, world.quiet, window) for name, a in results.items()}
-    rows = {
-        name: {
-            **_mean_errors(a.errors),
-            **_recovery(curves[name], factor),
-            **_detection(a.signals, world.changed, world.quiet, window, false_alarm_rate, cooldown),
-            **_brier(a.change_probability, world.changed),
-            "microseconds": 1e6 * a.seconds / a.signals.size,
-        }
-        for name, a in results.items()
-    }
-    reliability = {name: _reliability(a.change_probability, world.changed) for name, a in results.items()}
-    table = DataFrame.from_dict(rows, orient="index")
-    return Comparison(table, _stacked(curves), _stacked(reliability))
-
-
-class LabelledSeries(NamedTuple):
-    """The series, and what is known about them, a row for each.
-
-    truth: None if unknown. changed: except before the first sample, when nothing was learned yet. quiet: where neither
-    the start nor a change is near.
-    """
-
-    series: list[Any]
-    truth: FloatArray | None
-    changed: BoolArray
-    quiet: BoolArray
-
-
-class LearnerResult(NamedTuple):
-    """Errors of a learner's estimates in all series, and probabilities of a change (NaN if it gives none)."""
-
-    errors: FloatArray
-    change_probability: FloatArray
-    signals: FloatArray
-    seconds: float
-
-
-def _world(samples: Any, truth: Any, changed: Any, window: int) -> LabelledSeries:
     if isinstance(samples, Episode):
         if truth is not None or changed is not None:
             raise ValueError("an Episode has its own truth and changes; give it alone, or its samples with your own")
@@ -154,37 +133,60 @@ def _world(samples: Any, truth: Any, changed: Any, window: int) -> LabelledSerie
     series, marks = labelled(samples, changed)
     if marks is None:
         raise ValueError("changed is missing; give True for samples just before which the world changed, else False")
-    numbers = None if truth is None else as_numbers("truth", truth)
-    if numbers is not None and np.ndim(changed) == 1:
-        numbers = numbers[None]
+    if truth is not None:
+        truth = as_numbers("truth", truth)
+        truth = truth[None] if np.ndim(changed) == 1 else truth
     start = np.arange(marks.shape[1]) == 0
-    return LabelledSeries(series, numbers, marks & ~start, quiet_samples(marks | start, window, 0))
+    changes = marks & ~start  # before the first sample nothing was learned yet
+    quiet = quiet_samples(marks | start, window, 0)
+
+    rows, curves, reliability = {}, {}, {}
+    for name, learner in learners.items():
+        errors, change, signals, seconds = _run(name, learner, series, truth, changes)
+        curve = curves[name] = _after_change(errors, changes, quiet, window)
+        back = np.flatnonzero(curve["error"] <= factor * curve["quiet_error"])
+        delay = detected = math.nan
+        if (quiet & ~np.isnan(signals)).sum() * false_alarm_rate >= FEWEST:
+            above = signals > threshold_at(signals, quiet, false_alarm_rate, cooldown)
+            noticed = waits(spaced(above, cooldown), changes, window)
+            delay, detected = noticed.median(), noticed.share(window)
+        reliability[name] = _reliability(change, changes)
+        rows[name] = {
+            **_mean_errors(errors),
+            "recovery": curve["sample"][back[0]] if len(back) else math.nan,
+            "detection_delay": delay,
+            "detected": detected,
+            **_brier(change, changes),
+            "microseconds": 1e6 * seconds / signals.size,
+        }
+    return Comparison(DataFrame.from_dict(rows, orient="index"), _stacked(curves), _stacked(reliability))
 
 
-def _result(name: str, learner: Learner, world: LabelledSeries) -> LearnerResult:
+def _run(
+    name: str, learner: Learner, series: list[Any], truth: FloatArray | None, changed: BoolArray
+) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    """Run a learner over all series.
+
+    Errors of its estimates (NaN without a truth), probabilities of a change (NaN if it gives none), the signal on which
+    alarms are given, and how many seconds it took.
+    """
     try:
-        histories = run_many(learner, world.series)
+        histories = run_many(learner, series)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
-    check_lengths(histories, world.changed)
-    seconds = min(timeit.repeat(lambda: run_many(learner, world.series), number=1, repeat=_ROUNDS))
+    check_lengths(histories, changed)
+    seconds = min(timeit.repeat(lambda: run_many(learner, series), number=1, repeat=_ROUNDS))
     signals = np.stack([history.surprise for history in histories])
     change = np.full_like(signals, np.nan)
     if histories[0].change_probability is not None:
         change[:, 1:] = np.stack([np.asarray(history.change_probability)[1:] for history in histories])
         signals = change
-    return LearnerResult(_errors(name, histories, world), change, signals, seconds)
-
-
-def _errors(name: str, histories: list[History], world: LabelledSeries) -> FloatArray:
     estimate = np.stack([history.estimate for history in histories])
-    if world.truth is None:
-        return np.full_like(estimate, np.nan)
-    if world.truth.shape != estimate.shape:
-        shapes = f"truth has shape {world.truth.shape}, but what {name} estimates has shape {estimate.shape}"
+    if truth is not None and truth.shape != estimate.shape:
+        shapes = f"truth has shape {truth.shape}, but what {name} estimates has shape {estimate.shape}"
         advice = "give a truth of that shape, or learners that estimate the same"
         raise ValueError(f"{shapes} (series, samples, numbers); {advice}")
-    return estimate - world.truth
+    return estimate - (np.nan if truth is None else truth), change, signals, seconds
 
 
 def _stacked(tables: dict[str, _Columns]) -> "DataFrame":
@@ -215,23 +217,6 @@ def _after_change(errors: FloatArray, changed: BoolArray, quiet: BoolArray, wind
         "error_se": np.array([_standard_error(some) for some in at]),
         "quiet_error": np.full(window, _mean(sizes[quiet])),
     }
-
-
-def _recovery(curve: _Columns, factor: float) -> _Row:
-    """With which sample after a change the error is back within `factor` times the quiet one."""
-    back = np.flatnonzero(curve["error"] <= factor * curve["quiet_error"])
-    return {"recovery": curve["sample"][back[0]] if len(back) else math.nan}
-
-
-def _detection(
-    signals: FloatArray, changed: BoolArray, quiet: BoolArray, window: int, rate: float, cooldown: int
-) -> _Row:
-    """How soon, and how often, a detector with this rate of false alarms notices a change."""
-    if (quiet & ~np.isnan(signals)).sum() * rate < FEWEST:
-        return {"detection_delay": math.nan, "detected": math.nan}
-    above = signals > threshold_at(signals, quiet, rate, cooldown)
-    noticed = waits(spaced(above, cooldown), changed, window)
-    return {"detection_delay": noticed.median(), "detected": noticed.share(window)}
 
 
 def _brier(change: FloatArray, changed: BoolArray) -> _Row:
@@ -269,3 +254,44 @@ def _mean(values: FloatArray) -> float:
 
 def _standard_error(values: FloatArray) -> float:
     return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
+
+
+def _draw_after_change(axis: Any, scores: Comparison, looks: Any) -> None:
+    for name, (colour, marker) in looks.items():
+        curve = scores.after_change[scores.after_change["learner"] == name]
+        axis.plot(curve["sample"], curve["error"], color=colour, marker=marker, ms=3, label=name)
+        low, high = curve["error"] - curve["error_se"], curve["error"] + curve["error_se"]
+        axis.fill_between(curve["sample"], low, high, color=colour, alpha=0.2, lw=0)
+        axis.axhline(curve["quiet_error"].iloc[0], color=colour, ls=":", lw=0.8)
+    axis.set(xlabel="samples after a change", ylabel="mean absolute error", ylim=(0, None))
+
+
+def _draw_errors(axis: Any, scores: Comparison, looks: Any) -> None:
+    _draw_dots(axis, scores, looks, "squared_error", scores.table["squared_error_se"])
+    axis.set(xlabel="mean squared error", xlim=(0, None))
+
+
+def _draw_cost(axis: Any, scores: Comparison, looks: Any) -> None:
+    _draw_dots(axis, scores, looks, "microseconds", None)
+    decades = np.log10([scores.table["microseconds"].min() / 1.2, scores.table["microseconds"].max() * 1.2])
+    limits = (10 ** np.floor(decades[0]), 10 ** np.ceil(decades[1]))
+    axis.set(xlabel="microseconds per sample", xscale="log", xlim=limits)
+
+
+def _draw_dots(axis: Any, scores: Comparison, looks: Any, column: str, spread: Any) -> None:
+    """A dot per learner, the first at the top, with a bar of one standard error to each side."""
+    for place, (name, (colour, marker)) in enumerate(looks.items()):
+        width = None if spread is None else np.nan_to_num(spread[name])
+        axis.errorbar(scores.table[column][name], place, xerr=width, color=colour, marker=marker, ms=5, capsize=2)
+    axis.set_yticks(range(len(looks)), list(looks))
+    axis.set_ylim(len(looks) - 0.5, -0.5)
+    axis.grid(axis="x", lw=0.3)
+
+
+def _draw_reliability(axis: Any, scores: Comparison, looks: Any) -> None:
+    axis.plot([0, 1], [0, 1], color="0.6", lw=0.8, ls="--")
+    for name in scores.reliability["learner"].unique():
+        rows, (colour, marker) = scores.reliability[scores.reliability["learner"] == name], looks[name]
+        bars = {"yerr": rows["observed_se"], "elinewidth": 0.8}
+        axis.errorbar(rows["predicted"], rows["observed"], **bars, color=colour, marker=marker, ms=3)
+    axis.set(xlabel="probability of a change, as given", ylabel="share of changes", xlim=(0, 1), ylim=(0, 1))
