@@ -23,10 +23,8 @@ from astonish import Delta, Gaussian, Smile, run
 from astonish.cli.app import app
 from astonish.io import archive
 from astonish.people.fit import recover_models
-from astonish.sweep import Batching, Study, executors, jobs, local_cluster, provenance, run_study, store
-from astonish.sweep.kinds import read_study
-from astonish.sweep.kinds.gaussian import episodes
-from astonish.sweep.kinds.recovery import candidate, designed
+from astonish.sweep import Batching, Study, local_cluster, run as running, run_study, scheduler, store
+from astonish.sweep.kinds import candidate, designed, episodes, read_study
 from astonish.sweep.run import short
 from astonish.worlds.gaussian_jumps import gaussian_jumps
 
@@ -298,7 +296,7 @@ def test_another_study_is_refused_unless_asked_for(tmp_path: Path) -> None:
 
 def test_other_code_is_refused_unless_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_study(seeds(2), tmp_path)
-    monkeypatch.setattr(provenance, "code", lambda: "of tomorrow")
+    monkeypatch.setattr(store, "code", lambda: "of tomorrow")
     with pytest.raises(ValueError, match=r"\(code was \w{16}, is of tomorrow\)"):
         run_study(seeds(2), tmp_path)
     assert not run_study(seeds(2), tmp_path, recompute=True, say=lambda _: None).failed
@@ -332,7 +330,7 @@ class Elsewhere(Executor):
 
 
 def test_workers_with_other_code_or_devices_are_refused(tmp_path: Path) -> None:
-    other = Elsewhere(versions={**provenance.versions(), "jax": "0.0.1"})
+    other = Elsewhere(versions={**store.versions(), "jax": "0.0.1"})
     found = run_study(seeds(3), tmp_path / "code", other)
     assert found.failed["draws/seed=1"].startswith("a worker has jax 0.0.1, here is")
     assert not files(tmp_path / "code")
@@ -384,7 +382,7 @@ def test_an_interruption_keeps_what_was_begun(tmp_path: Path, monkeypatch: pytes
 def test_a_scheduler_out_of_reach_is_said(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(executors, "_TIMEOUT", 0.5)
+    monkeypatch.setattr(running, "_TIMEOUT", 0.5)
     study = _study_file(tmp_path, GAUSSIAN)
     assert command(study, "--out", tmp_path / "out", "--scheduler", address) in (1, 2)
     said = capsys.readouterr().err
@@ -396,7 +394,7 @@ def test_a_scheduler_out_of_reach_is_said(
 def test_a_finished_sweep_needs_no_scheduler(tmp_path: Path) -> None:
     study = seeds(3)
     finished = run_study(study, tmp_path).results
-    assert run_study(study, tmp_path, executors.scheduler("tcp://127.0.0.1:9")).results.keys() == finished.keys()
+    assert run_study(study, tmp_path, scheduler("tcp://127.0.0.1:9")).results.keys() == finished.keys()
 
 
 @pytest.mark.parametrize("full_at", ["results", "manifest"])
@@ -571,8 +569,8 @@ def _square(settings: Any) -> list[dict[str, Any]]:
 def _accelerated(monkeypatch: pytest.MonkeyPatch, count: int, episodes: int = 5) -> Study:
     """A study on what seems to be an accelerator."""
     monkeypatch.setattr("jax.default_backend", lambda: "gpu")
-    monkeypatch.setattr(jobs, "available_memory", lambda: 350.0)
-    for module in (jobs, store):
+    monkeypatch.setattr(running, "available_memory", lambda: 350.0)
+    for module in (running, store):
         monkeypatch.setattr(module, "device", lambda: "H9000")
     batching = Batching(_square, lambda setting: setting["seed"] % 2, lambda _: episodes, lambda _: 10.0)
     return Study(seeds(count).settings, lambda _: {"square": -1}, batching=batching)
@@ -580,8 +578,8 @@ def _accelerated(monkeypatch: pytest.MonkeyPatch, count: int, episodes: int = 5)
 
 def test_an_accelerator_gets_as_many_settings_as_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = _accelerated(monkeypatch, 20)
-    assert jobs.usual_batch_size(study) == 32  # 50 are alike, 35 fit
-    parts = jobs.jobs(study, study.settings, 32)
+    assert running.usual_batch_size(study) == 32  # 50 are alike, 35 fit
+    parts = running.jobs(study, study.settings, 32)
     assert [len(part.settings) for part in parts] == [6, 4, 6, 4]
     assert {part.size for part in parts} == {6}
     found = run_study(study, tmp_path)
@@ -603,7 +601,7 @@ def test_a_call_on_an_accelerator_keeps_the_size_it_had(tmp_path: Path, monkeypa
 def test_on_a_processor_each_setting_is_computed_by_itself() -> None:
     batching = Batching(_square, lambda _: 0, lambda _: 5, lambda _: 10.0)
     study = Study(seeds(4).settings, lambda _: {"square": -1}, batching=batching)
-    assert jobs.usual_batch_size(study) == 0
+    assert running.usual_batch_size(study) == 0
     for batch_size in (None, 10):
         assert {result["square"] for result in run_study(study, batch_size=batch_size).results.values()} == {-1}
 
@@ -611,7 +609,7 @@ def test_on_a_processor_each_setting_is_computed_by_itself() -> None:
 def test_settings_together_give_what_each_gives_alone(tmp_path: Path) -> None:
     study = read_study(_study_file(tmp_path, GAUSSIAN))
     assert study.batching is not None
-    for part in jobs.jobs(study, study.settings, 9):
+    for part in running.jobs(study, study.settings, 9):
         assert part.size == 3
         settings = list(part.settings.values())
         for setting, result in zip(settings, study.batching.compute(settings), strict=True):

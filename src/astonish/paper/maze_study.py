@@ -17,7 +17,7 @@ from astonish.online.measures import check_holds_a_belief
 from astonish.paper.agents import ROOMS, errors_of_one
 from astonish.paper.figure import RunSettings
 from astonish.paper.figure8 import study_of
-from astonish.sweep.kinds.grid import SEED, Options, World, checked_options, own_parameters, study_in
+from astonish.sweep.kinds import SEED, Options, World, checked_options, own_parameters, study_in
 from astonish.sweep.study import Setting, Study
 from astonish.worlds.maze import A, B, maze, others, walk
 
