@@ -16,7 +16,7 @@ from astonish.core.domain import Domain, parameter
 from astonish.core.pytree import pytree_dataclass
 from astonish.models import registry as catalogue
 from astonish.testing import check_family, family_checks
-from astonish.testing.family import bayes_of, divergence_of, evidence_of, target_of
+from astonish.testing.checks import bayes_of, divergence_of, evidence_of, target_of
 from astonish.theory import expfam, rule, surprise
 from families import FAMILIES, FamilyCase
 

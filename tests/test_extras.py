@@ -45,7 +45,6 @@ NEEDED = {  # which modules need which extras; those in a folder, whatever the f
     "people.posterior": {"posteriors"},
     "people.posterior.plot": {"plots"},
     "people.recovery.plot": {"plots"},
-    "interop.drift_metrics": {"river"},
     "interop.river": {"river"},
     "interop.sklearn": {"sklearn"},
     "interop.spark": {"frames"},
