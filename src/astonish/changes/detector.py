@@ -445,12 +445,17 @@ def usual_detector(
         raise ValueError("heavy_tails is for a mean or a variance with quiet samples; give these, or leave it out")
     if quiet is None:
         return Detector.simulated(KINDS[kind](None, hazard), false_alarm_rate, **how)
-    series = as_numbers("quiet", quiet)
-    if series.ndim not in (1, 2) or not np.isfinite(series).any():
-        raise ValueError(f"quiet has shape {series.shape}; give a series with samples in it, or a table of series")
-    series = np.atleast_2d(series)
+    series = _table(quiet)
     learner = (HEAVY if heavy_tails else KINDS)[kind](series, hazard)
     return Detector.calibrated(learner, series, false_alarm_rate, changed=np.zeros(series.shape, bool), **how)
+
+
+def _table(quiet: Any) -> FloatArray:
+    """Series in rows."""
+    numbers = as_numbers("quiet", quiet)
+    if numbers.ndim not in (1, 2) or not np.isfinite(numbers).any():
+        raise ValueError(f"quiet has shape {numbers.shape}; give a series with samples in it, or a table of series")
+    return np.atleast_2d(numbers)
 
 
 def _check_noise(noise: float) -> None:

@@ -223,14 +223,15 @@ def parameters_are_described(case: CheckedFamily | CheckedLearner) -> None:
 @_learner_check
 def pickling_and_printing(case: CheckedFamily | CheckedLearner) -> None:
     """It prints itself with the name of its class, also after pickling, and gives the same answers then."""
-    thing, name = case.subject, case.name
+    thing: Any = case.subject
+    name, answers = case.name, case.answers
     try:
         again = pickle.loads(pickle.dumps(thing))
     except (AttributeError, TypeError, pickle.PicklingError) as problem:
         raise AssertionError(f"{name} cannot be pickled ({problem}); define all parts at the top of a module") from None
     holds(repr(again) == repr(thing), f"{name} prints itself as {thing!r}, and after pickling as {again!r}")
     holds(repr(thing).startswith(f"{name}("), f"{name} prints itself as {thing!r}, without the name of its class")
-    agree(case.answers(again), case.answers(thing), f"{name} gives other answers after pickling", rtol=0, atol=0)
+    agree(answers(again), answers(thing), f"{name} gives other answers after pickling", rtol=0, atol=0)
 
 
 @_family_check
