@@ -93,8 +93,8 @@ def _from_tables(content: Mapping[str, Any]) -> Study:
     for word in content:
         if word not in ("study", "learner"):
             raise ValueError(f"{word!r} is not known here; give [study] and [[learner]]")
-    about, learners = content.get("study"), content.get("learner", [])
-    world = dict(about) if isinstance(about, dict) else {}
+    world, learners = content.get("study"), content.get("learner", [])
+    world = dict(world) if isinstance(world, dict) else {}
     kind = world.pop("kind", None)
     if kind not in KINDS:
         raise unknown("kind", str(kind), KINDS, of="[study]")

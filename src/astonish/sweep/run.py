@@ -125,15 +125,14 @@ def usual_batch_size(study: Study) -> int:
 
     A power of two; 0 on a processor, and for a study that does not say how to compute settings together.
     """
-    how = study.batching
-    if how is None or jax.default_backend() == "cpu":
+    batching = study.batching
+    if batching is None or jax.default_backend() == "cpu":
         return 0
-    settings = study.settings.values()
-    grouped: Counter[Hashable] = Counter()
-    for setting in settings:
-        grouped[how.group(setting)] += how.episodes(setting)
-    held = int(available_memory() / max(how.memory(setting) for setting in settings))
-    return min(1 << (max(grouped.values()) - 1).bit_length(), 1 << max(held.bit_length() - 1, 0))
+    episodes: Counter[Hashable] = Counter()
+    for setting in study.settings.values():
+        episodes[batching.group(setting)] += batching.episodes(setting)
+    held = int(available_memory() / max(map(batching.memory, study.settings.values())))
+    return min(1 << (max(episodes.values()) - 1).bit_length(), 1 << max(held.bit_length() - 1, 0))
 
 
 def available_memory() -> float:
@@ -144,14 +143,15 @@ def available_memory() -> float:
 
 def jobs(study: Study, names: Iterable[str], batch_size: int) -> list[Job]:
     """The settings of these names in jobs of at most so many episodes, or of one setting."""
-    how, settings = study.batching, study.settings
-    if how is None or batch_size == 0:
+    batching, settings = study.batching, study.settings
+    if batching is None or batch_size == 0:
         return [Job({name: settings[name]}, study.compute) for name in names]
     groups = defaultdict(list)
     for name in names:
-        groups[how.group(settings[name]), max(1, batch_size // how.episodes(settings[name]))].append(name)
+        size = max(1, batch_size // batching.episodes(settings[name]))
+        groups[batching.group(settings[name]), size].append(name)
     return [
-        Job({name: settings[name] for name in group[i : i + size]}, study.compute, how.compute, size, batch_size)
+        Job({name: settings[name] for name in group[i : i + size]}, study.compute, batching.compute, size, batch_size)
         for (_, size), group in groups.items()
         for i in range(0, len(group), size)
     ]
@@ -159,30 +159,29 @@ def jobs(study: Study, names: Iterable[str], batch_size: int) -> list[Job]:
 
 def compute_job(job: Job) -> JobResult:
     """Compute all settings: in one call on an accelerator, if they were sent for that, else one by one."""
-    compute = job.compute_batch
-    if compute is None or jax.default_backend() == "cpu":
-        return _one_by_one(job.settings, job.compute, 0)
+    batch = None if jax.default_backend() == "cpu" else job.compute_batch
+    computed = JobResult({}, {}, versions(), device(), job.batch_size if batch else 0)
 
-    def filled_up(settings: list[Setting]) -> Any:
-        """The results of a call that is filled up to its size by copies of the last setting, without theirs."""
-        return compute(settings + settings[-1:] * (job.size - len(settings)))[: len(settings)]
+    def compute(names: list[str]) -> dict[str, Result]:
+        settings = [job.settings[name] for name in names]
+        if batch is None:
+            results = [job.compute(setting) for setting in settings]
+        else:  # filled up to the size of a call by copies of the last setting
+            results = batch(settings + settings[-1:] * (job.size - len(settings)))[: len(settings)]
+        named = zip(names, settings, results, strict=True)
+        return {name: checked_result(setting, result) for name, setting, result in named}
 
-    try:
-        pairs = zip(job.settings.items(), filled_up(list(job.settings.values())), strict=True)
-        results = {name: checked_result(setting, result) for (name, setting), result in pairs}
-        return JobResult(results, {}, versions(), device(), job.batch_size)
-    except Exception:  # because of one of them; the others go on in calls of the same size
-        return _one_by_one(job.settings, lambda setting: filled_up([setting])[0], job.batch_size)
-
-
-def _one_by_one(settings: Mapping[str, Setting], compute: Callable[[Setting], Any], batch_size: int) -> JobResult:
-    found = JobResult({}, {}, versions(), device(), batch_size)
-    for name, setting in settings.items():
+    if batch is not None:
         try:
-            found.results[name] = checked_result(setting, compute(setting))
+            return computed._replace(results=compute(list(job.settings)))
+        except Exception:  # because of one of them; the others go on in calls of the same size
+            pass
+    for name in job.settings:
+        try:
+            computed.results.update(compute([name]))
         except Exception:
-            found.failed[name] = traceback.format_exc()
-    return found
+            computed.failed[name] = traceback.format_exc()
+    return computed
 
 
 def _compute(

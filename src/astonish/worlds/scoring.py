@@ -35,8 +35,6 @@ __all__ = ["Comparison", "compare"]
 _ROUNDS = 3  # of timing, the best of which counts
 _MARKERS = "osD^vP*X"  # so that learners differ in print without colours too
 _BINS = 10  # of the probability of a change, in the table of reliability
-_Row = dict[str, float]
-_Columns = dict[str, FloatArray]
 
 
 @dataclass(frozen=True)
@@ -119,7 +117,7 @@ def compare(
     >>> compare(learners, many_gaussian_jumps(steps=500, seeds=range(10))).table["absolute_error"].round(1).to_dict()
     {'SMiLe': 1.9, 'delta rule': 3.0}
     """
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
     if not isinstance(learners, Mapping) or not learners:
         raise ValueError(f'got {learners!r}; give learners by name, such as {{"SMiLe": Smile(Gaussian())}}')
@@ -151,8 +149,11 @@ def compare(
             noticed = waits(spaced(above, cooldown), changes, window)
             delay, detected = noticed.median(), noticed.share(window)
         reliability[name] = _reliability(change, changes)
-        rows[name] = {
-            **_mean_errors(errors),
+        row = rows[name] = {}
+        for measure, size in (("squared_error", errors**2), ("absolute_error", np.abs(errors))):
+            by_series = Series(size.reshape(len(size), -1).mean(axis=1))
+            row |= {measure: by_series.mean(), f"{measure}_se": by_series.sem()}
+        row |= {
             "recovery": curve["sample"][back[0]] if len(back) else math.nan,
             "detection_delay": delay,
             "detected": detected,
@@ -189,7 +190,7 @@ def _run(
     return estimate - (np.nan if truth is None else truth), change, signals, seconds
 
 
-def _stacked(tables: dict[str, _Columns]) -> "DataFrame":
+def _stacked(tables: dict[str, dict[str, FloatArray]]) -> "DataFrame":
     """One table of all, with the learner's name in its first column."""
     from pandas import DataFrame, concat
 
@@ -197,63 +198,50 @@ def _stacked(tables: dict[str, _Columns]) -> "DataFrame":
     return together.reset_index("learner").reset_index(drop=True)
 
 
-def _mean_errors(errors: FloatArray) -> _Row:
-    """Squared and absolute error, with standard errors over series. errors: series by samples by numbers estimated."""
-    row: _Row = {}
-    for name, size in (("squared_error", errors**2), ("absolute_error", np.abs(errors))):
-        by_series = size.reshape(len(size), -1).mean(axis=1)
-        row |= {name: by_series.mean(), f"{name}_se": _standard_error(by_series)}
-    return row
-
-
-def _after_change(errors: FloatArray, changed: BoolArray, quiet: BoolArray, window: int) -> _Columns:
+def _after_change(errors: FloatArray, changed: BoolArray, quiet: BoolArray, window: int) -> "dict[str, FloatArray]":
     """The mean absolute error with the 1st, 2nd, ... sample after a change, and when all is quiet."""
+    from pandas import Series
+
     sizes = np.abs(errors).reshape(*changed.shape, -1).mean(axis=2)
     ago = since_change(changed)
-    at = [sizes[ago == lag] for lag in range(window)]
+    at = [Series(sizes[ago == lag]) for lag in range(window)]
     return {
         "sample": np.arange(1.0, window + 1),
-        "error": np.array([_mean(some) for some in at]),
-        "error_se": np.array([_standard_error(some) for some in at]),
-        "quiet_error": np.full(window, _mean(sizes[quiet])),
+        "error": np.array([sizes.mean() for sizes in at]),
+        "error_se": np.array([sizes.sem() for sizes in at]),
+        "quiet_error": np.full(window, Series(sizes[quiet]).mean()),
     }
 
 
-def _brier(change: FloatArray, changed: BoolArray) -> _Row:
+def _brier(change: FloatArray, changed: BoolArray) -> dict[str, float]:
     """The mean squared error of the probability of a change, and what is gained over always saying how often one comes.
 
     Brier (1950). NaN in `change` is left out.
     """
-    known = ~np.isnan(change)
-    outcome = changed[known].astype(np.float64)
-    score, reference = _mean((change[known] - outcome) ** 2), outcome.var() if known.any() else 0.0
+    given = ~np.isnan(change)
+    if not given.any():
+        return {"brier": math.nan, "brier_skill": math.nan}
+    outcome = changed[given].astype(np.float64)
+    score, reference = float(((change[given] - outcome) ** 2).mean()), outcome.var()
     return {"brier": score, "brier_skill": 1 - score / reference if reference > 0 else math.nan}
 
 
-def _reliability(change: FloatArray, changed: BoolArray) -> _Columns:
+def _reliability(change: FloatArray, changed: BoolArray) -> dict[str, FloatArray]:
     """Samples of similar probabilities of a change: their mean, and how often there was one.
 
     >>> table = _reliability(np.array([[0.1, 0.1, 0.9]]), np.array([[False, True, True]]))
     >>> table["predicted"].tolist(), table["observed"].tolist()
     ([0.1, 0.9], [0.5, 1.0])
     """
-    known = ~np.isnan(change)
-    bins = np.minimum((change[known] * _BINS).astype(int), _BINS - 1)
+    given = ~np.isnan(change)
+    bins = np.minimum((change[given] * _BINS).astype(int), _BINS - 1)
     samples = np.bincount(bins, minlength=_BINS)
     some = samples > 0
     count = samples[some].astype(np.float64)
-    predicted = np.bincount(bins, change[known], _BINS)[some] / count
-    observed = np.bincount(bins, changed[known], _BINS)[some] / count
+    predicted = np.bincount(bins, change[given], _BINS)[some] / count
+    observed = np.bincount(bins, changed[given], _BINS)[some] / count
     spread = np.sqrt(observed * (1 - observed) / count)
     return {"predicted": predicted, "observed": observed, "observed_se": spread, "samples": count}
-
-
-def _mean(values: FloatArray) -> float:
-    return float(values.mean()) if values.size else math.nan
-
-
-def _standard_error(values: FloatArray) -> float:
-    return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
 
 
 def _draw_after_change(axis: Any, scores: Comparison, looks: Any) -> None:
