@@ -25,7 +25,6 @@ from astonish.io import archive
 from astonish.people.fit import recover_models
 from astonish.sweep import Batching, Study, local_cluster, run as running, run_study, scheduler, store
 from astonish.sweep.kinds import candidate, designed, episodes, read_study
-from astonish.sweep.run import short
 from astonish.worlds.gaussian_jumps import gaussian_jumps
 
 SOURCE = Path(__file__).parent.parent / "src"
@@ -318,14 +317,19 @@ def test_a_function_that_was_rewritten_is_noticed(tmp_path: Path) -> None:
 
 
 class Elsewhere(Executor):
-    """Workers with another library, or on another device."""
+    """Workers with another library, or on another device; or that vanish, as when a scheduler is lost."""
 
-    def __init__(self, **other: Any) -> None:
-        self.other = other
+    def __init__(self, left: int = 99, **other: Any) -> None:
+        self.left, self.other = left, other
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
-        future.set_result(fn(*args)._replace(**self.other))
+        self.left -= 1
+        if self.left >= 0:
+            future.set_result(fn(*args)._replace(**self.other))
+        else:
+            future.cancel()
+            future.set_running_or_notify_cancel()
         return future
 
 
@@ -341,25 +345,9 @@ def test_workers_with_other_code_or_devices_are_refused(tmp_path: Path) -> None:
     assert "a worker computed on cpu, others on H9000" in some.failed["draws/seed=2"]
 
 
-class Vanishing(Executor):
-    """Three tasks are done; then nobody is there any more, as when a scheduler is lost."""
-
-    left = 3
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        self.left -= 1
-        if self.left >= 0:
-            future.set_result(fn(*args))
-        else:
-            future.cancel()
-            future.set_running_or_notify_cancel()
-        return future
-
-
 def test_workers_that_vanish_leave_what_was_finished(tmp_path: Path) -> None:
     with pytest.raises(ConnectionError, match=r"the workers were lost with \d of 9 settings finished"):
-        run_study(seeds(9), tmp_path, Vanishing())
+        run_study(seeds(9), tmp_path, Elsewhere(left=3))
     assert len(files(tmp_path)) <= 3
     assert len(run_study(seeds(9), tmp_path, say=lambda _: None).results) == 9
 
@@ -502,45 +490,34 @@ def test_settings_are_plain(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("study", "learner", "says"),
     [
-        ("", r"there is no kind 'None' of \[study\]; known are gaussian, maze"),
-        ("[study]\nkind = 'gausian'", r"there is no kind 'gausian' of \[study\]; did you mean 'gaussian'"),
-        ("[study\n", "is not TOML"),
-        ("[study]\nkind = 'maze'", "names no learner; give \\[\\[learner\\]\\] with name"),
-        ("[study]\nkind = 'maze'\n[[learner]]\nm = 1", "names no learner"),
-        (
-            "[study]\nkind = 'maze'\n[[learner]]\nname = 'delta'",
-            "delta does not take transitions data; give one of smile",
-        ),
-        (
-            "[study]\nkind = 'maze'\n[[learner]]\nname = 'smile'\nn = 1",
-            "there is no parameter 'n' of smile; known are m",
-        ),
-        (
-            "[study]\nkind = 'maze'\nnoise = 1\n[[learner]]\nname = 'smile'",
-            r"there is no option 'noise' of \[study\]; known are hazard",
-        ),
-        ("[study]\nkind = 'gaussian'\n[[learner]]\nname = 'smil'", "there is no learner 'smil'; did you mean 'smile'"),
-        ("[study]\nkind = 'gaussian'\n[[learner]]\nname = 'smile'\nm = [0.1, -1]", "m = -1 is not allowed"),
-        ("[study]\nkind = 'gaussian'\n[[learner]]\nname = 'smile'\nm = 'x'", "smile: m = 'x' is not a number"),
-        ("[study]\nkind = 'gaussian'\n[[learner]]\nname = 'smile'\nm = []", r"m = \[\] has no values"),
-        (
-            "[study]\nkind = 'gaussian'\nsteps = 0\n[[learner]]\nname = 'smile'",
-            "steps = 0 is not allowed; give a whole",
-        ),
-        ("[study]\nkind = 'gaussian'\nseed = 'a'\n[[learner]]\nname = 'smile'", "seed = 'a' is not a number"),
-        ("[study]\nkind = 'figure8'\n[[learner]]\nname = 'smile'", "figure8 has learners of its own"),
-        ("[study]\nkind = 'figure8'\nquick = 1", "quick = 1 is not known; give true or false"),
-        ("[study]\nkind = 'figure8'\nseed = [1, 2]", "are several"),
-        ("[studies]\nkind = 'maze'", "'studies' is not known here"),
-        ("[study]\nkind = 'models'\n[[learner]]\nname = 'delta'", "there is one learner, and one is to be chosen"),
-        ("[study]\nkind = 'models'" + 2 * "\n[[learner]]\nname = 'delta'", "delta is named twice"),
+        (None, None, r"there is no kind 'None' of \[study\]; known are gaussian, maze"),
+        ("'gausian'", None, r"there is no kind 'gausian' of \[study\]; did you mean 'gaussian'"),
+        ("[", None, "is not TOML"),
+        ("'maze'", None, "names no learner; give \\[\\[learner\\]\\] with name"),
+        ("'maze'", "m = 1", "names no learner"),
+        ("'maze'", "name = 'delta'", "delta does not take transitions data; give one of smile"),
+        ("'maze'", "name = 'smile'\nn = 1", "there is no parameter 'n' of smile; known are m"),
+        ("'maze'\nnoise = 1", "name = 'smile'", r"there is no option 'noise' of \[study\]; known are hazard"),
+        ("'gaussian'", "name = 'smil'", "there is no learner 'smil'; did you mean 'smile'"),
+        ("'gaussian'", "name = 'smile'\nm = [0.1, -1]", "m = -1 is not allowed"),
+        ("'gaussian'", "name = 'smile'\nm = 'x'", "smile: m = 'x' is not a number"),
+        ("'gaussian'", "name = 'smile'\nm = []", r"m = \[\] has no values"),
+        ("'gaussian'\nsteps = 0", "name = 'smile'", "steps = 0 is not allowed; give a whole"),
+        ("'gaussian'\nseed = 'a'", "name = 'smile'", "seed = 'a' is not a number"),
+        ("'figure8'", "name = 'smile'", "figure8 has learners of its own"),
+        ("'figure8'\nquick = 1", None, "quick = 1 is not known; give true or false"),
+        ("'figure8'\nseed = [1, 2]", None, "are several"),
+        ("'maze'\n[studies]", None, "'studies' is not known here"),
+        ("'models'", "name = 'delta'", "there is one learner, and one is to be chosen"),
+        ("'models'", "name = 'delta'\n[[learner]]\nname = 'delta'", "delta is named twice"),
     ],
 )
-def test_mistakes_in_a_file_are_said(text: str, says: str, tmp_path: Path) -> None:
+def test_mistakes_in_a_file_are_said(study: str | None, learner: str | None, says: str, tmp_path: Path) -> None:
+    text = "" if study is None else f"[study]\nkind = {study}\n"
     with pytest.raises(ValueError, match=says):
-        read_study(_study_file(tmp_path, text))
+        read_study(_study_file(tmp_path, text if learner is None else f"{text}[[learner]]\n{learner}"))
 
 
 @pytest.mark.parametrize(
@@ -661,7 +638,3 @@ def test_model_recovery_is_a_study(tmp_path: Path) -> None:
         seed=1,
     ).matrix()
     np.testing.assert_array_equal(table.iloc[:2][["chosen.delta", "chosen.leaky"]], whole)
-
-
-def test_what_went_wrong_is_said_in_a_line() -> None:
-    assert short("Traceback:\n  somewhere\nKeyError: 'b'\n") == "KeyError: 'b'"
