@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from astonish import Delta, Detector, Gaussian, MessagePassing, Nassar2010, Smile, VarSmile
-from astonish.changes.alarms import quiet_samples, rate_of_false_alarms, waits
+from astonish.changes.detector import quiet_samples, rate_of_false_alarms, waits
 from astonish.worlds.gaussian_jumps import Episode, many_gaussian_jumps
 from environment import ask
 from timing import Target, at_most, show

@@ -16,7 +16,7 @@ from astonish.core.numbers import Domain, pytree_dataclass
 from astonish.core.parameters import parameter
 from astonish.models import registry as catalogue
 from astonish.testing import check_family, family_checks
-from astonish.testing.family import bayes_of, divergence_of, evidence_of, target_of
+from astonish.testing.checks import bayes_of, divergence_of, evidence_of, target_of
 from astonish.theory import expfam, rule, surprise
 from families import FAMILIES, FamilyCase
 

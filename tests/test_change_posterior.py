@@ -183,16 +183,18 @@ def test_intervals_hold_as_many_true_places_as_they_say(family: Any, prior: Any)
     assert abs(np.mean(surplus)) < 3 * np.std(surplus) / np.sqrt(SERIES_COUNT)
 
 
-def test_it_refuses_what_it_cannot_answer() -> None:
-    learner = MessagePassing(Gaussian(1.0))
-    with pytest.raises(ValueError, match=r"Smile keeps no hypotheses.*give a MessagePassing"):
-        change_posterior(Smile(Gaussian()), NUMBERS)
-    with pytest.raises(ValueError, match="level = 1 is not allowed"):
-        change_posterior(learner, NUMBERS, level=1.0)
-    with pytest.raises(ValueError, match="hypotheses = 0 is not allowed"):
-        change_posterior(learner, NUMBERS, hypotheses=0)
-    with pytest.raises(ValueError, match=r"20000 samples with 32770 hypotheses each need too much memory; give hypo"):
-        change_posterior(learner, np.zeros(20_000))
+@pytest.mark.parametrize(
+    ("learner", "xs", "settings", "sentence"),
+    [
+        (Smile(Gaussian()), NUMBERS, {}, r"Smile keeps no hypotheses.*give a MessagePassing"),
+        (MessagePassing(Gaussian()), NUMBERS, {"level": 1.0}, "level = 1 is not allowed"),
+        (MessagePassing(Gaussian()), NUMBERS, {"hypotheses": 0}, "hypotheses = 0 is not allowed"),
+        (MessagePassing(Gaussian()), np.zeros(20_000), {}, r"20000 samples with 32770 hypotheses each need too much m"),
+    ],
+)
+def test_it_refuses_what_it_cannot_answer(learner: Any, xs: Any, settings: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        change_posterior(learner, xs, **settings)
 
 
 def test_a_table_and_a_picture() -> None:

@@ -37,7 +37,7 @@ from astonish.core.parameters import parameter
 from astonish.models.parameters import parameters, with_parameters
 from astonish.models.registry import RESPONSES
 from astonish.people.fit import Estimate, Model
-from astonish.testing.common import takes_any_leaves
+from astonish.testing.checks import takes_any_leaves
 from astonish.worlds.gaussian_jumps import gaussian_jumps
 from families import FAMILIES, LEARNERS
 

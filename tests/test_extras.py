@@ -5,23 +5,24 @@ of each extra in turn, and prints what it was told.
 """
 
 import json
+import pytest
 import re
 import subprocess
 import sys
 import tomllib
 import warnings
-from collections.abc import Callable, Iterator
+from astonish.cli.app import app
+from astonish.core.refusal import EXTRAS
+from astonish.core.refusal import NotInstalledError
+from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from typer.testing import CliRunner
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-from typer.testing import CliRunner
-
-from astonish.cli.app import app
-from astonish.core.refusal import EXTRAS, NotInstalledError
 
 ROOT = Path(__file__).parent.parent
 NATIVE = [
@@ -42,13 +43,11 @@ NEEDED = {  # which modules need which extras; those in a folder, whatever the f
     "people.fit.differences_plot": {"plots"},
     "people.fit.plot": {"plots"},
     "people.posterior": {"frames", "posteriors"},
-    "interop.drift_metrics": {"river"},
     "interop.river": {"river"},
     "interop.sklearn": {"sklearn"},
     "interop.spark": {"frames"},
     **{module: {"native"} for module in NATIVE},
     "paper": {"frames", "plots"},
-    "worlds.scoring.plot": {"plots"},
     "sweep": {"frames"},
     "worlds.gymnasium": {"worlds"},
     "testing": {"frames"},

@@ -37,7 +37,7 @@ from astonish.core.numbers import Domain, as_double, pytree_dataclass
 from astonish.core.parameters import parameter
 from astonish.core.samples import read_series
 from astonish.testing import check_learner, learner_checks
-from astonish.testing.learner import total
+from astonish.testing.checks import total
 from astonish.theory import rule, surprise
 from families import CONTEXTS, LEARNER, LEARNERS, NUMBERS, LearnerCase, columns
 

@@ -40,10 +40,6 @@ def test_transitions_are_the_doors(some_maze: Maze) -> None:
     assert set(transitions.flat) == {0.0, 0.25}
 
 
-def test_64_transitions_in_each_environment_of_the_paper() -> None:
-    assert (BOTH.transitions > 0).sum(axis=(1, 2)).tolist() == [64, 64]
-
-
 def test_the_room_of_the_papers_drawing() -> None:
     """Room 6, counted from 1: up, down, right, left."""
     in_a, in_b = BOTH.transitions[:, 5]

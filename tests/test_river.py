@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from river import checks, drift, evaluate, forest, metrics, preprocessing
+from river import checks, drift, evaluate, forest, metrics, naive_bayes, preprocessing
 from river.datasets import TrumpApproval, synth
 
 from astonish import Delta, Detector, Gaussian, MessagePassing, Regression, VarSmile, run
@@ -65,14 +65,17 @@ def test_a_drift_detector_gives_the_alarms_of_a_detector_with_the_same_settings(
     assert SurpriseDrift.of(detector).within == 5
 
 
-def test_a_drift_detector_serves_in_river() -> None:
-    detector = SurpriseDrift(Delta(0.05), threshold=0.9, burn_in=30)
+@pytest.mark.parametrize("kind", [SurpriseDrift, Detector])
+def test_drift_detectors_serve_in_rivers_ensembles(kind: Any) -> None:
+    detector = kind(Delta(0.05), threshold=0.9, burn_in=30)
     trees = forest.ARFClassifier(n_models=2, seed=1, drift_detector=detector, warning_detector=detector)
-    for x, y in synth.ConceptDriftStream(seed=1, position=200, width=10).take(400):
-        trees.learn_one(x, y)
+    bayes = drift.DriftRetrainingClassifier(naive_bayes.GaussianNB(), detector.clone(), train_in_background=False)
+    for model in (trees, bayes.clone()):
+        for x, y in synth.ConceptDriftStream(seed=1, position=200, width=10).take(400):
+            model.learn_one(x, y)
     assert trees.n_drifts_detected() > 0
-    assert detector.clone({"threshold": 2.0}).threshold == 2.0
     assert repr(detector.clone()) == repr(detector)
+    assert DRIFT.clone({"threshold": 2.0}).threshold == 2.0
 
 
 @pytest.mark.parametrize("how", [pickle.dumps, copy.deepcopy], ids=["pickled", "copied"])

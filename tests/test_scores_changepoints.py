@@ -15,31 +15,28 @@ from typer.testing import CliRunner
 
 from astonish.changes import Detector
 
-
-def test_f1_by_hand_with_several_annotators() -> None:
-    """T1 = {0, 20}, T2 = {0, 23, 60}, T3 = {0}; found {0, 22, 64, 90}, margin 5.
-
-    Union {0, 20, 23, 60}: 0 by 0, 20 by 22, 23 by none that is left, 60 by 64: precision 3/4. Recalls 2/2, 3/3, 1/1.
-    """
-    annotations = {"a": [20], "b": [23, 60], "c": []}
-    assert f1(annotations, [22, 64, 90]) == pytest.approx(2 * 0.75 * 1.0 / 1.75)
-    assert f1(annotations, [22, 66]) == pytest.approx(2 * (2 / 3) * (8 / 9) / (2 / 3 + 8 / 9))  # 66 is too far from 60
-    assert f1(annotations, []) == pytest.approx(2 * 1.0 * (11 / 18) / (1 + 11 / 18))  # recalls 1/2, 1/3 and 1
-    assert f1({"a": []}, []) == 1.0
+SEVERAL = {"a": [20], "b": [23, 60], "c": []}  # index 0 always counts, in annotations and among what is found
 
 
-def test_index_0_always_counts_and_a_found_change_serves_once() -> None:
-    """{0, 4} by {0, 4}; then {0, 4} by {0, 5}: 4 takes 5, since 0 is taken by then."""
-    assert f1({"a": [4]}, [0, 4]) == 1.0
-    assert f1({"a": [4]}, [5]) == 1.0
-    assert f1({"a": [3]}, []) == pytest.approx(2 * 1.0 * 0.5 / 1.5)  # 0 takes 0, nothing is left for 3
-    assert f1({"a": [20, 22]}, [21]) == pytest.approx(2 * 1.0 * (2 / 3) / (5 / 3))
-
-
-def test_the_nearest_found_change_is_taken() -> None:
-    """20 takes 21 and not 16, which is then left for 12; it would otherwise lie too far from both."""
-    assert f1({"a": [12, 20]}, [16, 21], margin=5) == 1.0
-    assert f1({"a": [20]}, [15, 21], margin=5) == pytest.approx(2 * (2 / 3) * 1 / (5 / 3))
+@pytest.mark.parametrize(
+    ("annotations", "found", "precision", "recalls"),
+    [
+        # Of 0, 22, 64, 90 the union 0, 20, 23, 60 is served by 0, 22, none that is left, 64.
+        (SEVERAL, [22, 64, 90], 3 / 4, [2 / 2, 3 / 3, 1]),
+        (SEVERAL, [22, 66], 2 / 3, [2 / 2, 2 / 3, 1]),  # 66 is too far from 60
+        (SEVERAL, [], 1.0, [1 / 2, 1 / 3, 1]),
+        ({"a": []}, [], 1.0, [1]),
+        ({"a": [4]}, [0, 4], 1.0, [1]),
+        ({"a": [4]}, [5], 1.0, [1]),  # 4 takes 5, since 0 is taken by then
+        ({"a": [3]}, [], 1.0, [1 / 2]),  # 0 takes 0, nothing is left for 3
+        ({"a": [20, 22]}, [21], 1.0, [2 / 3]),  # which serves once
+        ({"a": [12, 20]}, [16, 21], 1.0, [1]),  # 20 takes 21, which is nearer than 16; that is left for 12
+        ({"a": [20]}, [15, 21], 2 / 3, [1]),
+    ],
+)
+def test_f1_by_hand(annotations: Any, found: list[int], precision: float, recalls: list[float]) -> None:
+    recall = sum(recalls) / len(recalls)
+    assert f1(annotations, found, margin=5) == pytest.approx(2 * precision * recall / (precision + recall))
 
 
 def test_covering_by_hand_with_several_annotators() -> None:

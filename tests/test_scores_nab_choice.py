@@ -26,6 +26,7 @@ def test_simulated_series_are_the_same_for_a_seed_and_others_for_another() -> No
 
 
 def test_windows_are_a_tenth_of_the_series_behind_the_probation_and_apart() -> None:
+    assert windows_of(1000, [300, 700]) == ((275, 325), (675, 725))
     corpus = simulated(3, 40)
     assert {len(series.windows) for series in corpus.values()} == {1, 2, 3, 4}
     for series in corpus.values():
@@ -38,10 +39,6 @@ def test_windows_are_a_tenth_of_the_series_behind_the_probation_and_apart() -> N
         assert ends == sorted(ends)
         inside = sum(last - first + 1 for first, last in series.windows)
         assert inside == pytest.approx(0.1 * rows, abs=2 * len(series.windows))
-
-
-def test_a_window_has_its_anomaly_in_the_middle() -> None:
-    assert windows_of(1000, [300, 700]) == ((275, 325), (675, 725))
 
 
 @pytest.mark.parametrize("kind", ["spike", "shift", "variance", "rhythm"])
@@ -63,10 +60,7 @@ def test_the_setting_with_the_highest_standard_score_is_chosen() -> None:
         Setting(rest=4): {"standard": -3.0, **many},
     }
     assert best_setting(table) == Setting(rest=2)
-
-
-def test_the_setting_that_stood_before_is_one_of_those_tried() -> None:
-    assert Setting() in grid()
+    assert Setting() in grid()  # which stood before
     assert len(set(grid())) == 54
 
 

@@ -23,11 +23,8 @@ from astonish import Delta, Gaussian, Smile, run
 from astonish.cli.app import app
 from astonish.io import files as archive
 from astonish.people.fit import recover_models
-from astonish.sweep import Batching, Study, executors, jobs, local_cluster, provenance, run_study, store
-from astonish.sweep.kinds import read_study
-from astonish.sweep.kinds.gaussian import episodes
-from astonish.sweep.kinds.recovery import candidate, designed
-from astonish.sweep.run import short
+from astonish.sweep import Batching, Study, local_cluster, run as running, run_study, scheduler, store
+from astonish.sweep.kinds import candidate, designed, episodes, read_study
 from astonish.worlds.gaussian_jumps import gaussian_jumps
 
 SOURCE = Path(__file__).parent.parent / "src"
@@ -298,7 +295,7 @@ def test_another_study_is_refused_unless_asked_for(tmp_path: Path) -> None:
 
 def test_other_code_is_refused_unless_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_study(seeds(2), tmp_path)
-    monkeypatch.setattr(provenance, "code", lambda: "of tomorrow")
+    monkeypatch.setattr(store, "code", lambda: "of tomorrow")
     with pytest.raises(ValueError, match=r"\(code was \w{16}, is of tomorrow\)"):
         run_study(seeds(2), tmp_path)
     assert not run_study(seeds(2), tmp_path, recompute=True, say=lambda _: None).failed
@@ -320,19 +317,24 @@ def test_a_function_that_was_rewritten_is_noticed(tmp_path: Path) -> None:
 
 
 class Elsewhere(Executor):
-    """Workers with another library, or on another device."""
+    """Workers with another library, or on another device; or that vanish, as when a scheduler is lost."""
 
-    def __init__(self, **other: Any) -> None:
-        self.other = other
+    def __init__(self, left: int = 99, **other: Any) -> None:
+        self.left, self.other = left, other
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
-        future.set_result(fn(*args)._replace(**self.other))
+        self.left -= 1
+        if self.left >= 0:
+            future.set_result(fn(*args)._replace(**self.other))
+        else:
+            future.cancel()
+            future.set_running_or_notify_cancel()
         return future
 
 
 def test_workers_with_other_code_or_devices_are_refused(tmp_path: Path) -> None:
-    other = Elsewhere(versions={**provenance.versions(), "jax": "0.0.1"})
+    other = Elsewhere(versions={**store.versions(), "jax": "0.0.1"})
     found = run_study(seeds(3), tmp_path / "code", other)
     assert found.failed["draws/seed=1"].startswith("a worker has jax 0.0.1, here is")
     assert not files(tmp_path / "code")
@@ -343,25 +345,9 @@ def test_workers_with_other_code_or_devices_are_refused(tmp_path: Path) -> None:
     assert "a worker computed on cpu, others on H9000" in some.failed["draws/seed=2"]
 
 
-class Vanishing(Executor):
-    """Three tasks are done; then nobody is there any more, as when a scheduler is lost."""
-
-    left = 3
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        self.left -= 1
-        if self.left >= 0:
-            future.set_result(fn(*args))
-        else:
-            future.cancel()
-            future.set_running_or_notify_cancel()
-        return future
-
-
 def test_workers_that_vanish_leave_what_was_finished(tmp_path: Path) -> None:
     with pytest.raises(ConnectionError, match=r"the workers were lost with \d of 9 settings finished"):
-        run_study(seeds(9), tmp_path, Vanishing())
+        run_study(seeds(9), tmp_path, Elsewhere(left=3))
     assert len(files(tmp_path)) <= 3
     assert len(run_study(seeds(9), tmp_path, say=lambda _: None).results) == 9
 
@@ -384,7 +370,7 @@ def test_an_interruption_keeps_what_was_begun(tmp_path: Path, monkeypatch: pytes
 def test_a_scheduler_out_of_reach_is_said(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(executors, "_TIMEOUT", 0.5)
+    monkeypatch.setattr(running, "_TIMEOUT", 0.5)
     study = _study_file(tmp_path, GAUSSIAN)
     assert command(study, "--out", tmp_path / "out", "--scheduler", address) in (1, 2)
     said = capsys.readouterr().err
@@ -396,7 +382,7 @@ def test_a_scheduler_out_of_reach_is_said(
 def test_a_finished_sweep_needs_no_scheduler(tmp_path: Path) -> None:
     study = seeds(3)
     finished = run_study(study, tmp_path).results
-    assert run_study(study, tmp_path, executors.scheduler("tcp://127.0.0.1:9")).results.keys() == finished.keys()
+    assert run_study(study, tmp_path, scheduler("tcp://127.0.0.1:9")).results.keys() == finished.keys()
 
 
 @pytest.mark.parametrize("full_at", ["results", "manifest"])
@@ -504,45 +490,34 @@ def test_settings_are_plain(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("study", "learner", "says"),
     [
-        ("", r"there is no kind 'None' of \[study\]; known are gaussian, maze"),
-        ("[study]\nkind = 'gausian'", r"there is no kind 'gausian' of \[study\]; did you mean 'gaussian'"),
-        ("[study\n", "is not TOML"),
-        ("[study]\nkind = 'maze'", "names no learner; give \\[\\[learner\\]\\] with name"),
-        ("[study]\nkind = 'maze'\n[[learner]]\nm = 1", "names no learner"),
-        (
-            "[study]\nkind = 'maze'\n[[learner]]\nname = 'delta'",
-            "delta does not take transitions data; give one of smile",
-        ),
-        (
-            "[study]\nkind = 'maze'\n[[learner]]\nname = 'smile'\nn = 1",
-            "there is no parameter 'n' of smile; known are m",
-        ),
-        (
-            "[study]\nkind = 'maze'\nnoise = 1\n[[learner]]\nname = 'smile'",
-            r"there is no option 'noise' of \[study\]; known are hazard",
-        ),
-        ("[study]\nkind = 'gaussian'\n[[learner]]\nname = 'smil'", "there is no learner 'smil'; did you mean 'smile'"),
-        ("[study]\nkind = 'gaussian'\n[[learner]]\nname = 'smile'\nm = [0.1, -1]", "m = -1 is not allowed"),
-        ("[study]\nkind = 'gaussian'\n[[learner]]\nname = 'smile'\nm = 'x'", "smile: m = 'x' is not a number"),
-        ("[study]\nkind = 'gaussian'\n[[learner]]\nname = 'smile'\nm = []", r"m = \[\] has no values"),
-        (
-            "[study]\nkind = 'gaussian'\nsteps = 0\n[[learner]]\nname = 'smile'",
-            "steps = 0 is not allowed; give a whole",
-        ),
-        ("[study]\nkind = 'gaussian'\nseed = 'a'\n[[learner]]\nname = 'smile'", "seed = 'a' is not a number"),
-        ("[study]\nkind = 'figure8'\n[[learner]]\nname = 'smile'", "figure8 has learners of its own"),
-        ("[study]\nkind = 'figure8'\nquick = 1", "quick = 1 is not known; give true or false"),
-        ("[study]\nkind = 'figure8'\nseed = [1, 2]", "are several"),
-        ("[studies]\nkind = 'maze'", "'studies' is not known here"),
-        ("[study]\nkind = 'models'\n[[learner]]\nname = 'delta'", "there is one learner, and one is to be chosen"),
-        ("[study]\nkind = 'models'" + 2 * "\n[[learner]]\nname = 'delta'", "delta is named twice"),
+        (None, None, r"there is no kind 'None' of \[study\]; known are gaussian, maze"),
+        ("'gausian'", None, r"there is no kind 'gausian' of \[study\]; did you mean 'gaussian'"),
+        ("[", None, "is not TOML"),
+        ("'maze'", None, "names no learner; give \\[\\[learner\\]\\] with name"),
+        ("'maze'", "m = 1", "names no learner"),
+        ("'maze'", "name = 'delta'", "delta does not take transitions data; give one of smile"),
+        ("'maze'", "name = 'smile'\nn = 1", "there is no parameter 'n' of smile; known are m"),
+        ("'maze'\nnoise = 1", "name = 'smile'", r"there is no option 'noise' of \[study\]; known are hazard"),
+        ("'gaussian'", "name = 'smil'", "there is no learner 'smil'; did you mean 'smile'"),
+        ("'gaussian'", "name = 'smile'\nm = [0.1, -1]", "m = -1 is not allowed"),
+        ("'gaussian'", "name = 'smile'\nm = 'x'", "smile: m = 'x' is not a number"),
+        ("'gaussian'", "name = 'smile'\nm = []", r"m = \[\] has no values"),
+        ("'gaussian'\nsteps = 0", "name = 'smile'", "steps = 0 is not allowed; give a whole"),
+        ("'gaussian'\nseed = 'a'", "name = 'smile'", "seed = 'a' is not a number"),
+        ("'figure8'", "name = 'smile'", "figure8 has learners of its own"),
+        ("'figure8'\nquick = 1", None, "quick = 1 is not known; give true or false"),
+        ("'figure8'\nseed = [1, 2]", None, "are several"),
+        ("'maze'\n[studies]", None, "'studies' is not known here"),
+        ("'models'", "name = 'delta'", "there is one learner, and one is to be chosen"),
+        ("'models'", "name = 'delta'\n[[learner]]\nname = 'delta'", "delta is named twice"),
     ],
 )
-def test_mistakes_in_a_file_are_said(text: str, says: str, tmp_path: Path) -> None:
+def test_mistakes_in_a_file_are_said(study: str | None, learner: str | None, says: str, tmp_path: Path) -> None:
+    text = "" if study is None else f"[study]\nkind = {study}\n"
     with pytest.raises(ValueError, match=says):
-        read_study(_study_file(tmp_path, text))
+        read_study(_study_file(tmp_path, text if learner is None else f"{text}[[learner]]\n{learner}"))
 
 
 @pytest.mark.parametrize(
@@ -571,8 +546,8 @@ def _square(settings: Any) -> list[dict[str, Any]]:
 def _accelerated(monkeypatch: pytest.MonkeyPatch, count: int, episodes: int = 5) -> Study:
     """A study on what seems to be an accelerator."""
     monkeypatch.setattr("jax.default_backend", lambda: "gpu")
-    monkeypatch.setattr(jobs, "available_memory", lambda: 350.0)
-    for module in (jobs, store):
+    monkeypatch.setattr(running, "available_memory", lambda: 350.0)
+    for module in (running, store):
         monkeypatch.setattr(module, "device", lambda: "H9000")
     batching = Batching(_square, lambda setting: setting["seed"] % 2, lambda _: episodes, lambda _: 10.0)
     return Study(seeds(count).settings, lambda _: {"square": -1}, batching=batching)
@@ -580,8 +555,8 @@ def _accelerated(monkeypatch: pytest.MonkeyPatch, count: int, episodes: int = 5)
 
 def test_an_accelerator_gets_as_many_settings_as_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = _accelerated(monkeypatch, 20)
-    assert jobs.usual_batch_size(study) == 32  # 50 are alike, 35 fit
-    parts = jobs.jobs(study, study.settings, 32)
+    assert running.usual_batch_size(study) == 32  # 50 are alike, 35 fit
+    parts = running.jobs(study, study.settings, 32)
     assert [len(part.settings) for part in parts] == [6, 4, 6, 4]
     assert {part.size for part in parts} == {6}
     found = run_study(study, tmp_path)
@@ -603,7 +578,7 @@ def test_a_call_on_an_accelerator_keeps_the_size_it_had(tmp_path: Path, monkeypa
 def test_on_a_processor_each_setting_is_computed_by_itself() -> None:
     batching = Batching(_square, lambda _: 0, lambda _: 5, lambda _: 10.0)
     study = Study(seeds(4).settings, lambda _: {"square": -1}, batching=batching)
-    assert jobs.usual_batch_size(study) == 0
+    assert running.usual_batch_size(study) == 0
     for batch_size in (None, 10):
         assert {result["square"] for result in run_study(study, batch_size=batch_size).results.values()} == {-1}
 
@@ -611,7 +586,7 @@ def test_on_a_processor_each_setting_is_computed_by_itself() -> None:
 def test_settings_together_give_what_each_gives_alone(tmp_path: Path) -> None:
     study = read_study(_study_file(tmp_path, GAUSSIAN))
     assert study.batching is not None
-    for part in jobs.jobs(study, study.settings, 9):
+    for part in running.jobs(study, study.settings, 9):
         assert part.size == 3
         settings = list(part.settings.values())
         for setting, result in zip(settings, study.batching.compute(settings), strict=True):
@@ -663,7 +638,3 @@ def test_model_recovery_is_a_study(tmp_path: Path) -> None:
         seed=1,
     ).matrix()
     np.testing.assert_array_equal(table.iloc[:2][["chosen.delta", "chosen.leaky"]], whole)
-
-
-def test_what_went_wrong_is_said_in_a_line() -> None:
-    assert short("Traceback:\n  somewhere\nKeyError: 'b'\n") == "KeyError: 'b'"

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from astonish.changes.detector import signal_of
-from astonish.changes.monitoring import alarm_level, monitor_alarms
+from astonish.changes.monitoring import alarm_level
+from astonish.core.cooldown import spaced
 from astonish.core.names import OutcomeKind
-from astonish.core.numbers import FloatArray
+from astonish.core.numbers import BoolArray, FloatArray
 from astonish.core.refusal import naming_extra, unknown
 from astonish.learners import Monitor
 from astonish.learners.base import Learner
@@ -48,9 +49,17 @@ def daily_surprise(series: NabSeries, **settings: Any) -> FloatArray:
 
 def at_alarms(surprise: FloatArray, rate: float = _RATE, rest: int = _REST, falls: bool = True) -> FloatArray:
     """Scores from minus the logarithms of tail probabilities: at alarms, how far these are below the level."""
-    alarms = monitor_alarms(surprise, rate, rest, falls)
-    level = alarm_level(rate, np.cumsum(~np.isnan(surprise)), falls)
+    alarms, level = monitor_alarms(surprise, rate, rest, falls)
     return np.where(alarms, (surprise + np.log(level)) / math.log(10), -np.inf)
+
+
+def monitor_alarms(surprise: FloatArray, rate: float, rest: int, falls: bool = True) -> tuple[BoolArray, FloatArray]:
+    """Which samples give an alarm, by the surprise of a `Monitor` at each (NaN: missing), and the level of each.
+
+    falls: as that of `astonish.monitor` does; if not, the level is constant.
+    """
+    level = alarm_level(rate, np.cumsum(~np.isnan(surprise)) if falls else np.zeros(len(surprise)))
+    return spaced((np.exp(-surprise) < level)[None], rest)[0], level
 
 
 def null(series: NabSeries) -> FloatArray:
@@ -154,8 +163,7 @@ def _by_river(name: str, series: NabSeries) -> FloatArray:
     if name in drift.__all__:
         detector = getattr(drift, name)()
         drifts = [(detector.update(x), detector.drift_detected)[1] for x in values]
-        alarms = monitor_alarms(np.where(drifts, np.inf, 0.0), _RATE, _REST)
-        return alarms.astype(np.float64)
+        return monitor_alarms(np.where(drifts, np.inf, 0.0), _RATE, _REST)[0].astype(np.float64)
     kind = getattr(anomaly, name)
     chosen = kind(seed=1) if "seed" in signature(kind).parameters else kind()
     if len(signature(chosen.score_one).parameters) > 1:  # of a response, given features

@@ -1,11 +1,8 @@
 """Has the world changed, when, and how sure is that?"""
 
-from astonish.changes.changepoints import change_points, run_lengths
-from astonish.changes.detector import Detector
-from astonish.changes.monitoring import MonitorStep, StreamMonitor, monitor
-from astonish.changes.periods import find_period
-from astonish.changes.posterior import ChangePosterior, change_posterior
-from astonish.changes.usual import usual_detector
+from astonish.changes.changepoints import ChangePosterior, change_points, change_posterior, run_lengths
+from astonish.changes.detector import Detector, usual_detector
+from astonish.changes.monitoring import MonitorStep, StreamMonitor, find_period, monitor
 
 __all__ = [
     "ChangePosterior", "Detector", "MonitorStep", "StreamMonitor", "change_points", "change_posterior", "find_period",

@@ -1,22 +1,33 @@
-"""Has the world just changed? Alarms from the signal of any learner, with a stated rate of false ones."""
+"""Alarms when the world changes, from the signal of any learner, with a stated rate of false ones.
+
+Signals, alarms and changes are tables with a series in every row. An alarm is false unless the world changed at most
+`window` samples before. Waiting ends with the next change, seen or not, so shares and medians are those of Kaplan &
+Meier (1958): what they would be if no other change came between.
+"""
 
 import math
 import os
-from typing import Any
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.changes import alarms
+from astonish.beliefs import Beta, Grid, NormalGamma, Poisson
 from astonish.core.cooldown import spaced
-from astonish.core.numbers import COUNT, BoolArray, Domain, FloatArray, double
+from astonish.core.numbers import COUNT, POSITIVE, WHOLE, BoolArray, Domain, FloatArray, as_numbers, double
 from astonish.core.parameters import REQUIRED, parameter
+from astonish.core.refusal import unknown
 from astonish.io.files import DamagedError, atomic_write, name_of, read, write
 from astonish.io.state import check_saved_by, described, matching, named_leaves
+from astonish.learners import MessagePassing
 from astonish.learners.base import Learner, State, Step, StepInfo, first_state, given_by
-from astonish.online.series import History, Stream, run, run_many
+from astonish.online.series import Stream, run, run_many
 
+FEWEST = 10  # alarms from which to tell their rate; it is then known to a third, one standard error
 _SIGNALS = ("change_probability", "surprise", "learning_rate")
 _STEPS = 500  # samples in each series where a learner's world is simulated
 _EXPECTED, _MOST = 1_000, 2_000_000  # false alarms in all such series, unless that takes more samples than this
@@ -55,13 +66,22 @@ class Detector:
         repeat: bool = False,
         engine: str | None = None,
     ) -> None:
-        Domain(0, whole=True).check("cooldown", cooldown)
-        Domain(0, whole=True).check("burn_in", burn_in)
+        WHOLE.check("cooldown", cooldown)
+        WHOLE.check("burn_in", burn_in)
+        COUNT.check("within", within)
         self.learner, self.within, self.repeat = learner, within, bool(repeat)
         in_sight = within if within > 1 else 0  # so long, the start, or a change that gave an alarm, stays in sight
         self.cooldown, self.burn_in = max(cooldown, 0 if repeat else in_sight), max(burn_in, in_sight)
         self.false_alarm_rate = math.nan  # per sample, as counted where the threshold was found
-        self._watched = _watched(learner, within)
+        self._watched = learner
+        if within > 1:
+            with double():
+                last_change = learner.last_change(learner.init())
+            if last_change is None:
+                name = type(learner).__name__
+                asked = f"within = {within} asks {name} when the world changed last, which it does not know"
+                raise ValueError(f"{asked}; give within = 1, or MessagePassing or ParticleFilter")
+            self._watched = RecentChange(learner.with_change_times(), within)
         self.signal = signal_of(self._watched, signal)
         self._begin(Stream(self._watched, engine=engine), float(threshold), self.burn_in, False)
 
@@ -96,12 +116,7 @@ class Detector:
         """
         how: Any = {"cooldown": cooldown, "burn_in": burn_in, "within": within, "signal": signal, "repeat": repeat}
         detector = cls(learner, math.inf, **how)
-        many, marks = alarms.labelled(quiet, changed)
-        histories = run_many(detector._watched, many)
-        marks = np.zeros((1, len(histories[0])), bool) if marks is None else marks
-        alarms.check_lengths(histories, marks)
-        quiet = alarms.quiet_samples(marks, window, detector.burn_in)
-        detector._calibrate(detector._signals(histories), quiet, false_alarm_rate)
+        detector._calibrate(*labelled(quiet, changed), window, false_alarm_rate)
         return detector
 
     @classmethod
@@ -123,12 +138,10 @@ class Detector:
         """
         how: Any = {"cooldown": cooldown, "burn_in": burn_in, "within": within, "signal": signal, "repeat": repeat}
         detector = cls(learner, math.inf, **how)
-        alarms.check_rate(false_alarm_rate, detector.cooldown)
+        check_rate(false_alarm_rate, detector.cooldown)
         rng = np.random.default_rng(seed)
         steps, count = detector.burn_in + _STEPS, math.ceil(min(_EXPECTED / false_alarm_rate, _MOST) / _STEPS)
-        signals = detector._signals(run_many(detector._watched, [learner.simulate(rng, steps) for _ in range(count)]))
-        quiet = alarms.quiet_samples(np.zeros(signals.shape, bool), 1, detector.burn_in)
-        detector._calibrate(signals, quiet, false_alarm_rate)
+        detector._calibrate([learner.simulate(rng, steps) for _ in range(count)], None, 1, false_alarm_rate)
         return detector
 
     def __repr__(self) -> str:
@@ -174,7 +187,7 @@ class Detector:
         >>> Detector(Delta(0.5), threshold=3.0, burn_in=1).alarms([0.0, 0.5, 5.0, 9.0]).tolist()
         [False, False, True, False]
         """
-        return self._spaced(self._signals([run(self._watched, xs)]))[0]
+        return self._alarms(getattr(run(self._watched, xs), self.signal)[None])[0]
 
     def clone(self) -> "Detector":
         """A detector with the same settings and threshold that has not seen anything."""
@@ -189,12 +202,11 @@ class Detector:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write threshold, settings and state to a file; `Detector.load` goes on exactly where this left off."""
-        kept = {"threshold": self.threshold, "false_alarm_rate": self.false_alarm_rate, **self.settings}
         state, alarm, wait = self._watch.now()
-        leaves = named_leaves(state)
+        kept = {"threshold": self.threshold, "false_alarm_rate": self.false_alarm_rate, **self.settings}
         about = kept | {"wait": wait, "alarm": alarm, "learner": described(self.learner)}
         with atomic_write(path) as file:
-            write(file, "detector", leaves, about)
+            write(file, "detector", named_leaves(state), about)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], learner: Learner, other_learner: bool = False) -> "Detector":
@@ -224,18 +236,21 @@ class Detector:
         self.__dict__.update(kept)
         self._begin(Stream(self._watched, state, engine), threshold, wait, alarm)
 
-    def _signals(self, histories: list[History]) -> FloatArray:
-        return np.stack([getattr(history, self.signal) for history in histories])
-
-    def _spaced(self, signals: FloatArray) -> BoolArray:
+    def _alarms(self, signals: FloatArray) -> BoolArray:
         above = signals > self.threshold
         above[:, : self.burn_in] = False
         return spaced(above, self.cooldown)
 
-    def _calibrate(self, signals: FloatArray, quiet: BoolArray, false_alarm_rate: float) -> None:
+    def _calibrate(self, series: list[Any], changed: BoolArray | None, window: int, false_alarm_rate: float) -> None:
+        """Set the threshold to the rate of false alarms in these series. changed: nowhere, if left out."""
+        histories = run_many(self._watched, series)
+        changed = np.zeros((len(histories), len(histories[0])), bool) if changed is None else changed
+        check_lengths(histories, changed)
+        signals = np.stack([getattr(history, self.signal) for history in histories])
+        quiet = quiet_samples(changed, window, self.burn_in)
         signals[:, : self.burn_in] = math.nan
-        self.threshold = alarms.threshold_at(signals, quiet, false_alarm_rate, self.cooldown)
-        self.false_alarm_rate = alarms.rate_of_false_alarms(self._spaced(signals), quiet)
+        self.threshold = threshold_at(signals, quiet, false_alarm_rate, self.cooldown)
+        self.false_alarm_rate = rate_of_false_alarms(self._alarms(signals), quiet)
 
 
 class RecentChange(Learner):
@@ -254,25 +269,12 @@ class RecentChange(Learner):
     def step(self, state: State, x: Any) -> tuple[State, StepInfo]:
         new, info = self.learner.step(state, x)
         last = self.learner.last_change(new)
-        assert last is not None  # as `_watched` has made sure
+        assert last is not None  # as `Detector` has made sure
         recent = jnp.minimum(last.weights @ (last.ages <= self.within), 1.0)
         return new, info._replace(change_probability=recent)
 
     def estimate(self, state: State) -> Array:
         return self.learner.estimate(state)
-
-
-def _watched(learner: Learner, within: int) -> Learner:
-    """The learner to watch for a change within so many samples."""
-    COUNT.check("within", within)
-    if within == 1:
-        return learner
-    with double():
-        last = learner.last_change(learner.init())
-    if last is None:
-        asked = f"within = {within} asks {type(learner).__name__} when the world changed last, which it does not know"
-        raise ValueError(f"{asked}; give within = 1, or MessagePassing or ParticleFilter")
-    return RecentChange(learner.with_change_times(), within)
 
 
 def signal_of(learner: Learner, wanted: str | None) -> str:
@@ -283,3 +285,225 @@ def signal_of(learner: Learner, wanted: str | None) -> str:
     if chosen not in given:
         raise ValueError(f"{type(learner).__name__} gives no signal {chosen!r}; give one of {', '.join(given)}")
     return chosen
+
+
+def labelled(samples: Any, changed: Any) -> tuple[list[Any], BoolArray | None]:
+    """All series, and where the world changed in each, from what people write.
+
+    changed: True, or 1, where the world changed just before a sample: one row, or a table with a row for each series.
+    Samples that have several parts come as a tuple of them.
+    """
+    if changed is None:
+        return [samples], None
+    marks = Domain(0, 1, whole=True).check("changed", changed) > 0
+    if marks.ndim not in (1, 2):
+        raise ValueError(f"changed has {marks.ndim} dimensions; give a row, or a table with a row for each series")
+    if not marks.size:
+        raise ValueError("changed is empty; give True or False for each sample, and at least one sample")
+    if marks.ndim == 1:
+        return [samples], marks[None]
+    counts = {len(part) for part in (samples if isinstance(samples, tuple) else (samples,))}
+    if counts != {len(marks)}:
+        raise ValueError(f"there are {sorted(counts)} series but {len(marks)} rows of changes; give one row for each")
+    return list(zip(*samples, strict=True) if isinstance(samples, tuple) else samples), marks
+
+
+def check_lengths(series: Sequence[Any], marks: BoolArray) -> None:
+    """Refuse series that are not as long as the marks of their changes."""
+    odd = next((len(one) for one in series if len(one) != marks.shape[1]), None)
+    if odd is not None:
+        advice = "give a mark for each sample, and series of one length"
+        raise ValueError(f"a series has {odd} samples but changed has {marks.shape[1]}; {advice}")
+
+
+def since_change(changed: BoolArray) -> FloatArray:
+    """How many samples ago the last change came: 0 just after it, infinity before the first.
+
+    >>> since_change(np.array([[False, True, False, True]])).tolist()
+    [[inf, 0.0, 1.0, 0.0]]
+    """
+    at = np.arange(changed.shape[1])
+    last: FloatArray = np.maximum.accumulate(np.where(changed, at, -np.inf), axis=1)
+    return at - last
+
+
+def quiet_samples(changed: BoolArray, window: int, burn_in: int) -> BoolArray:
+    """Where an alarm would be false: neither at the start, nor within the window after a change."""
+    quiet = since_change(changed) >= window
+    quiet[:, :burn_in] = False
+    return quiet
+
+
+def rate_of_false_alarms(alarms: BoolArray, quiet: BoolArray) -> float:
+    """False alarms per quiet sample."""
+    return float((alarms & quiet).sum() / max(quiet.sum(), 1))
+
+
+def threshold_at(signals: FloatArray, quiet: BoolArray, rate: float, cooldown: int) -> float:
+    """The lowest threshold with at most this rate of alarms per quiet sample, cool-down included.
+
+    signals: NaN where there is none; nothing below the threshold, and nothing that is NaN, gives an alarm.
+    """
+    quiet = quiet & ~np.isnan(signals)
+    check_rate(rate, cooldown)
+    if quiet.sum() * rate < FEWEST:
+        few = f"{quiet.sum()} quiet samples (burn-in not counted) are too few to tell a rate of {rate:g}"
+        raise ValueError(f"{few}; give at least {int(np.ceil(FEWEST / rate))}, or a higher rate")
+    values = np.unique(signals[quiet])
+
+    def keeps_to_rate(threshold: float) -> bool:
+        return rate_of_false_alarms(spaced(signals > threshold, cooldown), quiet) <= rate
+
+    low = bisect_left(values, True, hi=len(values) - 1, key=keeps_to_rate)
+    above = values[min(low + 1, len(values) - 1)]  # half-way to it, lest rounding decide
+    return float(values[low] + 0.5 * (above - values[low]))
+
+
+def check_rate(rate: float, cooldown: int) -> None:
+    """Refuse a rate that is none, or more than the cool-down allows."""
+    Domain(0, 1, open=True).check("false_alarm_rate", rate)
+    WHOLE.check("cooldown", cooldown)
+    most = 1 / (cooldown + 1)
+    if rate >= most:
+        limit = f"a cool-down of {cooldown} samples, which allows {most:.3g} at most"
+        raise ValueError(f"false_alarm_rate = {rate:g} cannot be reached with {limit}; give less of either")
+
+
+class Waits(NamedTuple):
+    """For every change how many samples one waited, and whether what one waited for had come by then."""
+
+    samples: FloatArray
+    ended: BoolArray
+
+    def share(self, within: int) -> float:
+        """The share of changes that are noticed within so many samples; NaN if there was no change."""
+        unnoticed = self._unnoticed()
+        return float(1 - unnoticed[min(within, len(unnoticed)) - 1])
+
+    def median(self) -> float:
+        """After how many samples half of the changes are noticed; NaN if so many never are."""
+        noticed = np.flatnonzero(self._unnoticed() <= 0.5)
+        return float(noticed[0] + 1) if len(noticed) else float("nan")
+
+    def _unnoticed(self) -> FloatArray:
+        """The share that is not noticed after 1, 2, ... samples, were there no other change."""
+        lags = np.arange(1, self.samples.max(initial=1) + 1)[:, None]
+        waiting = (self.samples >= lags).sum(axis=1)
+        noticed = ((self.samples == lags) & self.ended).sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            return np.cumprod(1 - noticed / waiting)
+
+
+def waits(alarms: BoolArray, changed: BoolArray, window: int) -> Waits:
+    """How long one waits for an alarm after each change: 1 if it comes with the first sample, `window` at most.
+
+    >>> waits(np.array([[0, 0, 0, 1, 0]]) > 0, np.array([[0, 1, 0, 0, 1]]) > 0, window=3)
+    Waits(samples=array([3., 1.]), ended=array([ True, False]))
+    """
+    samples, ended = [], []
+    for alarm, change in zip(alarms, changed, strict=True):
+        starts = np.flatnonzero(change)
+        for start, end in zip(starts, np.append(starts, len(change))[1:], strict=True):
+            seen = np.flatnonzero(alarm[start : min(end, start + window)])
+            ended.append(len(seen) > 0)
+            samples.append(seen[0] + 1 if len(seen) else min(end - start, window))
+    return Waits(np.array(samples, np.float64), np.array(ended, bool))
+
+
+HYPOTHESES, WITHIN, COOLDOWN, BURN_IN = 50, 80, 20, 80
+OUTCOME_HYPOTHESES = 100  # outcomes 0 and 1 tell so little each that no sample within sight may be left out
+DEGREES = 3.0  # of freedom of Student's t-distribution, where tails are heavy
+_QUARTILE = 0.7649  # half of the samples of such a distribution are nearer to its middle than this
+_MEANS, _SPREADS = np.linspace(-6.0, 6.0, 61), 2.0 ** np.linspace(-2.0, 2.0, 9)  # in units of the noise
+
+
+def usual_detector(
+    kind: str, quiet: Any = None, false_alarm_rate: float = 0.001, *, hazard: float = 0.001, heavy_tails: bool = False
+) -> Detector:
+    """A detector with message passing for changes of a "mean", a "variance", a "proportion" or a "rate".
+
+    quiet: samples in which nothing changes, in a table one series per row: from them come the threshold, and for
+    numbers the size of the noise. Left out: numbers are expected about 0 with a standard deviation of 1, a rate about
+    1, and the threshold comes from the learner's own model. hazard: how probable a change is before each sample.
+    heavy_tails: whether there are outliers, for a mean or a variance; needs `quiet`, and takes longer.
+    A change is noticed within 80 samples or not at all, and within these the alarm for it may come again every 21
+    samples. A detector for a mean gives alarms for large changes of the variance, too, and the other way round.
+
+    >>> detector = usual_detector("proportion")
+    >>> [t for t in range(300) if detector.update(t % 5 == 0 if t < 200 else t % 5 != 0)]
+    [208, 229, 250, 271]
+    """
+    if kind not in KINDS:
+        raise unknown("usual detector", kind, KINDS)
+    how: Any = {"within": WITHIN, "cooldown": COOLDOWN, "burn_in": BURN_IN, "repeat": True}
+    if heavy_tails and (kind not in HEAVY or quiet is None):
+        raise ValueError("heavy_tails is for a mean or a variance with quiet samples; give these, or leave it out")
+    if quiet is None:
+        return Detector.simulated(KINDS[kind](None, hazard), false_alarm_rate, **how)
+    series = _table(quiet)
+    learner = (HEAVY if heavy_tails else KINDS)[kind](series, hazard)
+    return Detector.calibrated(learner, series, false_alarm_rate, changed=np.zeros(series.shape, bool), **how)
+
+
+def _table(quiet: Any) -> FloatArray:
+    """Series in rows."""
+    numbers = as_numbers("quiet", quiet)
+    if numbers.ndim not in (1, 2) or not np.isfinite(numbers).any():
+        raise ValueError(f"quiet has shape {numbers.shape}; give a series with samples in it, or a table of series")
+    return np.atleast_2d(numbers)
+
+
+def _check_noise(noise: float) -> None:
+    POSITIVE.check("the standard deviation of the quiet samples", noise)
+
+
+def _for_numbers(shape: float, series: FloatArray | None, hazard: float) -> MessagePassing:
+    """For numbers; shape: half of how many samples of the noise the prior is worth, the more the less it may change."""
+    level, spread, noise = 0.0, 3.0, 1.0  # the mean level, how much levels may differ, and what is about each
+    if series is not None:
+        levels, noise = np.nanmean(series, axis=1), float(np.sqrt(np.nanvar(series, axis=1).mean()))
+        level, spread = float(levels.mean()), float(np.hypot(3 * noise, levels.std()))
+        _check_noise(noise)
+    family = NormalGamma()
+    prior = family.prior(level, noise, weight=(noise / spread) ** 2, shape=shape)
+    return MessagePassing(family, hazard, prior, HYPOTHESES)
+
+
+def _for_outcomes(_: FloatArray | None, hazard: float) -> MessagePassing:
+    """For outcomes 0 and 1, whose proportion is seldom next to 0 or 1."""
+    return MessagePassing(Beta(), hazard, Beta().prior(ones=2.0, zeros=2.0), OUTCOME_HYPOTHESES)
+
+
+def _for_counts(series: FloatArray | None, hazard: float) -> MessagePassing:
+    mean = 1.0 if series is None else float(np.nanmean(series))
+    _check_noise(mean)
+    return MessagePassing(Poisson(), hazard, Poisson().prior(mean, 1 / mean), HYPOTHESES)
+
+
+def _student(x: Array, points: Array) -> Array:
+    """The log-likelihood, but for a constant, of pairs of a mean and a scale, for samples with heavy tails."""
+    mean, scale = points[:, 0], points[:, 1]
+    return -0.5 * (DEGREES + 1) * jnp.log1p(jnp.square((x - mean) / scale) / DEGREES) - jnp.log(scale)
+
+
+def _for_outliers(spreads: FloatArray, means: FloatArray, series: FloatArray, hazard: float) -> MessagePassing:
+    """For numbers with outliers. spreads, means: that are possible, in units of the spread of quiet samples."""
+    levels = np.nanmedian(series, axis=1, keepdims=True)
+    scale = float(np.nanmedian(np.abs(series - levels))) / _QUARTILE
+    _check_noise(scale)
+    level, spread = float(levels.mean()), float(np.hypot(scale, levels.std() / 2))
+    pairs: Any = np.array([(level + spread * mean, scale * width) for width in spreads for mean in means])
+    family = Grid(pairs, _student, width=1.0)
+    return MessagePassing(family, hazard, family.prior(), HYPOTHESES)
+
+
+KINDS: dict[str, Any] = {
+    "mean": partial(_for_numbers, 10.0),
+    "variance": partial(_for_numbers, 1.0),
+    "proportion": _for_outcomes,
+    "rate": _for_counts,
+}
+HEAVY: dict[str, Any] = {
+    "mean": partial(_for_outliers, np.ones(1), _MEANS),
+    "variance": partial(_for_outliers, _SPREADS, _MEANS[::3]),
+}

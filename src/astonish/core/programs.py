@@ -309,7 +309,7 @@ def _operation(equation: Any) -> tuple[Operation, bool]:
         return _CONTROL[name](**params), True
     if all(_is_number(variable.aval) for variable in variables):
         of_floats = all(variable.aval.dtype.kind == "f" for variable in equation.invars)
-        if rule := _ELEMENTWISE.get(name) or (of_floats and _OF_FLOATS.get(name)):
+        if rule := ELEMENTWISE.get(name) or (of_floats and _OF_FLOATS.get(name)):
             return rule, False
         if name in _RULES:
             return partial(_RULES[name], **params), False
@@ -414,7 +414,7 @@ def _along(function: Operation) -> Operation:
 
 
 _CONTROL: dict[str, Operation] = {"while": _while, "cond": _cond}
-_ELEMENTWISE: dict[str, Operation] = {
+ELEMENTWISE: dict[str, Operation] = {
     "add": operator.add, "add_any": operator.add, "sub": operator.sub, "mul": operator.mul, "neg": operator.neg,
     "max": np.maximum, "min": np.minimum, "abs": np.abs, "sign": np.sign, "square": np.square, "select_n": _select,
     "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne,

@@ -1,4 +1,4 @@
-"""How do learners serve inside the libraries that people already use? A module for each, and it must be installed."""
+"""Learners inside the libraries that people already use: a module for each, which must be installed."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""How does astonish serve where scikit-learn's estimators do?
-
-`pip install 'astonish[sklearn]'`
-"""
+"""A regression for scikit-learn (`pip install 'astonish[sklearn]'`)."""
 
 from typing import Any, Self
 

@@ -1,4 +1,4 @@
-"""How do keyed streams learn in Apache Spark, each row exactly once whatever fails?
+"""Keyed streams in Apache Spark, where each row is learned from exactly once, whatever fails.
 
 `pip install 'astonish[spark]'`, and Java 17 or later.
 
@@ -97,14 +97,12 @@ class ShardUpdate(NamedTuple):
         """For Spark: from the rows of a shard and its state to the rows with answers; the state moves on."""
         by = [*self.order, *listed(self.sample)]  # samples break ties
         rows = concat(list(chunks)).sort_values(by, kind="stable")
-        bank = self.bank(*state.get) if state.exists else Bank(self.learner, self.capacity, self.evict)
-        answered = bank.update_table(rows, self.key, self.sample)
-        state.update((self.shards, bank.to_bytes()))
-        yield answered.drop(columns=_SHARD, errors="ignore")
-
-    def bank(self, shards: int, packed: bytes) -> Bank:
-        """The bank that a shard left behind."""
+        shards, packed = state.get if state.exists else (self.shards, b"")
         if shards != self.shards:
             begun = f"the checkpoint was begun with {shards} shards, not {self.shards}, and the states are dealt out so"
             raise ValueError(f"{begun}; give shards={shards}, or begin another checkpoint")
-        return Bank.load(io.BytesIO(packed), self.learner, self.capacity, self.evict)
+        how = self.learner, self.capacity, self.evict
+        bank = Bank.load(io.BytesIO(packed), *how) if packed else Bank(*how)
+        answered = bank.update_table(rows, self.key, self.sample)
+        state.update((self.shards, bank.to_bytes()))
+        yield answered.drop(columns=_SHARD, errors="ignore")

@@ -20,8 +20,7 @@ from astonish.learners.base import scan
 from astonish.online.series import OPTIONS
 from astonish.paper.figure import RunSettings
 from astonish.theory.expfam import entropy
-from astonish.worlds.maze import A, B, Walk, maze, walk
-from astonish.worlds.maze_beliefs import distance, most_probable, others, spread
+from astonish.worlds.maze import A, B, Walk, distance, maze, most_probable, others, spread, walk
 
 ROOMS = 16
 M = 0.1  # the paper's readiness to change one's mind

@@ -22,8 +22,7 @@ from astonish.paper.claims import Claim, interval, listed, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables
 from astonish.report.style import STYLE
 from astonish.sweep.study import Batching, Result, Setting, Study
-from astonish.worlds.maze import A, B, Maze, maze, probabilities_of_leaving, rearranged, walk
-from astonish.worlds.maze_beliefs import others
+from astonish.worlds.maze import A, B, Maze, maze, others, probabilities_of_leaving, rearranged, walk
 
 LITTLE = 0.3
 ANEW = "starts anew,"  # a learner that is told of each switch, and the number of visits that it imagines

@@ -25,8 +25,7 @@ from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulate
 from astonish.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE
 from astonish.theory.expfam import Belief, Family, blend, divergence, scaled_likelihood
 from astonish.theory.solver import powers_at
-from astonish.worlds.maze import A, B, maze, walk
-from astonish.worlds.maze_beliefs import distance, most_probable, others
+from astonish.worlds.maze import A, B, distance, maze, most_probable, others, walk
 
 LINKS = ("paper", "exponential", "linear", "logarithm", "step")
 PAPER, EXPONENTIAL, LINEAR, LOGARITHM, STEP = LINKS

@@ -17,10 +17,9 @@ from astonish.online.measures import check_holds_a_belief
 from astonish.paper.agents import ROOMS, errors_of_one
 from astonish.paper.figure import RunSettings
 from astonish.paper.figure8 import study_of
-from astonish.sweep.kinds.grid import SEED, Options, World, checked_options, own_parameters, study_in
+from astonish.sweep.kinds import SEED, Options, World, checked_options, own_parameters, study_in
 from astonish.sweep.study import Setting, Study
-from astonish.worlds.maze import A, B, maze, walk
-from astonish.worlds.maze_beliefs import others
+from astonish.worlds.maze import A, B, maze, others, walk
 
 ALLOWED = {"hazard": (0.005, PROBABILITY), "seed": (1, SEED), "episodes": (20, COUNT), "steps": (20000, COUNT)}
 

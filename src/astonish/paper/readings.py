@@ -26,8 +26,7 @@ from astonish.paper.claims import Claim, Interval, verdict
 from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
 from astonish.paper.sweeps import ACCURATE, SOON, TIMES, about_ten, first_step, times_as_long
 from astonish.report.style import BLUE, VERMILLION
-from astonish.worlds.maze import Walk
-from astonish.worlds.maze_beliefs import spread
+from astonish.worlds.maze import Walk, spread
 
 LONG, LONG_EM = 2000, 6000  # steps that are looked at
 AS_WRITTEN = {"gamma": "bound", "logarithm": "natural", "estimate": "mode"}

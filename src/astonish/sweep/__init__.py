@@ -3,8 +3,7 @@
 from astonish.core.refusal import naming_extra
 
 with naming_extra("studies need"):
-    from astonish.sweep.executors import local_cluster, scheduler, threads
-    from astonish.sweep.run import StudyResult, run_study
+    from astonish.sweep.run import StudyResult, local_cluster, run_study, scheduler, threads
     from astonish.sweep.study import Batching, Result, Setting, Study
 
 __all__ = [

@@ -1,22 +1,38 @@
-"""How is a study computed, and continued? Settings are sent to an executor, and results stored as they come back."""
+"""Studies computed: settings in jobs, sent to threads or the workers of a cluster, results stored as they come back.
 
-from collections.abc import Callable, Mapping
-from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
-from contextlib import AbstractContextManager, nullcontext
+On a processor a job has one setting, on an accelerator as many as fill it. An accelerator is fast only when it has much
+to do. But a program that is compiled for another number of episodes may add in another order, and its last digits are
+others. So all jobs of a study have one size: those that lack settings are filled up with copies of the last one, which
+costs little, and a study that is continued keeps the size it had. A setting that fails does not stop the others.
+"""
+
+import logging
+import os
+import re
+import traceback
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 from pandas import DataFrame
 
 from astonish.core.numbers import COUNT
-from astonish.sweep.executors import threads
-from astonish.sweep.jobs import Job, JobResult, compute_job, jobs, usual_batch_size
-from astonish.sweep.store import Store
-from astonish.sweep.study import Result, Study
+from astonish.core.refusal import naming_extra
+from astonish.sweep.study import JobResult, Result, Setting, Store, Study, checked_result, device, versions
 
 AnyExecutor = Executor | AbstractContextManager[Executor]
+_SHARE = 0.5  # of the memory; a compiled program needs room of its own
+_UNKNOWN = 2**33  # bytes, for a device that does not say how much it has
+_ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://.")
+_TIMEOUT = 10  # seconds, for a scheduler to answer
+# Ctrl-C is for the program that started the workers
+_IGNORE_INTERRUPT = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+_RETRIES = 3  # times that a task is sent again after a worker lost it
 
 
 @dataclass(frozen=True)
@@ -66,13 +82,13 @@ def run_study(
     store = None if folder is None else Store(Path(folder), study)
     opened: AbstractContextManager[Any] = nullcontext({}) if store is None else store.opened(recompute, say)
     with opened as results:
-        run = _Run(study, store, results, progress, say)
+        failed: dict[str, str] = {}
         if names := [name for name in study.settings if name not in results]:
             batch_size = _batch_size(study, store, executor, batch_size)
             with nullcontext(executor) if isinstance(executor, Executor) else executor or threads() as pool:
-                run.compute(pool, jobs(study, names, batch_size))
-    found: Any = ({name: some[name] for name in study.settings if name in some} for some in (run.results, run.failed))
-    return StudyResult(study, *found)
+                failed = _compute(pool, jobs(study, names, batch_size), study, store, results, progress, say)
+    ordered: Any = ({name: some[name] for name in study.settings if name in some} for some in (results, failed))
+    return StudyResult(study, *ordered)
 
 
 def _batch_size(study: Study, store: Store | None, executor: AnyExecutor | None, batch_size: int | None) -> int:
@@ -89,52 +105,190 @@ def _batch_size(study: Study, store: Store | None, executor: AnyExecutor | None,
     return batch_size
 
 
-class _Run:
-    """The results and failures so far."""
+class Job(NamedTuple):
+    """Settings that are sent together, and how they are computed: see `Study`.
 
-    def __init__(self, study: Study, store: Store | None, results: dict[str, Result], progress: Any, say: Any) -> None:
-        self.study, self.store, self.results, self.progress, self.say = study, store, results, progress, say
-        self.failed: dict[str, str] = {}
+    compute_batch: for an accelerator, which computes `size` settings in one call. batch_size: how many episodes the
+    call was made for; 0 if settings are computed one by one.
+    """
 
-    def compute(self, pool: Executor, parts: list[Job]) -> None:
-        """Send all, and store what comes back. After an interruption nothing is begun, but what was begun is stored."""
-        if self.store is not None:
-            self.store.describe(type(pool).__name__, {})
-        waiting = {pool.submit(compute_job, part): part for part in parts}
-        self._report()
+    settings: Mapping[str, Setting]
+    compute: Callable[[Setting], Any]
+    compute_batch: Callable[[Any], Any] | None = None
+    size: int = 0
+    batch_size: int = 0
+
+
+def usual_batch_size(study: Study) -> int:
+    """How many episodes fill the device here: all of the largest group, or as many as half of its memory holds.
+
+    A power of two; 0 on a processor, and for a study that does not say how to compute settings together.
+    """
+    batching = study.batching
+    if batching is None or jax.default_backend() == "cpu":
+        return 0
+    episodes: Counter[Hashable] = Counter()
+    for setting in study.settings.values():
+        episodes[batching.group(setting)] += batching.episodes(setting)
+    held = int(available_memory() / max(map(batching.memory, study.settings.values())))
+    return min(1 << (max(episodes.values()) - 1).bit_length(), 1 << max(held.bit_length() - 1, 0))
+
+
+def available_memory() -> float:
+    """How many bytes episodes may take on the device here."""
+    stats: dict[str, Any] = jax.local_devices()[0].memory_stats() or {}
+    return _SHARE * stats.get("bytes_limit", _UNKNOWN)
+
+
+def jobs(study: Study, names: Iterable[str], batch_size: int) -> list[Job]:
+    """The settings of these names in jobs of at most so many episodes, or of one setting."""
+    batching, settings = study.batching, study.settings
+    if batching is None or batch_size == 0:
+        return [Job({name: settings[name]}, study.compute) for name in names]
+    groups = defaultdict(list)
+    for name in names:
+        size = max(1, batch_size // batching.episodes(settings[name]))
+        groups[batching.group(settings[name]), size].append(name)
+    return [
+        Job({name: settings[name] for name in group[i : i + size]}, study.compute, batching.compute, size, batch_size)
+        for (_, size), group in groups.items()
+        for i in range(0, len(group), size)
+    ]
+
+
+def compute_job(job: Job) -> JobResult:
+    """Compute all settings: in one call on an accelerator, if they were sent for that, else one by one."""
+    batch = None if jax.default_backend() == "cpu" else job.compute_batch
+    computed = JobResult({}, {}, versions(), device(), job.batch_size if batch else 0)
+
+    def compute(names: list[str]) -> dict[str, Result]:
+        settings = [job.settings[name] for name in names]
+        if batch is None:
+            results = [job.compute(setting) for setting in settings]
+        else:  # filled up to the size of a call by copies of the last setting
+            results = batch(settings + settings[-1:] * (job.size - len(settings)))[: len(settings)]
+        named = zip(names, settings, results, strict=True)
+        return {name: checked_result(setting, result) for name, setting, result in named}
+
+    if batch is not None:
         try:
-            for future in as_completed(list(waiting)):
-                self._take(future, waiting.pop(future))
-        except KeyboardInterrupt:
-            begun = [future for future in waiting if not future.cancel()]
-            if begun:
-                self.say("stopping as soon as what was begun is finished")
-            for future in as_completed(begun):
-                self._take(future, waiting.pop(future))
-            raise
-        finally:
-            for future in waiting:
-                future.cancel()
-            if self.store is not None:
-                self.store.describe(type(pool).__name__, self.failed)
+            return computed._replace(results=compute(list(job.settings)))
+        except Exception:  # because of one of them; the others go on in calls of the same size
+            pass
+    for name in job.settings:
+        try:
+            computed.results.update(compute([name]))
+        except Exception:
+            computed.failed[name] = traceback.format_exc()
+    return computed
 
-    def _take(self, future: Future[JobResult], part: Job) -> None:
-        """Store what a job found."""
-        if future.cancelled() or isinstance(future.exception(), BrokenExecutor):
+
+def _compute(
+    pool: Executor,
+    parts: list[Job],
+    study: Study,
+    store: Store | None,
+    results: dict[str, Result],
+    progress: Callable[[float], Any],
+    say: Callable[[str], Any],
+) -> dict[str, str]:
+    """Send all jobs, add what comes back to the results, store it, and return what failed.
+
+    After an interruption nothing is begun, but what was begun is stored.
+    """
+    failed: dict[str, str] = {}
+
+    def keep(future: Future[JobResult]) -> None:
+        part, problem = waiting.pop(future), None if future.cancelled() else future.exception()
+        if future.cancelled() or isinstance(problem, BrokenExecutor):
             raise ConnectionError(
-                f"the workers were lost with {len(self.results)} of {len(self.study.settings)} settings finished; "
+                f"the workers were lost with {len(results)} of {len(study.settings)} settings finished; "
                 "run the same again to continue from there"
             )
-        problem = future.exception()
-        found = JobResult({}, dict.fromkeys(part.settings, repr(problem)), {}, "", 0) if problem else future.result()
-        if self.store is not None:
-            found = self.store.record(found)
-        self.results |= found.results
-        self.failed |= found.failed
-        self._report()
+        broken = JobResult({}, dict.fromkeys(part.settings, repr(problem)), {}, "", 0)
+        computed = broken if problem else future.result()
+        if store is not None:
+            computed = store.record(computed)
+        results.update(computed.results)
+        failed.update(computed.failed)
+        progress((len(results) + len(failed)) / len(study.settings))
 
-    def _report(self) -> None:
-        self.progress((len(self.results) + len(self.failed)) / len(self.study.settings))
+    if store is not None:
+        store.describe(type(pool).__name__, {})
+    waiting = {pool.submit(compute_job, part): part for part in parts}
+    progress(len(results) / len(study.settings))
+    try:
+        for future in as_completed(list(waiting)):
+            keep(future)
+    except KeyboardInterrupt:
+        begun = [future for future in waiting if not future.cancel()]
+        if begun:
+            say("stopping as soon as what was begun is finished")
+        for future in as_completed(begun):
+            keep(future)
+        raise
+    finally:
+        for future in waiting:
+            future.cancel()
+        if store is not None:
+            store.describe(type(pool).__name__, failed)
+    return failed
+
+
+@contextmanager
+def threads() -> Iterator[Executor]:
+    """A thread for each core; one alone for an accelerator. Compiled code does not block other threads."""
+    with ThreadPoolExecutor(os.cpu_count() if jax.default_backend() == "cpu" else 1) as pool:
+        yield pool
+
+
+@contextmanager
+def scheduler(address: str, say: Callable[[str], Any] = print) -> Iterator[Executor]:
+    """The workers of a running Dask cluster. address: of its scheduler, such as `tcp://10.0.0.1:8786`.
+
+    say: is called if there are no workers yet; the study begins with the first of them.
+    """
+    with naming_extra("a cluster needs"):
+        from distributed import Client
+        from distributed.utils import silence_logging_cmgr
+
+    if not _ADDRESS.match(address):
+        raise ValueError(f"{address!r} is no address of a scheduler; give one such as tcp://10.0.0.1:8786")
+    with silence_logging_cmgr(logging.CRITICAL):
+        try:
+            client = Client(address, timeout=_TIMEOUT, set_as_default=False)
+        except OSError as problem:
+            raise ConnectionError(
+                f"no scheduler answers at {address} ({problem}); give the address that it printed when it was started"
+            ) from None
+        with _lent(client) as pool:
+            if not client.scheduler_info()["workers"]:
+                say(f"{address} has no workers yet; waiting for the first")
+            yield pool
+
+
+@contextmanager
+def local_cluster(workers: int) -> Iterator[Executor]:
+    """A Dask cluster of so many processes on this machine, with a thread each."""
+    with naming_extra("a cluster needs"):
+        from distributed import Client, LocalCluster
+
+    COUNT.check("workers", workers)
+    quiet = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "preload": [_IGNORE_INTERRUPT]}
+    cluster = LocalCluster(n_workers=workers, threads_per_worker=1, **quiet)
+    with cluster, _lent(Client(cluster, set_as_default=False)) as pool:
+        yield pool
+
+
+@contextmanager
+def _lent(client: Any) -> Iterator[Executor]:
+    """The executor of a client; what is not finished at the end is given up."""
+    with client:
+        pool = client.get_executor(pure=False, retries=_RETRIES)
+        try:
+            yield pool
+        finally:
+            pool.shutdown(wait=False)
 
 
 def short(why: str) -> str:

@@ -1,23 +1,80 @@
-"""Where are the results of a study kept, and which of them can be used again?
+"""Results of a study in a folder, each with the code and the device that computed it; only those of one are combined.
 
 `results/` has a file for each setting that is finished, `failed/` one for each that failed (it is tried again by the
 next run), and `manifest.json` says what the study is, and what computed it.
 """
 
+import inspect
 import json
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import jax
+import numpy as np
+
+import astonish
 from astonish.io.files import DamagedError, atomic_write, locked, read, write, write_text
-from astonish.sweep.jobs import JobResult
-from astonish.sweep.provenance import described, device, fingerprint, versions
 from astonish.sweep.study import Result, Study
 
 _FORMAT = "astonish study"
 _VERSION = 1
+Versions = dict[str, str]
+
+
+class JobResult(NamedTuple):
+    """Results of a job, or why there are none; and by which code, and on what, they were computed."""
+
+    results: dict[str, Result]
+    failed: dict[str, str]
+    versions: Versions
+    device: str
+    batch_size: int
+
+
+@cache
+def code() -> str:
+    """A fingerprint of the library."""
+    return _hash_of(sorted(Path(astonish.__file__).parent.rglob("*.py")))
+
+
+def versions() -> Versions:
+    """The versions of the library and of what it rests on."""
+    return {"astonish": astonish.__version__, "code": code(), "jax": jax.__version__, "numpy": np.__version__}
+
+
+def device() -> str:
+    """What kind of device computes here; the same kind gives the same numbers to the last digit."""
+    first = jax.devices()[0]
+    return "cpu" if first.platform == "cpu" else str(first.device_kind)
+
+
+def described(device: str, batch_size: int) -> str:
+    """In words, on what something was computed."""
+    return f"{device}, in batches of {batch_size} episodes" if batch_size else device
+
+
+def fingerprint(compute: Any) -> str:
+    """Of a function that is not part of the library: of its file, or of its package, or of itself without a file."""
+    while isinstance(compute, partial):
+        compute = compute.func
+    function = compute if inspect.isfunction(compute) or inspect.ismethod(compute) else type(compute)
+    package, _, module = str(function.__module__).rpartition(".")
+    if (package or module).partition(".")[0] == "astonish":
+        return "of the library"
+    try:
+        file = Path(inspect.getfile(function))
+        return _hash_of(sorted(file.parent.glob("*.py")) if package else [file])
+    except (OSError, TypeError):
+        return sha256(getattr(getattr(function, "__code__", None), "co_code", b"")).hexdigest()[:16]
+
+
+def _hash_of(files: Iterable[Path]) -> str:
+    return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
 class Store:
@@ -40,11 +97,34 @@ class Store:
             yield self._finished(recompute, say)
 
     def _finished(self, recompute: bool, say: Callable[[str], Any]) -> dict[str, Result]:
+        """Read the results that are of this study and this code."""
         for leftover in self.path.glob("results/**/.*.npz.*"):  # what a killed run left
             leftover.unlink()
         files = {self._result_file(name): name for name in self.study.settings}
         there = set(self.path.glob("results/**/*.npz"))
-        results, stale = self._read({name: path for path, name in files.items() if path in there}, say)
+        results, stale = {}, []
+        for path, name in files.items():
+            if path not in there:
+                continue
+            try:
+                arrays, about = read(path, "result")
+            except DamagedError:
+                arrays, about = {}, {}
+            if about.get("name") != name:
+                say(f"{path} is damaged; it is computed again")
+                continue
+            pairs: Any = (about["setting"], self.study.settings[name]), (about["versions"], self.versions)
+            changes = [
+                f"{word} was {old.get(word)}, is {new.get(word)}"
+                for old, new in pairs
+                for word in {**old, **new}
+                if old.get(word) != new.get(word)
+            ]
+            if changes:
+                stale.append(f"{name} ({changes[0]})")
+            else:
+                results[name] = {word: array if array.ndim else array.item() for word, array in arrays.items()}
+                self.device = about["device"], about["batch_size"]
         if stale and not recompute:
             raise ValueError(
                 f"{self.path} holds results of another study or of other code: {len(stale)}, such as {stale[0]}; "
@@ -59,23 +139,6 @@ class Store:
             say(f"{len(results)} of {len(files)} settings are finished already")
         return results
 
-    def _read(self, files: Mapping[str, Path], say: Callable[[str], Any]) -> tuple[dict[str, Result], list[str]]:
-        """The results in these files, and which of them are of something else, and of what."""
-        results, stale = {}, []
-        for name, path in files.items():
-            try:
-                arrays, about = read(path, "result")
-            except DamagedError:
-                arrays, about = {}, {}
-            if about.get("name") != name:
-                say(f"{path} is damaged; it is computed again")
-            elif change := self._change(name, about):
-                stale.append(f"{name} ({change})")
-            else:
-                results[name] = {each: array if array.ndim else array.item() for each, array in arrays.items()}
-                self.device = about["device"], about["batch_size"]
-        return results, stale
-
     def check_device(self, batch_size: int) -> None:
         """Refuse to continue here what was begun on another device: the last digits would differ."""
         here = device(), batch_size
@@ -85,32 +148,32 @@ class Store:
                 "digits differ; continue as it was begun, or give another folder"
             )
 
-    def record(self, found: JobResult) -> JobResult:
-        """Store what a worker found; its results count as failed if they cannot be put together with the others.
+    def record(self, computed: JobResult) -> JobResult:
+        """Store what a worker computed; its results count as failed if they cannot be put together with the others.
 
         The same result gives the same bytes.
         """
-        if found.results and (mismatch := self._mismatch(found)):
-            found = found._replace(results={}, failed=found.failed | dict.fromkeys(found.results, mismatch))
-        for name, result in found.results.items():
-            self.device = found.device, found.batch_size
+        where = computed.device, computed.batch_size
+        mismatches = [
+            f"a worker has {word} {version}, here is {self.versions[word]}; install the same there"
+            for word, version in computed.versions.items()
+            if self.versions[word] != version
+        ]
+        if self.device not in (None, where):
+            begun = described(*self.device)
+            mismatches.append(f"a worker computed on {described(*where)}, others on {begun}: last digits differ")
+        if mismatches:
+            refused = dict.fromkeys(computed.results, mismatches[0])
+            computed = computed._replace(results={}, failed=computed.failed | refused)
+        for name, result in computed.results.items():
+            self.device = where
             about = {"name": name, "setting": dict(self.study.settings[name]), "versions": self.versions}
             with atomic_write(self._result_file(name)) as file:
-                write(file, "result", result, {**about, "device": found.device, "batch_size": found.batch_size})
+                write(file, "result", result, {**about, "device": computed.device, "batch_size": computed.batch_size})
             self._failed_file(name).unlink(missing_ok=True)
-        for name, why in found.failed.items():
+        for name, why in computed.failed.items():
             write_text(self._failed_file(name), f"{name}\n{json.dumps(self.study.settings[name])}\n\n{why}")
-        return found
-
-    def _mismatch(self, found: JobResult) -> str:
-        """Why results of a worker cannot be put together with the others; nothing if they can."""
-        for word, version in found.versions.items():
-            if self.versions[word] != version:
-                return f"a worker has {word} {version}, here is {self.versions[word]}; install the same there"
-        where = found.device, found.batch_size
-        if self.device not in (None, where):
-            return f"a worker computed on {described(*where)}, others on {described(*self.device)}: last digits differ"
-        return ""
+        return computed
 
     def describe(self, executor: str, failed: Mapping[str, str]) -> None:
         """Write what the study is, and what computed it."""
@@ -133,15 +196,6 @@ class Store:
 
     def _failed_file(self, name: str) -> Path:
         return self.path / "failed" / f"{name}.txt"
-
-    def _change(self, name: str, about: Mapping[str, Any]) -> str:
-        """What is other now than when the result was computed."""
-        pairs: Any = (about["setting"], self.study.settings[name]), (about["versions"], self.versions)
-        for old, new in pairs:
-            for word in {**old, **new}:
-                if old.get(word) != new.get(word):
-                    return f"{word} was {old.get(word)}, is {new.get(word)}"
-        return ""
 
     def _check_manifest(self, say: Callable[[str], Any]) -> None:
         path = self.path / "manifest.json"

@@ -1,4 +1,4 @@
-"""What is a study? Settings with readable names, what to compute for each, and how to summarise the results."""
+"""Studies: settings with readable names, what to compute for each, and how to summarise the results."""
 
 import json
 import re
@@ -60,14 +60,25 @@ class Study:
         if not self.settings:
             raise ValueError("the study has no settings; give at least one")
         for name, setting in self.settings.items():
-            _check(name, setting)
+            if not (isinstance(name, str) and len(name) <= _LONGEST and _NAME.fullmatch(name)):
+                raise ValueError(
+                    f"{name!r} cannot name a setting; give letters, digits and any of = + , . - _, in parts divided "
+                    f"by /, at most {_LONGEST} in all"
+                )
+            try:
+                plain = json.loads(json.dumps(setting, allow_nan=False)) == setting
+            except (TypeError, ValueError):
+                plain = False
+            if not plain:
+                advice = "give a dictionary of plain numbers, texts and lists"
+                raise ValueError(f"the setting {name} is {setting!r}; {advice}")
 
     def table(self, results: Mapping[str, Result]) -> DataFrame:
         """The summary of the results of all settings."""
-        known = {name: {**setting, **results[name]} for name, setting in self.settings.items()}
+        joined = {name: {**setting, **results[name]} for name, setting in self.settings.items()}
         if self.summarise is not None:
-            return self.summarise(known)
-        return DataFrame([{"setting": name, **about} for name, about in known.items()])
+            return self.summarise(joined)
+        return DataFrame([{"setting": name, **about} for name, about in joined.items()])
 
 
 def checked_result(setting: Setting, result: Any) -> Result:
@@ -81,17 +92,3 @@ def checked_result(setting: Setting, result: Any) -> Result:
             raise TypeError(f"the result has {name} = {value!r}; give numbers, or arrays of numbers")
     arrays = {name: np.asarray(value) for name, value in result.items()}
     return {name: array if array.ndim else array.item() for name, array in arrays.items()}
-
-
-def _check(name: str, setting: Setting) -> None:
-    if not (isinstance(name, str) and len(name) <= _LONGEST and _NAME.fullmatch(name)):
-        raise ValueError(
-            f"{name!r} cannot name a setting; give letters, digits and any of = + , . - _, in parts divided by /, "
-            f"at most {_LONGEST} in all"
-        )
-    try:
-        same = json.loads(json.dumps(setting, allow_nan=False)) == setting
-    except (TypeError, ValueError):
-        same = False
-    if not same:
-        raise ValueError(f"the setting {name} is {setting!r}; give a dictionary of plain numbers, texts and lists")

@@ -2,8 +2,13 @@
 
 Rooms are numbered from 0; the paper counts from 1. Before each step the environment may switch; then one of the four
 doors of the room opens at random, and leads to a room next to it.
+
+The probabilities of going from room to room that a learner believes in are the modes of its beliefs, that is the most
+probable values (the paper's section 4.11). Their error in an environment is the mean square of their differences from
+the true ones, over all pairs of rooms (the paper's Fig. 5C).
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -12,8 +17,12 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from astonish.core.numbers import Domain
+from astonish.core.numbers import COUNT, OPEN_PROBABILITY, PROBABILITY, Domain, FloatArray, as_double, double
 from astonish.core.programs import compiled, loop
+from astonish.core.samples import read_series
+from astonish.learners import PerContext
+from astonish.learners.base import Learner, scan
+from astonish.online.measures import holds_a_belief
 
 Rooms = NDArray[np.int32]
 
@@ -69,7 +78,16 @@ def maze(*arrangements: Any) -> Maze:
     >>> (maze(A, B).doors[:, 5] + 1).tolist()
     [[2, 10, 7, 5], [10, 1, 3, 13]]
     """
-    return Maze(np.stack([_doors(np.asarray(rooms)) for rooms in arrangements]))
+    environments = []
+    for rooms in map(np.asarray, arrangements):
+        if rooms.ndim != 2 or min(rooms.shape) < 2 or set(rooms.flat) != set(range(rooms.size)):
+            advice = "give rooms 0, 1, 2, ... once each, in at least 2 rows and columns"
+            raise ValueError(f"{rooms.tolist()} is no torus; {advice}")
+        around = [np.roll(rooms, shift, axis) for shift, axis in ((1, 0), (-1, 0), (-1, 1), (1, 1))]
+        doors = np.empty((rooms.size, 4), np.int32)
+        doors[rooms.ravel()] = np.stack(around, axis=-1).reshape(-1, 4)
+        environments.append(doors)
+    return Maze(np.stack(environments))
 
 
 def rearranged(seed: Any, rows: int = 4, columns: int = 4) -> Maze:
@@ -86,7 +104,7 @@ def probabilities_of_leaving(tau: float, psi: float) -> tuple[float, float]:
     (0.005, 0.005)
     """
     Domain(1.0).check("tau", tau)
-    Domain(0.0, 1.0, open=True).check("psi", psi)
+    OPEN_PROBABILITY.check("psi", psi)
     back = psi / (1 - psi) / tau
     if back > 1:
         short = f"tau = {tau:g} and psi = {psi:g} would need stays in B of {1 / back:.2g} steps"
@@ -106,9 +124,9 @@ def walk(mazes: Maze, steps: int, seeds: Any, leave: Any = (0.005, 0.005)) -> Wa
     mazes: one for all, or one per seed (its arrays stacked). leave: the probabilities of leaving A and B, likewise. The
     start is a random room in a random environment, in B as often as it is in the long run (`share_of_b`).
     """
-    steps = int(Domain(1, whole=True).check("steps", steps))
+    steps = int(COUNT.check("steps", steps))
     seeds = np.atleast_1d(seeds)
-    probabilities = _per_seed("leave", Domain(0.0, 1.0).check("leave", leave), (len(seeds), 2))
+    probabilities = _per_seed("leave", PROBABILITY.check("leave", leave), (len(seeds), 2))
     doors = _per_seed("doors", mazes.doors, (len(seeds), 2, *mazes.doors.shape[-2:]))
     draws = np.stack([np.random.default_rng(seed).random((steps + 1, 2), np.float32) for seed in seeds])
     leaving, in_b = probabilities.astype(np.float32), share_of_b(probabilities).astype(np.float32)
@@ -140,12 +158,72 @@ def _per_seed(name: str, values: Any, shape: tuple[int, ...]) -> Any:
     return np.broadcast_to(values, shape)
 
 
-def _doors(rooms: Rooms) -> Rooms:
-    """The neighbours of each room, by its number: up, down, right, left."""
-    if rooms.ndim != 2 or min(rooms.shape) < 2 or set(rooms.flat) != set(range(rooms.size)):
-        advice = "give rooms 0, 1, 2, ... once each, in at least 2 rows and columns"
-        raise ValueError(f"{rooms.tolist()} is no torus; {advice}")
-    around = [np.roll(rooms, shift, axis) for shift, axis in ((1, 0), (-1, 0), (-1, 1), (1, 1))]
-    doors = np.empty((rooms.size, 4), np.int32)
-    doors[rooms.ravel()] = np.stack(around, axis=-1).reshape(-1, 4)
-    return doors
+class Course(NamedTuple):
+    """What a learner with one belief per room gave after each step of a walk.
+
+    believed: the probabilities of going from each room to each other, `[step, room, other room]`.
+    """
+
+    believed: FloatArray
+    surprise: FloatArray
+    learning_rate: FloatArray
+
+
+def follow(learner: PerContext, choices: Any) -> Course:
+    """A learner goes the way of one walk. choices: each room, and which of the *other* rooms came next.
+
+    >>> from astonish import Dirichlet, PerContext, Smile
+    >>> follow(PerContext(Smile(Dirichlet(2)), 3), ([0, 1], [1, 0])).believed[-1].round(2).tolist()
+    [[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]
+    """
+    samples, _ = read_series(learner.samples, tuple(choices))
+    with double():
+        trace = jax.device_get(_followed(as_double(learner), samples))
+    return Course(trace.estimate, trace.surprise, trace.learning_rate)
+
+
+def most_probable(learner: PerContext, state: Any) -> Array:
+    """The probabilities that a learner believes in, `[room, other room]`, in a state (see `estimator`)."""
+    beliefs = learner.belief(state)
+    return learner.estimates(state) if beliefs is None else beliefs.mode
+
+
+def estimator(learner: Learner) -> str:
+    """Which probabilities those are: the "mode" of a belief, or the "mean" of learners that hold several for a room."""
+    return "mode" if holds_a_belief(learner) else "mean"
+
+
+def distance(believed: Any, truth: Any) -> Array:
+    """The error of probabilities without staying (`others`): the mean square over all pairs of rooms."""
+    squares = jnp.square(believed - truth)
+    flat = squares.reshape(*squares.shape[:-2], -1)
+    rooms = squares.shape[-2]
+    return flat @ jnp.full(flat.shape[-1], 1 / rooms**2)  # a product, since the compiler adds up one by one
+
+
+def current_error(believed: Any, transitions: Any, environment: Any) -> FloatArray:
+    """The error after each step, in the environment of that step. transitions: those of the maze."""
+    with double():
+        return np.asarray(_distance(believed, others(transitions)[environment]))
+
+
+def others(transitions: Any) -> Any:
+    """Probabilities of going from room to room, without the impossible one of staying."""
+    rooms = transitions.shape[-1]
+    return transitions[..., ~np.eye(rooms, dtype=bool)].reshape(*transitions.shape[:-1], rooms - 1)
+
+
+def spread(believed: Any) -> FloatArray:
+    """The reverse of `others`."""
+    rooms = believed.shape[-2]
+    full = np.zeros((*believed.shape[:-1], rooms))
+    full[..., ~np.eye(rooms, dtype=bool)] = believed.reshape(*believed.shape[:-2], -1)
+    return full
+
+
+_distance = compiled(distance)
+
+
+@compiled
+def _followed(learner: PerContext, choices: Any) -> Any:
+    return scan(learner, choices, read=partial(most_probable, learner))
