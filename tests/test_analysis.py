@@ -3,6 +3,7 @@
 import re
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from typer.testing import CliRunner
 
 from astonish import Delta, PerOption
 from astonish.cli.app import app
-from astonish.people.analysis.compare import headline
+from astonish.people.analysis.commands import headline
 from astonish.people.analysis.report import estimated
-from astonish.people.fit import Model, Selection, Softmax, plan_trials, select, simulate_responses
+from astonish.people.analysis.requests import FitRequest
+from astonish.people.fit import Estimate, Model, Selection, Softmax, plan_trials, select, simulate_responses
 from astonish.worlds import bandit
 
 
@@ -277,11 +279,11 @@ def test_the_headline_names_what_most_people_use_and_what_fits_best() -> None:
 
 
 def test_how_parameters_were_found_in_words() -> None:
-    assert estimated(5, False, ["noise"], ["m"])[1:] == [
-        "noise had one value for all participants.",
-        "m differed between conditions.",
-    ]
-    assert "by maximum likelihood, with exact gradients and 5 searches" in estimated(5, False, (), ())[0]
+    request = FitRequest(file="t.csv", starts=5, shared=["noise"])
+    models: Any = [SimpleNamespace(model=Model(Delta(), Estimate(), differs=["learning_rate"]))]
+    method, *others = estimated(request, models)
+    assert "by maximum likelihood, with exact gradients and 5 searches" in method
+    assert others == ["noise had one value for all participants.", "learning_rate differed between conditions."]
 
 
 def test_what_is_set_is_not_fitted_unless_it_is_listed(choices: Path, tmp_path: Path) -> None:

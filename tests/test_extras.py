@@ -30,17 +30,13 @@ NATIVE = [
     if path.stem not in ("__init__", "layout")
 ]
 NEEDED = {  # which modules need which extras; those in a folder, whatever the folder needs
-    **{f"people.analysis.{name}": {"cli", "frames"} for name in ("compare", "models", "recover", "surprise", "table")},
-    "people.analysis.fit": {"cli", "frames", "plots"},
+    **{f"people.analysis.{name}": {"cli", "frames"} for name in ("commands", "models")},
     **{name: {"cli"} for name in ("io.request", "people.analysis.report", "people.analysis.requests")},
     "page": {"cli", "frames", "page"},
-    "page.analyses": {"plots"},
     "people.fit": {"frames"},
-    "people.fit.behaviour_plot": {"plots"},
     "people.comparison": {"frames"},
     "people.comparison.plot": {"plots"},
     "people.recovery": {"frames"},
-    "people.fit.differences_plot": {"plots"},
     "people.fit.plot": {"plots"},
     "people.posterior": {"posteriors"},
     "people.posterior.plot": {"plots"},

@@ -46,10 +46,18 @@ from astonish.people.fit import (
     recover_parameters,
     simulate_responses,
 )
-from astonish.people.fit.bfgs import minimise
-from astonish.people.fit.estimate import prepared
-from astonish.people.fit.likelihood import begin, evaluate, given_trial, participant_data, simulate
-from astonish.people.fit.objective import Losses, _moving, log_likelihoods_and_gradients
+from astonish.people.fit.estimate import prepare
+from astonish.people.fit.likelihood import (
+    Losses,
+    _moving,
+    begin,
+    evaluate,
+    given_trial,
+    log_likelihoods_and_gradients,
+    participant_data,
+    simulate,
+)
+from astonish.people.fit.search import minimise
 from astonish.people.fit.space import LIMIT, Space
 from astonish.people.tables import Columns, Trials, read_trials
 from astonish.people.tables.facts import choose
@@ -182,7 +190,7 @@ def test_every_learner_is_fitted_with_exact_derivatives(name: str) -> None:
     response = CircularEstimate(anchored=False) if kind == "circular" else Estimate(anchored=False)
     model = Model(choose(name, trials).learner, response)
     free = [*LEARNERS.find(name).free, *(f"response.{word}" for word in response.free)]
-    space, data, none = prepared(model, trials, free, None)
+    space, data, none, *_ = prepare(model, trials, free, None)
     losses, x = Losses(model, data, space, False, none, batch=8), space.start(model)
     steps = 1e-5 * np.eye(len(x))
     found, gradients = losses(np.concatenate([x[None], x + steps, x - steps]), np.zeros(1 + 2 * len(x), int))
@@ -251,7 +259,7 @@ def test_searches_end_where_scipys_do() -> None:
     model, free = Model(SMILE, Estimate()), ["m", "response.noise"]
     trials = _trials(False)
     found = fit(model, trials, free, starts=4)
-    space, data, none = prepared(model, trials, free, None)
+    space, data, none, *_ = prepare(model, trials, free, None)
     losses = Losses(model, data, space, False, none, 1)
     for person in range(3):
         best = optimize.minimize(
@@ -303,7 +311,7 @@ def test_standard_errors_are_those_of_the_curvature() -> None:
     model, free = Model(NASSAR, Estimate()), ["surprise_sensitivity", "response.noise"]
     trials = _trials(False)
     found = fit(model, trials, free, starts=2)
-    space, data, _ = prepared(model, trials, free, None)
+    space, data, *_ = prepare(model, trials, free, None)
     own = jax.tree.map(lambda part: jnp.asarray(part[:1]), data)
     second = jax.jacfwd(lambda x: log_likelihoods_and_gradients(model, own, space, False, x[None])[1][0])(
         jnp.asarray(found.unconstrained[0])
@@ -364,14 +372,14 @@ def test_participants_come_as_they_are_found_and_are_the_same(monkeypatch: pytes
     monkeypatch.setattr("astonish.people.fit.estimate._FEW", 2)
     parts: list[Fit] = []
     whole = fit(model, trials, free, starts=2)
-    again = fit(model, trials, free, starts=2, checkpoint=tmp_path, found=parts.append)
+    again = fit(model, trials, free, starts=2, checkpoint=tmp_path, fitted=parts.append)
     assert [part.trials.subjects for part in parts] == [trials.subjects[:2], trials.subjects[2:]]
     for name in ("values", "low", "high", "bic"):
         found = np.concatenate([getattr(part, name) for part in parts])
         np.testing.assert_array_equal(found, getattr(again, name))
         np.testing.assert_array_equal(found, getattr(whole, name))
     shared: list[Fit] = []
-    alike = fit(model, trials, free, starts=2, shared=["response.noise"], found=shared.append)
+    alike = fit(model, trials, free, starts=2, shared=["response.noise"], fitted=shared.append)
     assert shared == [alike]  # before all are there, nobody's are known
 
 

@@ -16,7 +16,7 @@ from astonish.cli.options import takes_request
 from astonish.cli.watch import WatchRequest
 from astonish.io.request import asked
 from astonish.page import requests as page
-from astonish.people.analysis.fit import run_fit
+from astonish.people.analysis.commands import run_fit
 from astonish.people.analysis.requests import (
     SEARCH,
     CompareRequest,
@@ -46,7 +46,7 @@ def _run(*words: Any) -> Any:
 def _asked_of_command(request: Any, words: list[str], monkeypatch: pytest.MonkeyPatch) -> Any:
     """What the analysis is asked if these words are typed."""
     seen: list[Any] = []
-    place = f"astonish.people.analysis.{request.command}.run_{request.command}"
+    place = f"astonish.people.analysis.commands.run_{request.command}"
     monkeypatch.setattr(place, lambda asked, _: seen.append(asked))
     result = _run(*words)
     assert result.exit_code == 0, result.output

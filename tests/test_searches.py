@@ -25,15 +25,20 @@ from astonish.people.fit import (
     fit,
     recover_parameters,
 )
-from astonish.people.fit.bfgs import minimise, second_derivatives
 from astonish.people.fit.description import describe
-from astonish.people.fit.estimate import prepared
-from astonish.people.fit.objective import Losses
-from astonish.people.fit.search import look_around, search
-from astonish.people.fit.shared import fit_shared
-from astonish.people.fit.space import LIMIT, Space
-from astonish.people.fit.starts import Box, best_starts, choose, evenly
-from astonish.people.fit.usual import usual, usual_of_each
+from astonish.people.fit.estimate import fit_shared, prepare
+from astonish.people.fit.likelihood import Losses
+from astonish.people.fit.search import (
+    Box,
+    best_starts,
+    choose,
+    evenly,
+    look_around,
+    minimise,
+    search,
+    second_derivatives,
+)
+from astonish.people.fit.space import LIMIT, Space, usual, usual_of_each
 from astonish.people.tables import Columns, Trials, read_trials
 from test_optima import CASES, simulated
 
@@ -226,13 +231,13 @@ def test_ranges_are_those_of_each_participant() -> None:
 def test_a_participant_is_fitted_the_same_whoever_else_there_is() -> None:
     trials = _read(_table(3))
     free = ["learning_rate", "response.noise"]
-    space, data, none = prepared(ESTIMATES, trials, free, None)
+    space, data, none, *_ = prepare(ESTIMATES, trials, free, None)
     box = Box.of(space, trials, space.start(ESTIMATES))
     begin = best_starts(Losses(ESTIMATES, data, space, False, none, 8), box, np.arange(3), 4, seed=0)
     everybody = fit(ESTIMATES, trials, free, starts=4)
     for who in ("p1", "p0"):
         alone = trials.only([who])
-        space, data, none = prepared(ESTIMATES, alone, free, None)
+        space, data, none, *_ = prepare(ESTIMATES, alone, free, None)
         own = Box.of(space, alone, space.start(ESTIMATES))
         row = trials.subjects.index(who)
         starts = best_starts(Losses(ESTIMATES, data, space, False, none, 8), own, np.zeros(1, int), 4, seed=0)
@@ -322,13 +327,13 @@ def test_shared_values_are_not_left_at_a_local_optimum() -> None:
 
     alone = np.array([[-2.0, -2.0], [-2.0, -2.0], [-2.0, -2.0], [3.0, 3.0], [3.0, 3.0]])
     shared = np.array([True, False])
-    found = fit_shared(objective, _box(np.full((5, 2), -5.0), np.full((5, 2), 5.0)), alone, shared, 3, seed=0)
+    found, starts = fit_shared(objective, _box(np.full((5, 2), -5.0), np.full((5, 2), 5.0)), alone, shared, 3, seed=0)
     grid = np.linspace(-15, 15, 3001)
     total = -(depths[:, :1] * np.exp(-((grid + 2) ** 2)) + depths[:, 1:] * np.exp(-((grid - 3) ** 2))).sum(0)
-    np.testing.assert_allclose(found.x[:, 0], grid[np.argmin(total)], atol=0.01)
-    np.testing.assert_allclose(found.x[:, 1], targets * found.x[:, 0], atol=1e-3)
-    assert found.converged
-    assert found.starts == 3
+    np.testing.assert_allclose(found.unconstrained[:, 0], grid[np.argmin(total)], atol=0.01)
+    np.testing.assert_allclose(found.unconstrained[:, 1], targets * found.unconstrained[:, 0], atol=1e-3)
+    assert found.converged.all()
+    assert starts == 3
 
 
 def test_shared_fits_are_those_of_one_search_for_everything() -> None:
@@ -462,7 +467,8 @@ def test_few_choices_are_better_told_with_priors() -> None:
     alone = fit(case.model, trials, case.free, starts=2)
     assert alone.method == (
         f"{len(alone.values)} of {len(alone.values)} participants gave fewer than 100 responses for each free "
-        "parameter: their values of the greatest likelihood may be far off; --map (priors='usual') is recommended",
+        "parameter: their values of the greatest likelihood may be far off; --weak-priors (priors='usual') is "
+        "recommended",
     )
     truth = Space.of(case.model, case.free).constrained(np.array([[0.0, 1.0]]))[0]
     errors = []

@@ -9,7 +9,7 @@ from pandas import DataFrame
 
 from astonish.core.domain import FloatArray
 from astonish.people.comparison.random_effects import ModelFrequencies, select
-from astonish.people.fit.goodness import mse, r_squared
+from astonish.people.fit.description import mse, r_squared
 from astonish.people.fit.result import Fit
 
 if TYPE_CHECKING:

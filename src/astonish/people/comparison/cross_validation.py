@@ -13,9 +13,9 @@ from astonish.core.kinds import ResponseKind
 from astonish.core.special import difference
 from astonish.people.comparison.criteria import baseline_place, compared, share_columns
 from astonish.people.comparison.random_effects import select
-from astonish.people.fit.estimate import Progress, fit, usable
+from astonish.people.fit.estimate import Progress, fit, prepare
 from astonish.people.fit.likelihood import Model, participant_data
-from astonish.people.fit.priors import Priors
+from astonish.people.fit.space import Priors
 from astonish.people.tables import Trials
 
 DOUBTFUL = 0.7  # Pareto's k beyond which importance weights are not to be trusted (Vehtari et al. 2024)
@@ -113,9 +113,9 @@ def parts_to_leave_out(
     """
     if folds is not None:
         Domain(2, whole=True).check("folds", folds)
-    trials, excluded = usable(model, trials, list(free))
-    trials = replace(trials, scored=participant_data(model, trials).scored)
-    return trials, excluded, _parts(trials, folds)
+    problem = prepare(model, trials, free)
+    trials = replace(problem.trials, scored=problem.data.scored)
+    return trials, problem.excluded, _parts(trials, folds)
 
 
 def _parts(trials: Trials, folds: int | None) -> NDArray[np.intp]:

@@ -19,8 +19,7 @@ from jax import Array
 from jax.scipy.linalg import cho_solve, solve_triangular
 from numpy.typing import NDArray
 
-from astonish.people.fit.likelihood import Model, ParticipantData
-from astonish.people.fit.objective import log_likelihoods_and_gradients
+from astonish.people.fit.likelihood import Model, ParticipantData, log_likelihoods_and_gradients
 from astonish.people.fit.space import Space
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from astonish.core.domain import FloatArray
-from astonish.people.fit.contrasts import effects
+from astonish.people.fit.space import effects
 from astonish.people.tables import Trials
 from astonish.people.tables.cells import in_order
 

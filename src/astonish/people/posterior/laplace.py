@@ -6,9 +6,8 @@ Each log-likelihood is approximated by a parabola. No result rests on that: it g
 import numpy as np
 
 from astonish.core.domain import FloatArray
-from astonish.people.fit.bfgs import minimise, second_derivatives
-from astonish.people.fit.likelihood import Model, ParticipantData
-from astonish.people.fit.objective import BATCH, Losses
+from astonish.people.fit.likelihood import BATCH, Losses, Model, ParticipantData
+from astonish.people.fit.search import minimise, second_derivatives
 from astonish.people.fit.space import Space
 from astonish.people.posterior.density import Laplace, ParameterBlocks, Prior
 

@@ -11,9 +11,8 @@ from pandas import DataFrame, concat
 from astonish.core.domain import COUNT, BoolArray, FloatArray
 from astonish.people.fit.estimate import Progress, fit, part_of
 from astonish.people.fit.likelihood import Model
-from astonish.people.fit.priors import Priors
 from astonish.people.fit.result import SURE, Fit
-from astonish.people.fit.space import Space
+from astonish.people.fit.space import Priors, Space
 from astonish.people.recovery.simulation import known_people
 from astonish.people.tables import Trials
 

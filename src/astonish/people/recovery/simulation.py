@@ -18,8 +18,7 @@ from astonish.core.xla_kernels import compiled
 from astonish.learners.base import check
 from astonish.people.fit.likelihood import Model, ParticipantData, participant_data, simulate
 from astonish.people.fit.result import Fit
-from astonish.people.fit.space import Space
-from astonish.people.fit.usual import usual
+from astonish.people.fit.space import Space, usual
 from astonish.people.recovery.plan import repeated
 from astonish.people.tables import Trials
 from astonish.people.tables.choices import chosen_anew, paid_columns, with_payoffs
