@@ -18,13 +18,7 @@ from typer.testing import CliRunner
 from astonish import Delta, Gaussian, Smile
 from astonish.cli.app import app
 from astonish.core.domain import Domain, Parameter
-from astonish.people.fit import (
-    Estimate,
-    Model,
-    compare_fits,
-    fit,
-    recover_parameters,
-)
+from astonish.people.fit import Estimate, Model, compare_fits, fit, recover_parameters
 from astonish.people.fit.description import describe
 from astonish.people.fit.estimate import fit_shared, prepare
 from astonish.people.fit.likelihood import Losses

@@ -267,10 +267,7 @@ def test_bids_tells_participants_apart(file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (
-            ("--outcome", "xx"),
-            "there is no column 'xx'; did you mean 'x'? Known are id, run, onset, length, x, r",
-        ),
+        (("--outcome", "xx"), "there is no column 'xx'; did you mean 'x'? Known are id, run, onset, length, x, r"),
         (("--outcome", "q"), "there is no column 'q'; known are id, run, onset, length, x, r"),
         (("--outcome", "x", "--subject", "ids"), "there is no column 'ids'; did you mean 'id'? Known are"),
         (

@@ -228,10 +228,7 @@ def _posterior(model: Candidate, request: FitRequest, console: Console) -> list[
     if model.trials.options and model.trials.payoffs is None:
         sentences.append(f"Assumed: {ASSUMED}.")
     figure = drawn(plot_predictive(checks), request.out / "predictive", "Simulated and observed", CHECKS)
-    return [
-        section("The group", *group),
-        section("Would such people behave so?", *map(paragraph, sentences), figure),
-    ]
+    return [section("The group", *group), section("Would such people behave so?", *map(paragraph, sentences), figure)]
 
 
 # Comparisons

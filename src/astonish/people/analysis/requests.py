@@ -44,8 +44,7 @@ class TableRequest(Request):
     """What can be said about a table of outcomes."""
 
     file: Path = asked(
-        "Table with a row for each trial: .csv, .tsv (also .gz), .parquet or .xlsx; or a request, .toml.",
-        argument=True,
+        "Table with a row for each trial: .csv, .tsv (also .gz), .parquet or .xlsx; or a request, .toml.", argument=True
     )
     outcome: Columns = _table(
         "Column of the outcome. Twice for transitions: where from, where to.", default=(), label="column of the outcome"

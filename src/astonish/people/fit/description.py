@@ -5,7 +5,7 @@ at a bound are infinitely far away: participants with such a value are left out 
 but not of tests by ranks.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import combinations
 from typing import Any
 
@@ -32,47 +32,38 @@ _BINS = 8
 # Parameters over participants
 
 
-def describe(fit: Fit) -> DataFrame:
-    """Describe each parameter, a row each, of participants who have one of their own.
+def describe(fit: Fit, by_group: bool = False) -> DataFrame:
+    """Describe each parameter, a row each, of participants who have one of their own; or of those of each group.
 
     n: participants. mean, sd, median, q25, q75: of their values; mean and sd without those that grow without end.
     at_bound: how many are at a bound; unfinished: how many searches did not end.
     """
+    edges, endless = fit.space.at_bound(fit.unconstrained), fit.space.endless(fit.unconstrained)
+    groups: dict[Any, BoolArray] = members(fit) if by_group else {None: np.ones(len(fit.values), bool)}
     rows = []
     for k, name in enumerate(fit.names):
         shared = fit.space.names[k] in fit.shared
-        about = {"parameter": f"{name} (shared)" if shared else name}
-        rows.append(about | _summary(fit, k, slice(1) if shared else slice(None), slice(None)))
+        for label, those in groups.items() if not (by_group and shared) else ():
+            here = np.flatnonzero(those)[: 1 if shared else None]
+            values, finite = fit.values[here, k], fit.values[here, k][~endless[here, k]]
+            q25, median, q75 = np.quantile(values, [0.25, 0.5, 0.75])
+            rows.append({
+                "parameter": f"{name} (shared)" if shared else name,
+                **({"group": str(label)} if by_group else {}),
+                "n": len(values),
+                "mean": finite.mean() if len(finite) else np.nan,
+                "sd": finite.std(ddof=1) if len(finite) > 1 else np.nan,
+                "median": median, "q25": q25, "q75": q75,
+                "at_bound": int((edges[here, k] != 0).sum()),
+                "unfinished": int((~fit.converged[those]).sum()),
+            })  # fmt: skip
     return DataFrame(rows)
 
 
-def describe_groups(fit: Fit) -> DataFrame:
-    """Do the same for each group of participants; empty if no groups are known."""
-    if fit.trials.group is None:
-        return DataFrame()
-    rows = []
-    for k, name in enumerate(fit.names):
-        for label in in_order(set(fit.trials.group)) if fit.space.names[k] not in fit.shared else ():
-            here = np.array([own == label for own in fit.trials.group])
-            rows.append({"parameter": name, "group": str(label)} | _summary(fit, k, here, here))
-    return DataFrame(rows)
-
-
-def _summary(fit: Fit, k: int, rows: Any, searched: Any) -> dict[str, Any]:
-    """Describe a parameter of some participants. searched: those whose searches are counted."""
-    values, x = fit.values[rows, k], fit.unconstrained
-    q25, median, q75 = np.quantile(values, [0.25, 0.5, 0.75])
-    finite = values[~fit.space.endless(x)[rows, k]]
-    return {
-        "n": len(values),
-        "mean": finite.mean() if len(finite) else np.nan,
-        "sd": finite.std(ddof=1) if len(finite) > 1 else np.nan,
-        "median": median,
-        "q25": q25,
-        "q75": q75,
-        "at_bound": int((fit.space.at_bound(x)[rows, k] != 0).sum()),
-        "unfinished": int((~fit.converged[searched]).sum()),
-    }
+def members(fit: Fit) -> dict[Any, BoolArray]:
+    """Mark the participants of each group, if groups are known."""
+    groups = fit.trials.group if fit.trials.group is not None else ()
+    return {label: np.array([own == label for own in groups]) for label in in_order(set(groups))}
 
 
 def correlations(fit: Fit) -> DataFrame:
@@ -101,55 +92,40 @@ def differences(fit: Fit) -> DataFrame:
     people, left_out: in the test, and left out since a value is at a bound. p_holm: p, or where there is none p_ranks,
     adjusted for all tests of this table (Holm 1979).
     """
-    rows = [*_group_tests(fit), *_covariate_tests(fit), *_condition_tests(fit)]
+    rows: list[dict[str, Any]] = []
+    edges, values, inside = fit.space.at_bound(fit.unconstrained), {}, {}
+    for k, name in enumerate(fit.names):
+        if fit.space.names[k] not in fit.shared:
+            values[name], inside[name] = fit.unconstrained[:, k], np.asarray(edges[:, k] == 0)
+
+    def add(name: str, comparison: str, left_out: Any, ranks: float, test: dict[str, Any]) -> None:
+        about = {"parameter": name, "comparison": comparison, "left_out": int(np.sum(left_out)), "p_ranks": ranks}
+        rows.append(about | test)
+
+    groups = members(fit)
+    for name, x in values.items():
+        known = inside[name]
+        for (one, first), (other, second) in combinations(groups.items(), 2):
+            ranks = _p(stats.mannwhitneyu, x[first], x[second])
+            add(name, f"{one} - {other}", (first | second) & ~known, ranks, _welch(x[first & known], x[second & known]))
+        if len(groups) > 2:
+            ranks = _p(stats.kruskal, *(x[those] for those in groups.values()))
+            add(name, "all groups", 0, ranks, {"people": len(x)})
+    for name, x in values.items():
+        known = inside[name]
+        for covariate, numbers in fit.trials.covariates.items():
+            ranks = _p(stats.spearmanr, numbers, x)
+            add(name, f"with {covariate}", ~known, ranks, _pearson(numbers[known], x[known]))
+    for paths in fit.space.by_condition.values():
+        names = [fit.names[fit.space.names.index(path)] for path in paths]
+        for (one, first), (other, second) in combinations(zip(names, fit.trials.conditions, strict=True), 2):
+            known, apart = inside[one] & inside[other], values[one] - values[other]
+            comparison = f"{first} - {second}"
+            add(one.partition("[")[0], comparison, ~known, _p(stats.wilcoxon, apart), _paired(apart[known]))
     table = DataFrame(rows, columns=list(COLUMNS))
     if len(table):
         table["p_holm"] = _holm(table["p"].fillna(table["p_ranks"]).to_numpy(np.float64))
     return table
-
-
-def _group_tests(fit: Fit) -> Iterator[dict[str, Any]]:
-    if fit.trials.group is None:
-        return
-    labels = in_order(set(fit.trials.group))
-    members = {label: np.array([own == label for own in fit.trials.group]) for label in labels}
-    for name, values, inside in _own_parameters(fit):
-        for one, other in combinations(labels, 2):
-            a, b = (values[members[label] & inside] for label in (one, other))
-            left_out = int(((members[one] | members[other]) & ~inside).sum())
-            about = {"parameter": name, "comparison": f"{one} - {other}", "left_out": left_out}
-            ranks = _p(stats.mannwhitneyu, values[members[one]], values[members[other]])
-            yield about | _welch(a, b) | {"p_ranks": ranks}
-        if len(labels) > 2:
-            about = {"parameter": name, "comparison": "all groups", "people": len(values), "left_out": 0}
-            yield about | {"p_ranks": _p(stats.kruskal, *(values[rows] for rows in members.values()))}
-
-
-def _covariate_tests(fit: Fit) -> Iterator[dict[str, Any]]:
-    for name, values, inside in _own_parameters(fit):
-        for covariate, numbers in fit.trials.covariates.items():
-            about = {"parameter": name, "comparison": f"with {covariate}", "left_out": int((~inside).sum())}
-            yield about | _pearson(numbers[inside], values[inside]) | {"p_ranks": _p(stats.spearmanr, numbers, values)}
-
-
-def _condition_tests(fit: Fit) -> Iterator[dict[str, Any]]:
-    own = {name: (values, inside) for name, values, inside in _own_parameters(fit)}
-    for names in fit.space.by_condition.values():
-        short = [fit.names[fit.space.names.index(name)] for name in names]
-        for (one, first), (other, second) in combinations(zip(short, fit.trials.conditions, strict=True), 2):
-            (a, a_inside), (b, b_inside) = own[one], own[other]
-            inside = a_inside & b_inside
-            about: dict[str, Any] = {"parameter": one.partition("[")[0], "comparison": f"{first} - {second}"}
-            about["left_out"] = int((~inside).sum())
-            yield about | _paired(a[inside] - b[inside]) | {"p_ranks": _p(stats.wilcoxon, a - b)}
-
-
-def _own_parameters(fit: Fit) -> Iterator[tuple[str, FloatArray, BoolArray]]:
-    """Yield each parameter that is not shared: short name, unconstrained values, and which are not at a bound."""
-    edges = fit.space.at_bound(fit.unconstrained)
-    for k, name in enumerate(fit.names):
-        if fit.space.names[k] not in fit.shared:
-            yield name, fit.unconstrained[:, k], np.asarray(edges[:, k] == 0)
 
 
 def _welch(a: FloatArray, b: FloatArray) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from astonish.people.fit.search import (
     Box,
     Minimum,
     Objective,
+    Optimum,
     Rows,
     best_starts,
     look_around,
@@ -45,16 +46,6 @@ _EXACT = 1e-8  # an expected gain that ends the search for somebody's own parame
 _BETTER, _ROUNDS = 1e-3, 4  # a gain of all participants together for which it is worth going on, and how often at most
 
 Progress = Callable[[float], Any]
-
-
-class Estimates(NamedTuple):
-    """The best parameters, a row for each participant; see `Fit`."""
-
-    unconstrained: FloatArray
-    hessian: FloatArray
-    converged: BoolArray
-    starts_at_optimum: Rows
-    second_optimum: FloatArray
 
 
 class Problem(NamedTuple):
@@ -128,11 +119,10 @@ def fit(
         if fitted and not same:
             few = trials.at(who, tuple(trials.subjects[row] for row in who))
             fitted(Fit(model, few, space, same, _rows(data, who, few), *best, starts, {}, prior[:, who]))
-    estimates = Estimates(*map(np.concatenate, zip(*parts, strict=True)))
+    optimum = Optimum(*map(np.concatenate, zip(*parts, strict=True)))
     if same:
-        is_shared = np.isin(space.names, same)
-        estimates, starts = fit_shared(losses, box, estimates.unconstrained, is_shared, starts, seed)
-    whole = Fit(model, trials, space, same, data, *estimates, starts, excluded, prior)
+        optimum, starts = fit_shared(losses, box, optimum.x, np.isin(space.names, same), starts, seed)
+    whole = Fit(model, trials, space, same, data, *optimum, starts, excluded, prior)
     if fitted and same:
         fitted(whole)
     return whole
@@ -171,26 +161,24 @@ def _rows(data: ParticipantData, rows: Any, trials: Trials) -> ParticipantData:
 
 def _search(
     losses: Losses, box: Box, first: FloatArray | None, who: Rows, starts: int, seed: int, progress: Progress | None
-) -> Estimates:
+) -> Optimum:
     """Find the best parameters of some participants. first: where the first search of each participant starts."""
     box = box.at(who)
     begin = best_starts(losses, box, who, starts, seed)
     if first is not None:
         begin[:, 0] = first[who]
-    best = search(losses, box, who, begin, progress)
-    hessian = second_derivatives(losses, best.x, who)
-    return Estimates(best.x, hessian, best.converged, best.starts_at_optimum, best.second_optimum)
+    return search(losses, box, who, begin, progress)
 
 
-def _keep(path: Path, search: Callable[[], Estimates]) -> Estimates:
-    """Read estimates from a file if it is there and not damaged; else search for them, and keep them there."""
+def _keep(path: Path, search: Callable[[], Optimum]) -> Optimum:
+    """Read an optimum from a file if it is there and not damaged; else search for it, and keep it there."""
     if path.is_file():
         with suppress(DamagedError):
-            return Estimates(**read(path, _WHAT)[0])
-    estimates = search()
+            return Optimum(**read(path, _WHAT)[0])
+    optimum = search()
     with atomic_write(path) as file:
-        write(file, _WHAT, estimates._asdict())
-    return estimates
+        write(file, _WHAT, optimum._asdict())
+    return optimum
 
 
 def _fingerprint(about: Any) -> str:
@@ -213,26 +201,27 @@ def part_of(progress: Progress | None, part: int, parts: int) -> Progress | None
 
 def fit_shared(
     objective: Objective, box: Box, alone: FloatArray, shared: BoolArray, starts: int, seed: int
-) -> tuple[Estimates, int]:
+) -> tuple[Optimum, int]:
     """Find the best parameters if some columns are the same in all rows, and count the searches for these.
 
     alone: the best parameters where they need not be the same.
     """
     everybody, people = np.zeros(1, np.intp), np.arange(len(alone))  # everybody is searched for as one participant
-    count, common, own = min(starts, _SHARED_STARTS), box.common(shared), alone
+    low, high = (end[:, shared].mean(0, keepdims=True) for end in (box.low, box.high))
+    common = Box(low, high, box.limit[shared], box.bounded[shared], box.rates[shared], box.held[shared])
+    count, own = min(starts, _SHARED_STARTS), alone
     for _ in range(_ROUNDS):
         joint = _JointLoss(objective, box.limit, own, shared)
         begin = best_starts(joint, common, everybody, count, seed)
         begin[:, 0] = np.median(own[:, shared], 0)
         best = search(joint, common, everybody, begin)
         solved = joint.solved(best.x)
-        own, loss, ended = look_around(objective, box._replace(held=shared), people, solved.x)
+        own, loss, hessian, ended = look_around(objective, box._replace(held=shared), people, solved.x)
         if loss.sum() > solved.loss.sum() - _BETTER:
             break
-    hessian = pooled_hessian(second_derivatives(objective, own, people), shared)
     converged = np.full(len(people), bool(best.converged[0] and ended.all()))
     at_optimum = np.full(len(people), int(best.starts_at_optimum[0]))
-    return Estimates(own, hessian, converged, at_optimum, np.full(own.shape, np.nan)), count
+    return Optimum(own, pooled_hessian(hessian, shared), converged, at_optimum, np.full(own.shape, np.nan)), count
 
 
 class _JointLoss:

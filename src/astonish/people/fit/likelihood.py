@@ -66,15 +66,11 @@ class Model:
 class ParticipantData(NamedTuple):
     """What a participant saw and did, trial by trial; in a stack of participants, padded with trials that do not count.
 
-    Attributes:
-        observed: Whether the outcome was seen.
-        starts: Whether a block begins, so that the learner starts anew.
-        responses: NaN where there is none.
-        scored: Whether the response is to be explained.
-        given: Values that a parameter of the model, by its full name, has in this trial.
-        payoffs: What each option pays in this trial, if outcomes are to follow from simulated choices; else None.
-        second, second_scored: The same of a second response, if it is to be explained.
-        condition: The number of the trial's condition, if there are any.
+    observed: whether the outcome was seen. starts: whether a block begins, so that the learner starts anew.
+    responses: NaN where there is none. scored: whether the response is to be explained. given: values that a parameter
+    of the model, by its full name, has in this trial. payoffs: what each option pays in this trial, if outcomes are to
+    follow from simulated choices. second, second_scored: the same of a second response, if it is to be explained.
+    condition: the number of the trial's condition, if there are any.
     """
 
     outcomes: Any
@@ -92,15 +88,10 @@ class ParticipantData(NamedTuple):
 class TrialOutputs(NamedTuple):
     """What a model computes for each trial.
 
-    Attributes:
-        log_likelihood: Of the response, 0 where none is to be explained; of both, if there are two.
-        responses: Those given, or simulated.
-        expected: The response to expect.
-        learning_rate, surprise: The learner's.
-        failed: 1 where an approximation that the learner rests on failed; None where it cannot (see
-            `Learner.failures`).
-        second, expected_second: The second response, if there is one.
-        probabilities: Of each choice, if it is one.
+    log_likelihood: of the response, 0 where none is to be explained; of both, if there are two. responses: those given,
+    or simulated. expected: the response to expect. failed: 1 where an approximation that the learner rests on failed;
+    None where it cannot (see `Learner.failures`). second, expected_second: the second response, if there is one.
+    probabilities: of each choice, if it is one.
     """
 
     log_likelihood: Any

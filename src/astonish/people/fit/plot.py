@@ -15,13 +15,13 @@ from astonish.people.fit.description import (
     PEOPLE,
     between,
     last_of_block,
+    members,
     probability_of_choices,
     rates_around_changes,
     rates_by_error,
     repeats_by_outcome,
 )
 from astonish.people.fit.result import Fit
-from astonish.people.tables.cells import in_order
 from astonish.report.style import BLUE, GREEN, STYLE, VERMILLION
 
 with naming_extra("a plot needs"):
@@ -233,19 +233,19 @@ def _panels(fit: Fit) -> Iterator[tuple[Any, ...]]:
     """Yield what draws each panel, the parameter (of conditions, the first), and what else that needs."""
     own = [k for k, name in enumerate(fit.space.names) if name not in fit.shared]
     if fit.trials.group is not None:
-        yield from ((_by_group, k, fit.trials.group) for k in own)
+        yield from ((_by_group, k) for k in own)
     for path, names in fit.space.by_condition.items():
         yield _by_condition, fit.space.names.index(names[0]), path, names
     for name, numbers in fit.trials.covariates.items():
         yield from ((_over_covariate, k, name, numbers) for k in own)
 
 
-def _by_group(axis: Any, fit: Fit, k: int, groups: Any) -> None:
-    labels, values = in_order(set(groups)), _inside(fit, k)
-    for place, label in enumerate(labels):
-        _dots(axis, place, values[np.array([own == label for own in groups])])
-    axis.set_xticks(range(len(labels)), [str(label) for label in labels])
-    axis.set(xlabel=fit.trials.columns.group, ylabel=fit.names[k], xlim=(-0.6, len(labels) - 0.4))
+def _by_group(axis: Any, fit: Fit, k: int) -> None:
+    groups = members(fit)
+    for place, those in enumerate(groups.values()):
+        _dots(axis, place, _inside(fit, k)[those])
+    axis.set_xticks(range(len(groups)), [str(label) for label in groups])
+    axis.set(xlabel=fit.trials.columns.group, ylabel=fit.names[k], xlim=(-0.6, len(groups) - 0.4))
 
 
 def _by_condition(axis: Any, fit: Fit, _: int, path: str, names: tuple[str, ...]) -> None:

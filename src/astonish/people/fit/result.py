@@ -82,18 +82,16 @@ class Fit:
     @property
     def low(self) -> FloatArray:
         """The lower end of a 95 % interval, which is symmetric on the unconstrained scale."""
-        return self._interval[0]
+        return np.minimum(*self._ends())
 
     @property
     def high(self) -> FloatArray:
         """The upper end of it."""
-        return self._interval[1]
+        return np.maximum(*self._ends())
 
-    @property
-    def _interval(self) -> FloatArray:
-        half = SURE * self.unconstrained_error
-        ends = self.unconstrained - half, self.unconstrained + half
-        return np.sort([self.space.constrained(end) for end in ends], axis=0)  # below an upper bound they change places
+    def _ends(self) -> tuple[FloatArray, FloatArray]:
+        half = SURE * self.unconstrained_error  # below an upper bound, the ends change places
+        return self.space.constrained(self.unconstrained - half), self.space.constrained(self.unconstrained + half)
 
     @cached_property
     def outputs(self) -> TrialOutputs:
@@ -105,13 +103,28 @@ class Fit:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know about each participant's fit; empty where all is well."""
-        others = self.space.constrained(self.second_optimum)
-        rows = zip(self.unconstrained, self.unconstrained_error, self.converged, others, strict=True)
-        notes = [_note(self.space, *row) for row in rows]
-        if self.outputs.failed is not None:
-            counts = np.sum(self.outputs.failed, axis=1).tolist()
-            failures = [failed(self.model.learner, count) if count else "" for count in counts]
-            notes = ["; ".join(filter(None, pair)) for pair in zip(notes, failures, strict=True)]
+        notes = []
+        others, errors = self.space.constrained(self.second_optimum), self.unconstrained_error
+        edges, endless = self.space.at_bound(self.unconstrained), self.space.endless(self.unconstrained)
+        for row, error in enumerate(errors):
+            note = []
+            for name, edge, has_no_end in zip(self.names, edges[row], endless[row], strict=True):
+                if edge and has_no_end:
+                    note.append(f"{name} {'grows' if edge > 0 else 'falls'} without end")
+                elif edge:
+                    note.append(f"{name} is at its {'lower' if edge < 0 else 'upper'} bound")
+            if not self.converged[row]:
+                note.append("the search did not end")
+            elif not note and np.isnan(error).any():
+                note.append("the responses do not tell all parameters")
+            elif not note and (error > 5).any():
+                note.append(f"the responses hardly tell {', '.join(np.array(self.names)[error > 5])}")
+            if np.isfinite(others[row]).all():
+                values = ", ".join(f"{name} = {x:.3g}" for name, x in zip(self.names, others[row], strict=True))
+                note.append(f"another optimum is as good ({values}; difference < {SAME:g})")
+            if self.outputs.failed is not None and (count := int(np.sum(self.outputs.failed[row]))):
+                note.append(failed(self.model.learner, count))
+            notes.append("; ".join(note))
         return tuple(notes)
 
     @property
@@ -232,23 +245,3 @@ class Fit:
 @partial(compiled, static_argnums=(3, 4), compiler_options=OPTIONS)
 def _outputs(model: Model, data: ParticipantData, xs: Array, space: Space, responds_before: bool) -> TrialOutputs:
     return jax.vmap(lambda x, own: evaluate(space.bind(model, x), own, responds_before))(xs, data)
-
-
-def _note(space: Space, x: FloatArray, error: FloatArray, converged: bool, second_optimum: FloatArray) -> str:
-    """Say what to know about one participant's fit. second_optimum: its values."""
-    names, notes = short_names(space.names), []
-    for name, edge, endless in zip(names, space.at_bound(x), space.endless(x), strict=True):
-        if edge and endless:
-            notes.append(f"{name} {'grows' if edge > 0 else 'falls'} without end")
-        elif edge:
-            notes.append(f"{name} is at its {'lower' if edge < 0 else 'upper'} bound")
-    if not converged:
-        notes.append("the search did not end")
-    elif not notes and np.isnan(error).any():
-        notes.append("the responses do not tell all parameters")
-    elif not notes and (error > 5).any():
-        notes.append(f"the responses hardly tell {', '.join(np.array(names)[error > 5])}")
-    if np.isfinite(second_optimum).all():
-        values = ", ".join(f"{name} = {value:.3g}" for name, value in zip(names, second_optimum, strict=True))
-        notes.append(f"another optimum is as good ({values}; difference < {SAME:g})")
-    return "; ".join(notes)

@@ -60,10 +60,8 @@ Objective = Callable[[FloatArray, Any], tuple[FloatArray, FloatArray]]  # of row
 class Box(NamedTuple):
     """The unconstrained values between which searches start: a row for each participant, a column for each parameter.
 
-    Attributes:
-        limit: How far from zero searches may go.
-        bounded, rates: Which parameters have a bound, and which have two.
-        held: Which parameters stay as they are.
+    limit: how far from zero searches may go. bounded, rates: which parameters have a bound, and which have two.
+    held: which parameters stay as they are.
     """
 
     low: FloatArray
@@ -89,42 +87,20 @@ class Box(NamedTuple):
         """Return the box of these participants alone."""
         return self._replace(low=self.low[who], high=self.high[who])
 
-    def common(self, shared: BoolArray) -> "Box":
-        """Return the box of all participants together, for some of the parameters."""
-        low, high = (part[:, shared].mean(0, keepdims=True) for part in (self.low, self.high))
-        return Box(low, high, self.limit[shared], self.bounded[shared], self.rates[shared], self.held[shared])
-
-    def points(self, shares: FloatArray) -> FloatArray:
-        """Return the points at these shares of the way through the box, by participant, point and parameter.
-
-        Of a parameter with two bounds, every other one is at that share of the way between these, on its own scale.
-        """
-        within = self.low[:, None] + shares * (self.high - self.low)[:, None]
-        own_scale = np.clip(logit(shares), -self.limit, self.limit)
-        every_other = np.arange(len(shares))[:, None] % 2 == 0
-        return np.where(self.rates & every_other, own_scale, within)
-
-    def corners(self) -> FloatArray:
-        """Return points halfway from the box to the limits for two parameters, in the middle for others: four a pair.
-
-        There, one parameter may make up for the other, as a large weight does for a small rate.
-        """
-        ends, middle = (0.5 * (self.low - self.limit), 0.5 * (self.high + self.limit)), 0.5 * (self.low + self.high)
-        pairs = list(combinations(np.flatnonzero(self.bounded & ~self.held), 2))
-        points = np.repeat(middle[:, None], 4 * len(pairs), 1)
-        for at, (pair, sides) in enumerate(product(pairs, product((0, 1), repeat=2))):
-            for k, side in zip(pair, sides, strict=True):
-                points[:, at, k] = ends[side][:, k]
-        return points
-
 
 def best_starts(objective: Objective, box: Box, who: Rows, starts: int, seed: int) -> FloatArray:
-    """Choose starts for each participant, of more points at which the loss is known: see `choose`."""
-    tried = evenly(max(_FEWEST, _POINTS * starts), box.low.shape[1], seed)
-    points = box.points(tried)
+    """Choose starts for each participant, of more points at which the loss is known: see `choose`.
+
+    Of a parameter with two bounds, every other point is evenly placed between these, on its own scale.
+    """
+    shares = evenly(max(_FEWEST, _POINTS * starts), box.low.shape[1], seed)
+    within = box.low[:, None] + shares * (box.high - box.low)[:, None]
+    own_scale = np.clip(logit(shares), -box.limit, box.limit)
+    every_other = np.arange(len(shares))[:, None] % 2 == 0
+    points = np.where(box.rates & every_other, own_scale, within)
     people, count, size = points.shape
     loss = objective(points.reshape(-1, size), np.repeat(who, count))[0].reshape(people, count)
-    return np.take_along_axis(points, choose(tried, loss, starts)[..., None], 1)
+    return np.take_along_axis(points, choose(shares, loss, starts)[..., None], 1)
 
 
 def evenly(count: int, dimensions: int, seed: int) -> FloatArray:
@@ -157,10 +133,9 @@ def choose(shares: FloatArray, loss: FloatArray, starts: int) -> Rows:
 class Minimum(NamedTuple):
     """Where each search ended, the loss and its gradient there.
 
-    Attributes:
-        converged: Whether it ended because nothing more was to be gained.
-        stuck: Whether, though the slope promised more, no step went further down, as at the bottom of a kink. Where the
-            function jumps up instead, it is neither: there may be many such places, one lower than the other.
+    converged: whether it ended because nothing more was to be gained. stuck: whether, though the slope promised more,
+    no step went further down, as at the bottom of a kink. Where the function jumps up instead, it is neither: there may
+    be many such places, one lower than the other.
     """
 
     x: FloatArray
@@ -187,16 +162,9 @@ def minimise(
     Broyden, Fletcher, Goldfarb & Shanno (1970), keeping the whole matrix: with the few parameters of a participant
     there is nothing to be saved by limiting its memory.
 
-    Args:
-        objective: For rows of parameters, and whose each is, the losses and their gradients.
-        starts: Rows of parameters.
-        who: Whose each row is.
-        limit: No coordinate goes beyond its own.
-        tolerance: A step that is predicted to gain less than this is not taken.
-        fixed: Which coordinates of each row stay as they are.
-        hessian: About what it is at the starts, if that is known.
-        steps: Most steps of a search.
-        progress: Is called with the share of the searches that are done.
+    limit: no coordinate goes beyond its own. tolerance: a step that is predicted to gain less than this is not taken.
+    fixed: which coordinates of each row stay as they are. hessian: about what it is at the starts, if that is known.
+    steps: the most of each search. progress: is called with the share of the searches that are done.
     """
     x = np.clip(starts, -limit, limit)
     loss, gradient = objective(x, who)
@@ -311,10 +279,7 @@ class Profiles(NamedTuple):
 
     They are sketched at some values from bound to bound: by participant, parameter and value the values, in order; all
     parameters there, the loss, and its slope. Of a single parameter they are the loss itself, which costs little and is
-    computed at more values.
-
-    Attributes:
-        here: Where the value is that of the best, or the parameter is held.
+    computed at more values. here: where the value is that of the best, or the parameter is held.
     """
 
     values: FloatArray
@@ -395,12 +360,7 @@ def profiles_from_within(objective: Objective, box: Box, who: Rows, x: FloatArra
 
 
 def _others(
-    objective: Objective,
-    box: Box,
-    who: Rows,
-    begin: FloatArray,
-    columns: Rows,
-    hessian: FloatArray | None,
+    objective: Objective, box: Box, who: Rows, begin: FloatArray, columns: Rows, hessian: FloatArray | None
 ) -> Minimum:
     """Search roughly, from each row, for the parameters other than that in its column."""
     held = box.held | (np.arange(begin.shape[1]) == columns[:, None])
@@ -443,16 +403,10 @@ def bottoms(profiles: Profiles) -> BoolArray:
 
 
 class Optimum(NamedTuple):
-    """The best parameters of each participant, a row each.
-
-    Attributes:
-        converged: Whether nothing better was seen at last.
-        starts_at_optimum: How many of the starts led there, to within `SAME`.
-        second_optimum: Another optimum that is as good; NaN where there is none.
-    """
+    """The best parameters of each participant, a row each; see `Fit`. starts_at_optimum: to within `SAME`."""
 
     x: FloatArray
-    loss: FloatArray
+    hessian: FloatArray
     converged: BoolArray
     starts_at_optimum: Rows
     second_optimum: FloatArray
@@ -464,15 +418,18 @@ def search(objective: Objective, box: Box, who: Rows, starts: FloatArray, progre
     ends = _downhill(objective, box, np.repeat(who, count), starts.reshape(-1, size), _FIRST, progress=progress)
     loss, x = ends.loss.reshape(people, count), ends.x.reshape(starts.shape)
     first = x[np.arange(people), np.argmin(loss, 1)]
-    best, lowest, converged = look_around(objective, box, who, first)
+    best, lowest, hessian, converged = look_around(objective, box, who, first)
     starts_at_optimum = (loss <= lowest[:, None] + SAME).sum(1)
-    return Optimum(best, lowest, converged, starts_at_optimum, _second_optima(objective, who, best, lowest, x, loss))
+    return Optimum(best, hessian, converged, starts_at_optimum, _second_optima(objective, who, best, lowest, x, loss))
 
 
 def look_around(
     objective: Objective, box: Box, who: Rows, first: FloatArray
-) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Return the best parameters of each participant, the loss there, and whether nothing better was seen at last."""
+) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
+    """Find the best parameters of each participant; return these, the loss and second derivatives there.
+
+    Also whether nothing better was seen at last.
+    """
     minimum, hessian = _polished(objective, box, who, first)
     x, loss, ended = minimum.x, minimum.loss, minimum.converged | minimum.stuck
     unsure = np.flatnonzero(np.isfinite(loss))
@@ -492,7 +449,7 @@ def look_around(
         rows, begin = rows[:0], begin[:0]
     ended[unsure] = False
     ended &= (box.bounded | (np.abs(x) < box.limit)).all(1)
-    return x, loss, ended
+    return x, loss, hessian, ended
 
 
 def _downhill(objective: Objective, box: Box, who: Rows, begin: FloatArray, tolerance: float, **more: Any) -> Minimum:
@@ -522,8 +479,17 @@ def _polished(objective: Objective, box: Box, who: Rows, first: FloatArray) -> t
 def _low_corners(
     objective: Objective, box: Box, who: Rows, x: FloatArray, lowest: FloatArray
 ) -> tuple[Rows, FloatArray]:
-    """Find corners beyond the box where the loss is not much higher than the lowest: whose they are, and where."""
-    corners = np.where(box.held, x[:, None], box.corners())
+    """Find corners beyond the box where the loss is not much higher than the lowest: whose they are, and where.
+
+    They are halfway from the box to the limits for two parameters, in the middle for others: four for each pair. There,
+    one parameter may make up for the other, as a large weight does for a small rate.
+    """
+    ends, middle = (0.5 * (box.low - box.limit), 0.5 * (box.high + box.limit)), 0.5 * (box.low + box.high)
+    pairs = list(combinations(np.flatnonzero(box.bounded & ~box.held), 2))
+    corners = np.repeat(np.where(box.held, x, middle)[:, None], 4 * len(pairs), 1)
+    for at, (pair, sides) in enumerate(product(pairs, product((0, 1), repeat=2))):
+        for k, side in zip(pair, sides, strict=True):
+            corners[:, at, k] = ends[side][:, k]
     people, count, size = corners.shape
     loss = objective(corners.reshape(-1, size), np.repeat(who, count))[0].reshape(people, count)
     with np.errstate(invalid="ignore"):

@@ -64,7 +64,13 @@ class Space:
                 raise ValueError(f"{problem}; give it a value instead")
         values = [parameter.value for parameter in free.values()]
         units = tuple(float(abs(value) if isinstance(value, float | int) else 0) or 1.0 for value in values)
-        return cls(tuple(free), tuple(parameter.known for parameter in free.values()), units, further=_further(trials))
+        further = 0.0
+        if trials is not None:
+            parts = (np.where(trials.observed, trials.scalar_outcomes, np.nan), trials.responses, trials.second)
+            there = [part for part in parts if part is not None and np.isfinite(part).any()]
+            widths = [np.nanmax(part) - np.nanmin(part) for part in there]
+            further = max([0.0, *(float(abs(np.log(width))) - _ORDINARY for width in widths if width > 0)])
+        return cls(tuple(free), tuple(parameter.known for parameter in free.values()), units, further=further)
 
     @property
     def by_condition(self) -> dict[str, tuple[str, ...]]:
@@ -198,15 +204,6 @@ def _conditions(path: str, condition: str, model: Any, trials: Trials | None) ->
     if not chosen:
         raise unknown("condition", condition.removesuffix("]"), trials.conditions)
     return chosen
-
-
-def _further(trials: Trials | None) -> float:
-    """Measure how far the logarithm of the range of the data is beyond what is ordinary."""
-    if trials is None:
-        return 0.0
-    parts = (np.where(trials.observed, trials.scalar_outcomes, np.nan), trials.responses, trials.second)
-    ranges = [np.nanmax(part) - np.nanmin(part) for part in parts if part is not None and np.isfinite(part).any()]
-    return max([0.0, *(float(abs(np.log(width))) - _ORDINARY for width in ranges if width > 0)])
 
 
 def _constrain(domain: Domain, unit: float, unconstrained: Array) -> Array:
