@@ -77,6 +77,10 @@ def run_surprise(request: SurpriseRequest, console: Console) -> None:
     console.show(f"{added} columns for {len(table)} trials of {people}: {target}")
 
 
+def _search(request: FitRequest | CompareRequest | RecoverRequest) -> dict[str, Any]:
+    return {"seed": request.seed, "priors": "usual" if request.weak_priors else None}
+
+
 # Fits
 
 FITTED = (
@@ -128,8 +132,7 @@ def run_fit(request: FitRequest, console: Console) -> None:
     console.say(f"can such a design tell {', '.join(model.free)} at all? astonish recover, with the same options, says")
     with locked(out):
         request.write(out / FILE)
-        priors: Any = "usual" if request.weak_priors else None
-        fit = model.fit(request.starts, request.seed, out, request.shared, priors, waited_for=True)
+        fit = model.fit(out, waited_for=True, shared=request.shared, starts=request.starts, **_search(request))
         for sentence in fit.method:
             console.say(sentence)
         figure = drawn(plot_fit(fit), out / "fit", "Parameters and behaviour", FITTED)
@@ -286,11 +289,10 @@ def run_compare(request: CompareRequest, console: Console) -> None:
         raise ValueError("--score mse is for responses that are numbers, but these are choices; leave it out")
     add = request.baseline and BASELINE not in names and trials.kind in LEARNERS.find(BASELINE).takes
     models = (_with_baseline if add else candidates)(names, request, trials, console)
-    priors = "usual" if request.weak_priors else None
-    search: dict[str, Any] = {"starts": request.starts, "seed": request.seed, "priors": priors}
+    search = {"starts": request.starts, **_search(request)}
     with locked(out):
         request.write(out / FILE)
-        fits = {model.name: model.fit(out=out, waited_for=True, **search) for model in models}
+        fits = {model.name: model.fit(out, waited_for=True, **search) for model in models}
         evidence = _evidence(fits)
         selection = compare_fits(fits, evidence=evidence)
         console.table("Models", _short(selection))
@@ -381,7 +383,7 @@ def _other_way(models: Sequence[Candidate], search: dict[str, Any], out: Path) -
         for model in models:
             response: Any = model.model.response
             turned = replace(model.model, response=replace(response, anchored=not response.anchored))
-            fits[model.name] = replace(model, model=turned).fit(out=out, **{**search, "starts": _FEW_STARTS})
+            fits[model.name] = replace(model, model=turned).fit(out, **{**search, "starts": _FEW_STARTS})
     except ValueError:  # a learner that cannot go on from responses
         return None
     return compare_fits(fits, evidence=_evidence(fits))
@@ -484,12 +486,11 @@ def run_recover(request: RecoverRequest, console: Console) -> None:
     trials, out = read_responses(request), request.out
     console.say(trials.preview())
     models = candidates(request.learner, request, trials, console)
-    priors: Any = "usual" if request.weak_priors else None
     with locked(out):
         request.write(out / FILE)
         truth: dict[str, Fit | None] = {}  # of a model, a fit to the real participants, if somebody's are known well
         for model in models:
-            fit = model.fit(_FEW_STARTS, request.seed, out, priors=priors)
+            fit = model.fit(out, starts=_FEW_STARTS, **_search(request))
             truth[model.name] = None if all(fit.notes) else fit
             if all(fit.notes):
                 problem = "nobody's parameters are known well, so they are drawn about those that the model has"
@@ -505,7 +506,7 @@ def run_recover(request: RecoverRequest, console: Console) -> None:
             figure = drawn(result.plot(), stem, heading, caption)
             sections.append(section(heading, paragraph(about), shown(table, heading), figure))
 
-        search: dict[str, Any] = {"participants": request.participants, "seed": request.seed, "priors": priors}
+        search = {"participants": request.participants, **_search(request)}
         for model in models:
             recovery = model.run("recovering", recover_parameters, truth=truth[model.name], **search)
             stem = out / f"recovery-{file_name(model.name)}"

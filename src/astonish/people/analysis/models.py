@@ -16,7 +16,6 @@ from astonish.people.analysis.requests import TableRequest, TrialRequest
 from astonish.people.fit import Fit, Model, fit
 from astonish.people.fit.estimate import prepare
 from astonish.people.fit.likelihood import explained
-from astonish.people.fit.space import Priors
 from astonish.people.tables import Columns, Trials, read_trials
 from astonish.people.tables.facts import outcomes_of
 from astonish.responses import Response
@@ -106,20 +105,11 @@ class Candidate:
         """The name of the learner, without the parameters that are listed behind it."""
         return name_and_free(self.name)[0]
 
-    def fit(
-        self,
-        starts: int,
-        seed: int,
-        out: Path,
-        shared: Sequence[str] = (),
-        priors: Priors = None,
-        waited_for: bool = False,
-    ) -> Fit:
+    def fit(self, out: Path, waited_for: bool = False, **options: Any) -> Fit:
         """Fit the model; participants who are finished are kept until all are.
 
-        waited_for: whether somebody may want to see them as they are found.
+        waited_for: whether somebody may want to see them as they are found. options: of `fit`.
         """
-        options: Any = {"shared": shared, "priors": priors, "starts": starts, "seed": seed}
         if waited_for and self.console.fitted is not None:
             options["fitted"] = partial(self.console.fitted, self.name)
         return self.run("fitting", fit, checkpoint=out / UNFINISHED, **options)
@@ -144,7 +134,7 @@ def candidates(learners: Sequence[str], request: TrialRequest, trials: Trials, c
         )
         for learner, name in names.items()
     }
-    response, second = _responding(request, trials)
+    responding = _responding(request, trials)
     settings: dict[str, dict[str, float]] = {learner: {} for learner in learners}
     held: dict[str, float] = {}  # parameters of the responses that are not fitted, by path
     for word, value in request.settings.items():
@@ -152,22 +142,22 @@ def candidates(learners: Sequence[str], request: TrialRequest, trials: Trials, c
         for learner in having:
             settings[learner] |= {word: value}
         if not having:
-            parameter = _of_responses(response, second, word)
+            parameter = _of_responses(responding, word)
             if parameter is None:
                 every = {short: None for specification in learning.values() for short in specification.settable}
                 raise unknown("parameter", word, every, of=" or ".join(learners))
             held[parameter.path] = float(parameter.known.domain.check(word, value))
-    models = [
-        _candidate(learner, specification, settings[learner], (response, second), held, request, trials, console)
-        for learner, specification in learning.items()
-    ]
+    models = []
+    for learner, specification in learning.items():
+        model, free, assumed = _assembled(learner, specification, settings[learner], responding, held, request, trials)
+        models.append(Candidate(learner, model, free, trials, console, assumed))
     for word in request.by_condition:
-        paths = [path for candidate in models for path in _paths(candidate.model, word)]
-        free = dict.fromkeys(path for candidate in models for path in candidate.free)
-        if not paths:
+        meant = [(other, _find(parameters(other.model), word)) for other in models]
+        if all(parameter is None for _, parameter in meant):
             find_parameter(parameters(models[0].model), word)  # says what there is
-        if not any(path in candidate.free for candidate in models for path in _paths(candidate.model, word)):
-            raise ValueError(f"--by-condition {word} is not free; free are {', '.join(free)}")
+        if not any(parameter is not None and parameter.path in other.free for other, parameter in meant):
+            every = dict.fromkeys(path for other in models for path in other.free)
+            raise ValueError(f"--by-condition {word} is not free; free are {', '.join(every)}")
     for candidate in models:
         prepare(candidate.model, trials, candidate.free)
     for candidate in models:
@@ -195,18 +185,17 @@ def name_and_free(learner: str) -> tuple[str, list[str]]:
     return ":".join(parts[:length]), [word.strip() for word in listed.split(",") if word.strip()]
 
 
-def _candidate(
+def _assembled(
     learner: str,
     specification: Specification,
     settings: Mapping[str, float],
-    responding: tuple[Response, Response | None],
+    responding: Mapping[str, Response],
     held: Mapping[str, float],
     request: TrialRequest,
     trials: Trials,
-    console: Console,
-) -> Candidate:
-    """Assemble a model, and find which of its parameters are free. held: see `candidates`."""
-    listed, kind, (response, second) = name_and_free(learner)[1], specification.learner, responding
+) -> tuple[Model, tuple[str, ...], tuple[str, ...]]:
+    """Assemble a model; find its free parameters, and say what was assumed. held: see `candidates`."""
+    listed, kind, response = name_and_free(learner)[1], specification.learner, responding["response."]
     given = specification.given(settings)
     begin = {}  # of parameters to be found that would not be used without a value, in the middle of usual ones
     for word in listed:
@@ -214,60 +203,57 @@ def _candidate(
             if value is None and not known.fact and known.usual is not None:
                 begin[word] = 0.5 * sum(known.usual)
     assembly = specification.make(specification.given(begin) | given)
-    model = with_parameters(Model(assembly.learner, response, second), held)
+    model = with_parameters(Model(assembly.learner, *responding.values()), held)
 
     # Free are the parameters that are listed, or else the learner's usual ones, and those of the responses
     learned = parameters(model.learner, "learner.")
-    others = {word: _of_responses(response, second, word) for word in listed if not matching(learned, word)}
+    others = {word: _of_responses(responding, word) for word in listed if not matching(learned, word)}
     theirs = {word: parameter.path for word, parameter in others.items() if parameter is not None}
     from_learner = [word for word in listed if word not in theirs] or [word for word in kind.free if word not in given]
-    further = [*request.fit_response_parameter, *theirs.values()]
-    from_response = _free_of(response, "response.", further, held)
+    further, from_responses = [*request.fit_response_parameter, *theirs.values()], {}
+    for root, model_of in responding.items():
+        words = [*model_of.free, *(word for word in further if word.startswith("second.") == (root == "second."))]
+        every = parameters(model_of, root)
+        paths = dict.fromkeys(find_parameter(every, word).path for word in words)
+        from_responses[root] = [path for path in paths if path not in held]
     if not kind.learns:
-        from_response = [path for path in from_response if path != f"response.{response.scale}"]
+        others_of = [path for path in from_responses["response."] if path != f"response.{response.scale}"]
         if trials.options is not None:  # all are alike for ever, so that only the last choice makes a difference
-            from_learner, from_response = [], list(dict.fromkeys(["response.perseveration", *from_response]))
+            from_learner, others_of = [], list(dict.fromkeys(["response.perseveration", *others_of]))
         elif response.anchored:
             from_learner = []
-    free = [find_parameter(learned, word).path for word in from_learner] + from_response
-    if second is not None:
-        free += _free_of(second, "second.", further, held)
-
+        from_responses["response."] = others_of
+    free = [find_parameter(learned, word).path for word in from_learner]
+    free += [path for paths in from_responses.values() for path in paths]
     if request.condition is not None:  # named parameters that the model has differ, or all of the learner
-        named = [path for word in request.by_condition for path in _paths(model, word) if path in free]
+        named = (_find(parameters(model), word) for word in request.by_condition)
+        differs = [parameter.path for parameter in named if parameter is not None and parameter.path in free]
         of_learner = [path for path in free if path.startswith("learner.")]
-        model = replace(model, differs=tuple(named if request.by_condition else of_learner))
+        model = replace(model, differs=tuple(differs if request.by_condition else of_learner))
     assumed = list(assembly.assumed)
     count = int((trials.scored & ~explained(model, trials)).sum()) if trials.responds_before else 0
     if count:
         first = "the learner starts from the first response of each block, which is therefore not explained"
         assumed.append(f"{first} ({count} in all); with --free-running it is")
-    return Candidate(learner, model, tuple(free), trials, console, tuple(assumed))
+    return model, tuple(free), tuple(assumed)
 
 
-def _of_responses(response: Response, second: Response | None, word: str) -> NamedParameter | None:
-    """Find the parameter of the response model, or else of that of second responses, that a word means, if of any."""
-    for root, model in (("response.", response), ("second.", second)):
-        if model is not None and matching(every := parameters(model, root), word):
-            return find_parameter(every, word)
-    return None
+def _find(every: Any, word: str) -> NamedParameter | None:
+    """Find the parameter that a word means, if there is such a one."""
+    return find_parameter(every, word) if matching(every, word) else None
 
 
-def _free_of(response: Response, root: str, further: Sequence[str], held: Mapping[str, float]) -> list[str]:
-    """List the free parameters of a response model: those always fitted, and of the further ones its own."""
-    words = [*response.free, *(word for word in further if word.startswith("second.") == (root == "second."))]
-    every = parameters(response, root)
-    return [path for path in dict.fromkeys(find_parameter(every, word).path for word in words) if path not in held]
+def _of_responses(responding: Mapping[str, Response], word: str) -> NamedParameter | None:
+    """Find the parameter of the response model, or else of that of second responses, that a word means."""
+    places = (_find(parameters(model, root), word) for root, model in responding.items())
+    return next((parameter for parameter in places if parameter is not None), None)
 
 
-def _paths(model: Model, word: str) -> list[str]:
-    """Return the path of the parameter that a word means; none if the model has no such parameter."""
-    every = parameters(model)
-    return [find_parameter(every, word).path] if matching(every, word) else []
+def _responding(request: TrialRequest, trials: Trials) -> dict[str, Response]:
+    """Make the response model, and that of second responses if there are any, by the roots of their parameters.
 
-
-def _responding(request: TrialRequest, trials: Trials) -> tuple[Response, Response | None]:
-    """Make the response model, and that of second responses if there are any, with values where a search may begin."""
+    They have values where a search may begin.
+    """
     further: dict[bool, list[str]] = {False: [], True: []}  # more parameters to be fitted, those of the second by True
     for word in request.fit_response_parameter:
         further[word.startswith("second.")].append(word.rpartition(".")[2])
@@ -278,7 +264,8 @@ def _responding(request: TrialRequest, trials: Trials) -> tuple[Response, Respon
         response = replace(response, anchored=False)
     if (request.second_response is None) != (request.second_response_model is None):
         raise ValueError("--second-response and --second-response-model go together; give both, such as rt and log-rt")
-    if request.second_response_model is None:
-        return response, None
-    model = RESPONSES.find_for(request.second_response_model, "continuous")
-    return response, model.for_responses(trials.second, further[True], trials.outcome_range)
+    responding = {"response.": response}
+    if request.second_response_model is not None:
+        model = RESPONSES.find_for(request.second_response_model, "continuous")
+        responding["second."] = model.for_responses(trials.second, further[True], trials.outcome_range)
+    return responding

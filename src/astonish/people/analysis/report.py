@@ -270,20 +270,8 @@ def write_report(
 ) -> None:
     """Write the report, remove what was kept of unfinished fits, and show who is left out.
 
-    Args:
-        console: Where sentences go.
-        request: What was asked.
-        models: What was fitted.
-        title: Of the report.
-        lead: The message of the report, in a sentence, which was shown before.
-        sections: Parts of the report.
-        methods: What was done, in sentences for a paper, after what the models are.
-        script: The same in Python.
-        cite: Names of methods to cite.
-        packages: That were used besides the usual ones.
-        about: What was fitted.
-        excluded: Who is left out, and why.
-
+    lead: its message, in a sentence, which was shown before. methods: what was done, in sentences for a paper. script:
+    the same in Python. cite: names of methods to cite. packages: used besides the usual ones. about: what was fitted.
     """
     out, command = request.out, request.command_line()
     how, publications, versions = _methods(models, methods, cite, packages)

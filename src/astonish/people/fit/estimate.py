@@ -113,7 +113,8 @@ def fit(
         stem = _fingerprint((model, data, prior, box, first, starts, seed, space.names, trials.responds_before, size))
     groups, parts = np.array_split(np.arange(len(trials)), -(-len(trials) // size)), []
     for k, who in enumerate(groups):
-        search_group = partial(_search, losses, box, first, who, starts, seed, part_of(progress, k, len(groups)))
+        its_first = None if first is None else first[who]
+        search_group = partial(_search, losses, box.at(who), its_first, starts, seed, part_of(progress, k, len(groups)))
         best = search_group() if checkpoint is None else _keep(checkpoint / f"{stem}-{k}.npz", search_group)
         parts.append(best)
         if fitted and not same:
@@ -160,14 +161,13 @@ def _rows(data: ParticipantData, rows: Any, trials: Trials) -> ParticipantData:
 
 
 def _search(
-    losses: Losses, box: Box, first: FloatArray | None, who: Rows, starts: int, seed: int, progress: Progress | None
+    losses: Losses, box: Box, first: FloatArray | None, starts: int, seed: int, progress: Progress | None
 ) -> Optimum:
     """Find the best parameters of some participants. first: where the first search of each participant starts."""
-    box = box.at(who)
-    begin = best_starts(losses, box, who, starts, seed)
+    begin = best_starts(losses, box, starts, seed)
     if first is not None:
-        begin[:, 0] = first[who]
-    return search(losses, box, who, begin, progress)
+        begin[:, 0] = first
+    return search(losses, box, begin, progress)
 
 
 def _keep(path: Path, search: Callable[[], Optimum]) -> Optimum:
@@ -206,21 +206,21 @@ def fit_shared(
 
     alone: the best parameters where they need not be the same.
     """
-    everybody, people = np.zeros(1, np.intp), np.arange(len(alone))  # everybody is searched for as one participant
     low, high = (end[:, shared].mean(0, keepdims=True) for end in (box.low, box.high))
-    common = Box(low, high, box.limit[shared], box.bounded[shared], box.rates[shared], box.held[shared])
+    columns: Any = (part[shared] for part in (box.limit, box.bounded, box.rates, box.held))
+    common = Box(np.zeros(1, np.intp), low, high, *columns)  # everybody is searched for as one participant
     count, own = min(starts, _SHARED_STARTS), alone
     for _ in range(_ROUNDS):
         joint = _JointLoss(objective, box.limit, own, shared)
-        begin = best_starts(joint, common, everybody, count, seed)
+        begin = best_starts(joint, common, count, seed)
         begin[:, 0] = np.median(own[:, shared], 0)
-        best = search(joint, common, everybody, begin)
+        best = search(joint, common, begin)
         solved = joint.solved(best.x)
-        own, loss, hessian, ended = look_around(objective, box._replace(held=shared), people, solved.x)
+        own, loss, hessian, ended = look_around(objective, box._replace(held=shared), solved.x)
         if loss.sum() > solved.loss.sum() - _BETTER:
             break
-    converged = np.full(len(people), bool(best.converged[0] and ended.all()))
-    at_optimum = np.full(len(people), int(best.starts_at_optimum[0]))
+    converged = np.full(len(alone), bool(best.converged[0] and ended.all()))
+    at_optimum = np.full(len(alone), int(best.starts_at_optimum[0]))
     return Optimum(own, pooled_hessian(hessian, shared), converged, at_optimum, np.full(own.shape, np.nan)), count
 
 

@@ -19,7 +19,7 @@ from astonish.models.parameters import short_names
 from astonish.online.series import OPTIONS
 from astonish.people.fit.likelihood import Model, ParticipantData, TrialOutputs, evaluate
 from astonish.people.fit.search import SAME
-from astonish.people.fit.space import Space, in_words, method_in_words
+from astonish.people.fit.space import Space, in_words
 from astonish.people.tables import Trials
 
 TRIAL_COLUMNS = ("expected_response", "log_likelihood", "fitted_learning_rate", "fitted_surprise")
@@ -103,12 +103,12 @@ class Fit:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know about each participant's fit; empty where all is well."""
-        notes = []
+        names, notes = self.names, []
         others, errors = self.space.constrained(self.second_optimum), self.unconstrained_error
         edges, endless = self.space.at_bound(self.unconstrained), self.space.endless(self.unconstrained)
         for row, error in enumerate(errors):
             note = []
-            for name, edge, has_no_end in zip(self.names, edges[row], endless[row], strict=True):
+            for name, edge, has_no_end in zip(names, edges[row], endless[row], strict=True):
                 if edge and has_no_end:
                     note.append(f"{name} {'grows' if edge > 0 else 'falls'} without end")
                 elif edge:
@@ -118,9 +118,9 @@ class Fit:
             elif not note and np.isnan(error).any():
                 note.append("the responses do not tell all parameters")
             elif not note and (error > 5).any():
-                note.append(f"the responses hardly tell {', '.join(np.array(self.names)[error > 5])}")
+                note.append(f"the responses hardly tell {', '.join(np.array(names)[error > 5])}")
             if np.isfinite(others[row]).all():
-                values = ", ".join(f"{name} = {x:.3g}" for name, x in zip(self.names, others[row], strict=True))
+                values = ", ".join(f"{name} = {x:.3g}" for name, x in zip(names, others[row], strict=True))
                 note.append(f"another optimum is as good ({values}; difference < {SAME:g})")
             if self.outputs.failed is not None and (count := int(np.sum(self.outputs.failed[row]))):
                 note.append(failed(self.model.learner, count))
@@ -180,7 +180,14 @@ class Fit:
     @property
     def method(self) -> tuple[str, ...]:
         """What kind of estimates these are, or better would be, in sentences; none if there is nothing to say."""
-        return method_in_words(self.space, self.prior, self.shared, self.responses, self.model.response.kind)
+        if self.priors:
+            method = "values are maximum a posteriori: the most probable ones, given responses and priors"
+            return (f"{method}; AIC and BIC take the likelihood at these values", *self.priors)
+        enough = 100 if self.model.response.kind == "choice" else 10  # below, priors help: see docs/searches.md
+        few = int((self.responses < enough * len(self.space)).sum())
+        who = f"{few} of {len(self.responses)} participants gave fewer than {enough} responses for each free parameter"
+        advice = "--weak-priors (priors='usual') is recommended"
+        return (f"{who}: their values of the greatest likelihood may be far off; {advice}",) if few else ()
 
     def model_of(self, subject: str) -> Model:
         """Return the model with a participant's values."""
@@ -220,16 +227,13 @@ class Fit:
 
     def people(self) -> DataFrame:
         """Return a row for each participant: the best parameters, and how well the model explains the responses."""
-        group, covariates = self.trials.group, self.trials.covariates
         return DataFrame({
             "participant": list(self.trials.subjects),
-            **({} if group is None else {"group": list(group)}),
-            **{name: list(values) for name, values in covariates.items()},
+            **({} if self.trials.group is None else {"group": list(self.trials.group)}),
+            **{name: list(values) for name, values in self.trials.covariates.items()},
             **{name: self.values[:, k] for k, name in enumerate(self.names)},
-            "responses": self.responses.astype(int),
-            "log_likelihood": self.log_likelihood,
-            "aic": self.aic,
-            "bic": self.bic,
+            "responses": self.responses.astype(int), "log_likelihood": self.log_likelihood,
+            "aic": self.aic, "bic": self.bic,
             **({"log_evidence": self.log_evidence} if self.priors else {}),
             "agreed": [f"{count} of {self.starts}" for count in self.starts_at_optimum],
             "note": list(self.notes),

@@ -9,6 +9,7 @@ did, and nobody else.
 """
 
 from collections.abc import Callable
+from functools import partial
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
@@ -60,10 +61,11 @@ Objective = Callable[[FloatArray, Any], tuple[FloatArray, FloatArray]]  # of row
 class Box(NamedTuple):
     """The unconstrained values between which searches start: a row for each participant, a column for each parameter.
 
-    limit: how far from zero searches may go. bounded, rates: which parameters have a bound, and which have two.
-    held: which parameters stay as they are.
+    who: the numbers of the participants. limit: how far from zero searches may go. bounded, rates: which parameters
+    have a bound, and which have two. held: which parameters stay as they are.
     """
 
+    who: Rows
     low: FloatArray
     high: FloatArray
     limit: FloatArray
@@ -81,26 +83,35 @@ class Box(NamedTuple):
         far = _FAR * np.maximum(np.abs(low), np.abs(high)).max(0)
         limit = np.where(bounds > 0, space.limit, far)
         low, high = np.maximum(low, -limit), np.minimum(high, limit)
-        return cls(low, high, limit, bounds > 0, bounds > 1, np.zeros(len(space), bool))
+        return cls(np.arange(len(low)), low, high, limit, bounds > 0, bounds > 1, np.zeros(len(space), bool))
 
-    def at(self, who: Rows) -> "Box":
-        """Return the box of these participants alone."""
-        return self._replace(low=self.low[who], high=self.high[who])
+    def at(self, rows: Rows) -> "Box":
+        """Return some rows of the box."""
+        return self._replace(who=self.who[rows], low=self.low[rows], high=self.high[rows])
+
+    def points(self, shares: FloatArray) -> FloatArray:
+        """Return the points at these shares of the way through the box, by participant, point and parameter.
+
+        Of a parameter with two bounds, every other one is at that share of the way between these, on its own scale.
+        """
+        within = self.low[:, None] + shares * (self.high - self.low)[:, None]
+        own_scale = np.clip(logit(shares), -self.limit, self.limit)
+        every_other = np.arange(len(shares))[:, None] % 2 == 0
+        return np.where(self.rates & every_other, own_scale, within)
 
 
-def best_starts(objective: Objective, box: Box, who: Rows, starts: int, seed: int) -> FloatArray:
-    """Choose starts for each participant, of more points at which the loss is known: see `choose`.
-
-    Of a parameter with two bounds, every other point is evenly placed between these, on its own scale.
-    """
+def best_starts(objective: Objective, box: Box, starts: int, seed: int) -> FloatArray:
+    """Choose starts for each participant, of more points at which the loss is known: see `choose`."""
     shares = evenly(max(_FEWEST, _POINTS * starts), box.low.shape[1], seed)
-    within = box.low[:, None] + shares * (box.high - box.low)[:, None]
-    own_scale = np.clip(logit(shares), -box.limit, box.limit)
-    every_other = np.arange(len(shares))[:, None] % 2 == 0
-    points = np.where(box.rates & every_other, own_scale, within)
+    points = box.points(shares)
+    chosen = choose(shares, _losses_at(objective, box.who, points), starts)
+    return np.take_along_axis(points, chosen[..., None], 1)
+
+
+def _losses_at(objective: Objective, who: Rows, points: FloatArray) -> FloatArray:
+    """Compute the losses of participants at several points each."""
     people, count, size = points.shape
-    loss = objective(points.reshape(-1, size), np.repeat(who, count))[0].reshape(people, count)
-    return np.take_along_axis(points, choose(shares, loss, starts)[..., None], 1)
+    return objective(points.reshape(-1, size), np.repeat(who, count))[0].reshape(people, count)
 
 
 def evenly(count: int, dimensions: int, seed: int) -> FloatArray:
@@ -163,12 +174,12 @@ def minimise(
     there is nothing to be saved by limiting its memory.
 
     limit: no coordinate goes beyond its own. tolerance: a step that is predicted to gain less than this is not taken.
-    fixed: which coordinates of each row stay as they are. hessian: about what it is at the starts, if that is known.
+    fixed: which coordinates (of each row) stay as they are. hessian: about what it is at the starts, if that is known.
     steps: the most of each search. progress: is called with the share of the searches that are done.
     """
     x = np.clip(starts, -limit, limit)
     loss, gradient = objective(x, who)
-    held = np.zeros(x.shape, bool) if fixed is None else fixed
+    held = np.broadcast_to(False if fixed is None else fixed, x.shape)
     inverse, fresh = _first(gradient), np.ones(len(x), bool)  # fresh: the matrix says nothing about the function yet
     if hessian is not None:
         inverse, fresh = _known(hessian, held, inverse)
@@ -290,18 +301,17 @@ class Profiles(NamedTuple):
 
 
 def promising(
-    objective: Objective, box: Box, who: Rows, x: FloatArray, lowest: FloatArray, hessian: FloatArray
+    objective: Objective, box: Box, x: FloatArray, lowest: FloatArray, hessian: FloatArray
 ) -> tuple[Rows, FloatArray]:
     """Find where it is worth to search once more: whose row it is, and the parameters to start from.
 
     x: the best parameters of each participant. lowest, hessian: the loss and its second derivatives there.
     """
     if np.sum(~box.held) == 1:
-        return _chosen(profiles_from_within(objective, box, who, x), lowest)
-    rows, begin = _chosen(profiles_outwards(objective, box, who, x, lowest, hessian), lowest)
+        return _chosen(profiles_from_within(objective, box, x), lowest)
+    rows, begin = _chosen(profiles_outwards(objective, box, x, lowest, hessian), lowest)
     beyond = np.flatnonzero((((x < box.low) | (x > box.high)) & ~box.held).any(1))
-    again = profiles_from_within(objective, box.at(beyond), who[beyond], x[beyond])
-    more_rows, more = _chosen(again, lowest[beyond])
+    more_rows, more = _chosen(profiles_from_within(objective, box.at(beyond), x[beyond]), lowest[beyond])
     return np.concatenate([rows, beyond[more_rows]]), np.concatenate([begin, more])
 
 
@@ -316,7 +326,7 @@ def _chosen(profiles: Profiles, lowest: FloatArray) -> tuple[Rows, FloatArray]:
 
 
 def profiles_outwards(
-    objective: Objective, box: Box, who: Rows, x: FloatArray, lowest: FloatArray, hessian: FloatArray
+    objective: Objective, box: Box, x: FloatArray, lowest: FloatArray, hessian: FloatArray
 ) -> Profiles:
     """Go outwards from the best: at each value, search for the others from where they were at the value before."""
     near = x[..., None] + np.array([-_NEAR, 0.0, _NEAR])
@@ -335,13 +345,13 @@ def profiles_outwards(
         at = sides[side, rows, columns]
         begin = points[rows, columns, at + np.where(side == 0, 1, -1)]
         begin[np.arange(len(rows)), columns] = values[rows, columns, at]
-        minimum = _others(objective, box, who[rows], begin, columns, hessian[rows])
+        minimum = _others(objective, box.at(rows), begin, columns, hessian[rows])
         points[rows, columns, at], loss[rows, columns, at] = minimum.x, minimum.loss
         slope[rows, columns, at] = minimum.gradient[np.arange(len(rows)), columns]
     return Profiles(values, points, loss, slope, here)
 
 
-def profiles_from_within(objective: Objective, box: Box, who: Rows, x: FloatArray) -> Profiles:
+def profiles_from_within(objective: Objective, box: Box, x: FloatArray) -> Profiles:
     """Search for the others, at each value, from where they are best, or from the middle of the box.
 
     That is for parameters that are best beyond the box, where little may depend on them, and for a single one.
@@ -353,20 +363,18 @@ def profiles_from_within(objective: Objective, box: Box, who: Rows, x: FloatArra
     points = np.broadcast_to(inside[:, None, None], (*values.shape, size)).copy()
     points[:, np.arange(size), :, np.arange(size)] = np.moveaxis(values, 1, 0)
     columns = np.tile(np.repeat(np.arange(size), count), people)
-    minimum = _others(objective, box, np.repeat(who, size * count), points.reshape(-1, size), columns, None)
+    copies = box.at(np.repeat(np.arange(people), size * count))
+    minimum = _others(objective, copies, points.reshape(-1, size), columns, None)
     slope = minimum.gradient[np.arange(len(columns)), columns].reshape(values.shape)
     here = np.broadcast_to(box.held[:, None], values.shape)  # nothing is to be found along these
     return Profiles(values, minimum.x.reshape(points.shape), minimum.loss.reshape(values.shape), slope, here)
 
 
-def _others(
-    objective: Objective, box: Box, who: Rows, begin: FloatArray, columns: Rows, hessian: FloatArray | None
-) -> Minimum:
+def _others(objective: Objective, box: Box, begin: FloatArray, columns: Rows, hessian: FloatArray | None) -> Minimum:
     """Search roughly, from each row, for the parameters other than that in its column."""
     held = box.held | (np.arange(begin.shape[1]) == columns[:, None])
-    return minimise(
-        objective, begin, who, limit=box.limit, tolerance=_SKETCH, fixed=held, hessian=hessian, steps=_SKETCH_STEPS
-    )
+    options: Any = {"limit": box.limit, "tolerance": _SKETCH, "steps": _SKETCH_STEPS}
+    return minimise(objective, begin, box.who, fixed=held, hessian=hessian, **options)
 
 
 def _values(box: Box) -> FloatArray:
@@ -412,39 +420,39 @@ class Optimum(NamedTuple):
     second_optimum: FloatArray
 
 
-def search(objective: Objective, box: Box, who: Rows, starts: FloatArray, progress: Any = None) -> Optimum:
-    """Find the optimum of each participant. who: their numbers. starts: by participant, start and parameter."""
+def search(objective: Objective, box: Box, starts: FloatArray, progress: Any = None) -> Optimum:
+    """Find the optimum of each participant. starts: by participant, start and parameter."""
     people, count, size = starts.shape
-    ends = _downhill(objective, box, np.repeat(who, count), starts.reshape(-1, size), _FIRST, progress=progress)
+    who, options = np.repeat(box.who, count), {"limit": box.limit, "fixed": box.held, "progress": progress}
+    ends = minimise(objective, starts.reshape(-1, size), who, tolerance=_FIRST, **options)
     loss, x = ends.loss.reshape(people, count), ends.x.reshape(starts.shape)
-    first = x[np.arange(people), np.argmin(loss, 1)]
-    best, lowest, hessian, converged = look_around(objective, box, who, first)
-    starts_at_optimum = (loss <= lowest[:, None] + SAME).sum(1)
-    return Optimum(best, hessian, converged, starts_at_optimum, _second_optima(objective, who, best, lowest, x, loss))
+    best, lowest, hessian, converged = look_around(objective, box, x[np.arange(people), np.argmin(loss, 1)])
+    second = _second_optima(objective, box, best, lowest, x, loss)
+    return Optimum(best, hessian, converged, (loss <= lowest[:, None] + SAME).sum(1), second)
 
 
 def look_around(
-    objective: Objective, box: Box, who: Rows, first: FloatArray
+    objective: Objective, box: Box, first: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
     """Find the best parameters of each participant; return these, the loss and second derivatives there.
 
     Also whether nothing better was seen at last.
     """
-    minimum, hessian = _polished(objective, box, who, first)
+    minimum, hessian = _polished(objective, box, first)
     x, loss, ended = minimum.x, minimum.loss, minimum.converged | minimum.stuck
     unsure = np.flatnonzero(np.isfinite(loss))
-    rows, begin = _low_corners(objective, box.at(unsure), who[unsure], x[unsure], loss[unsure])
+    rows, begin = _low_corners(objective, box.at(unsure), x[unsure], loss[unsure])
     for _ in range(_ROUNDS):
         if not len(unsure):
             break
-        more_rows, more = promising(objective, box.at(unsure), who[unsure], x[unsure], loss[unsure], hessian[unsure])
+        more_rows, more = promising(objective, box.at(unsure), x[unsure], loss[unsure], hessian[unsure])
         rows, begin = unsure[np.concatenate([rows, more_rows])], np.concatenate([begin, more])
-        tried = _downhill(objective, box, who[rows], begin, _LATER)
+        tried = minimise(objective, begin, box.who[rows], limit=box.limit, tolerance=_LATER, fixed=box.held)
         order = np.lexsort((tried.loss, rows))
         best = order[np.unique(rows[order], return_index=True)[1]]  # of each participant
         best = best[tried.loss[best] < loss[rows[best]] - _BETTER]
         unsure = rows[best]
-        minimum, hessian[unsure] = _polished(objective, box, who[unsure], tried.x[best])
+        minimum, hessian[unsure] = _polished(objective, box.at(unsure), tried.x[best])
         x[unsure], loss[unsure], ended[unsure] = minimum.x, minimum.loss, minimum.converged | minimum.stuck
         rows, begin = rows[:0], begin[:0]
     ended[unsure] = False
@@ -452,33 +460,25 @@ def look_around(
     return x, loss, hessian, ended
 
 
-def _downhill(objective: Objective, box: Box, who: Rows, begin: FloatArray, tolerance: float, **more: Any) -> Minimum:
-    """Search downhill within the limits of a box, from each row."""
-    fixed = np.broadcast_to(box.held, begin.shape)
-    return minimise(objective, begin, who, limit=box.limit, tolerance=tolerance, fixed=fixed, **more)
-
-
-def _polished(objective: Objective, box: Box, who: Rows, first: FloatArray) -> tuple[Minimum, FloatArray]:
+def _polished(objective: Objective, box: Box, first: FloatArray) -> tuple[Minimum, FloatArray]:
     """Find the bottom near each row, and second derivatives there.
 
     On the floor of a narrow valley the slope looks like none to a search that knows its walls alone: so it goes on with
     the second derivatives there, until these say, too, that nothing is to be gained.
     """
-    minimum = _downhill(objective, box, who, first, _EXACT)
-    hessian = second_derivatives(objective, minimum.x, who)
+    down = partial(minimise, objective, who=box.who, limit=box.limit, tolerance=_EXACT, fixed=box.held)
+    minimum = down(first)
+    hessian = second_derivatives(objective, minimum.x, box.who)
     for _ in range(_ROUNDS):
-        again = _downhill(objective, box, who, minimum.x, _EXACT, hessian=hessian)
-        moved = (again.x != minimum.x).any(1)
-        minimum = again
+        last, minimum = minimum, down(minimum.x, hessian=hessian)
+        moved = (minimum.x != last.x).any(1)
         if not moved.any():
             break
-        hessian[moved] = second_derivatives(objective, minimum.x[moved], who[moved])
+        hessian[moved] = second_derivatives(objective, minimum.x[moved], box.who[moved])
     return minimum, hessian
 
 
-def _low_corners(
-    objective: Objective, box: Box, who: Rows, x: FloatArray, lowest: FloatArray
-) -> tuple[Rows, FloatArray]:
+def _low_corners(objective: Objective, box: Box, x: FloatArray, lowest: FloatArray) -> tuple[Rows, FloatArray]:
     """Find corners beyond the box where the loss is not much higher than the lowest: whose they are, and where.
 
     They are halfway from the box to the limits for two parameters, in the middle for others: four for each pair. There,
@@ -490,15 +490,13 @@ def _low_corners(
     for at, (pair, sides) in enumerate(product(pairs, product((0, 1), repeat=2))):
         for k, side in zip(pair, sides, strict=True):
             corners[:, at, k] = ends[side][:, k]
-    people, count, size = corners.shape
-    loss = objective(corners.reshape(-1, size), np.repeat(who, count))[0].reshape(people, count)
     with np.errstate(invalid="ignore"):
-        rows, columns = np.nonzero(loss < lowest[:, None] + _LOW)
+        rows, columns = np.nonzero(_losses_at(objective, box.who, corners) < lowest[:, None] + _LOW)
     return rows, corners[rows, columns]
 
 
 def _second_optima(
-    objective: Objective, who: Rows, best: FloatArray, lowest: FloatArray, x: FloatArray, loss: FloatArray
+    objective: Objective, box: Box, best: FloatArray, lowest: FloatArray, x: FloatArray, loss: FloatArray
 ) -> FloatArray:
     """Find another end of searches that is as good as the best; NaN where there is none.
 
@@ -511,7 +509,6 @@ def _second_optima(
     others = x[rows, np.argmin(tied[rows], 1)]
     shares = np.array([0.25, 0.5, 0.75])[:, None]
     between = best[rows, None] + shares * (others - best[rows])[:, None]
-    heights = objective(between.reshape(-1, best.shape[1]), np.repeat(who[rows], len(shares)))[0]
-    apart = heights.reshape(len(rows), len(shares)).max(1) > lowest[rows] + 2 * SAME
+    apart = _losses_at(objective, box.who[rows], between).max(1) > lowest[rows] + 2 * SAME
     second[rows[apart]] = others[apart]
     return second

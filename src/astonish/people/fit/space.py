@@ -366,22 +366,3 @@ def in_words(space: Space, prior: FloatArray, shared: tuple[str, ...] = ()) -> t
             ends = f"{known.usual[0]:g} and {known.usual[1]:g}, if each participant's {of} were from 0 to 1"
         sentences.append(f"prior of {name}: {scale} normally distributed, 68 % of values between {ends}")
     return tuple(sentences)
-
-
-def method_in_words(
-    space: Space, prior: FloatArray, shared: tuple[str, ...], responses: FloatArray, kind: str
-) -> tuple[str, ...]:
-    """Say what kind of estimates these are, or should be, in sentences; none if there is nothing to say about that.
-
-    responses: how many each participant gave. kind: of the response model.
-    """
-    if prior[1].any():
-        method = "values are maximum a posteriori: the most probable ones, given responses and priors"
-        return (f"{method}; AIC and BIC take the likelihood at these values", *in_words(space, prior, shared))
-    enough = 100 if kind == "choice" else 10  # below this, priors help much: docs/searches.md has numbers
-    few = int((responses < enough * len(space)).sum())
-    if not few:
-        return ()
-    who = f"{few} of {len(responses)} participants gave fewer than {enough} responses for each free parameter"
-    advice = "--weak-priors (priors='usual') is recommended"
-    return (f"{who}: their values of the greatest likelihood may be far off; {advice}",)
