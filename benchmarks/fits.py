@@ -24,9 +24,8 @@ from scipy.optimize import brentq, minimize
 from astonish import Gaussian, Smile
 from astonish.core.numbers import as_double, double
 from astonish.people.fit import Estimate, Model, fit, plan_trials, simulate_responses
-from astonish.people.fit.estimate import prepared
-from astonish.people.fit.likelihood import evaluate
-from astonish.people.fit.objective import Losses
+from astonish.people.fit.estimate import prepare
+from astonish.people.fit.likelihood import Losses, evaluate
 from astonish.worlds.gaussian_jumps import many_gaussian_jumps
 from timing import Target, at_least, at_most, best, show
 
@@ -100,7 +99,7 @@ def _closed(m: float, gap: float) -> float:
 
 def _slopes(trials: Any) -> dict[str, float]:
     """Seconds for the loss of all participants at one row of parameters each, with derivatives and without."""
-    space, data, none = prepared(MODEL, trials, FREE, None)
+    space, data, none, *_ = prepare(MODEL, trials, FREE, None)
     everyone, xs = np.arange(PEOPLE), np.tile(space.start(MODEL), (PEOPLE, 1))
     losses = Losses(MODEL, data, space, False, none, PEOPLE)
     with double():

@@ -20,8 +20,7 @@ from astonish import Gaussian, Smile
 from astonish.core.numbers import as_double, double
 from astonish.online.series import OPTIONS
 from astonish.people.fit import Estimate, Model
-from astonish.people.fit.likelihood import participant_data, simulate
-from astonish.people.fit.objective import log_likelihoods_and_gradients
+from astonish.people.fit.likelihood import log_likelihoods_and_gradients, participant_data, simulate
 from astonish.people.fit.space import Space
 from astonish.people.posterior.sampling import hierarchical
 from astonish.people.tables import Columns, Trials, read_trials

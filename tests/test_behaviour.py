@@ -9,17 +9,18 @@ import pytest
 
 from astonish import Delta, NoLearning, PerOption
 from astonish.people.fit import Estimate, Fit, Model, Softmax, fit, plan_trials, simulate_responses
-from astonish.people.fit.behaviour import (
+from astonish.people.fit.description import (
     LAGS,
     PEOPLE,
+    mse,
+    r_squared,
     rates_around_changes,
     rates_by_error,
     repeats,
     repeats_by_outcome,
     steps,
 )
-from astonish.people.fit.behaviour_plot import plot_behaviour, plot_participant
-from astonish.people.fit.goodness import mse, r_squared
+from astonish.people.fit.plot import plot_behaviour, plot_participant
 from astonish.people.tables import Columns, read_trials
 from astonish.worlds import bandit
 

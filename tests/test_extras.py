@@ -31,16 +31,13 @@ NATIVE = [
     if path.stem != "__init__"
 ]
 NEEDED = {  # which modules need which extras; those in a folder, whatever the folder needs
-    **{f"people.analysis.{name}": {"cli", "frames"} for name in ("compare", "models", "recover", "surprise", "table")},
-    "people.analysis.fit": {"cli", "frames", "plots"},
+    **{f"people.analysis.{name}": {"cli", "frames"} for name in ("commands", "models")},
     **{name: {"cli"} for name in ("io.request", "people.analysis.report", "people.analysis.requests")},
     "page": {"cli", "frames", "page"},
     **{f"page.{name}": {"plots"} for name in ("analyses", "lab", "server", "tour")},
     "people.fit": {"frames"},
-    "people.fit.behaviour_plot": {"plots"},
     "people.comparison": {"frames"},
     "people.recovery": {"frames"},
-    "people.fit.differences_plot": {"plots"},
     "people.fit.plot": {"plots"},
     "people.posterior": {"frames", "posteriors"},
     "interop.river": {"river"},

@@ -1,6 +1,7 @@
 """Fits: the likelihood against a plain loop, gradients against differences, searches against SciPy and closed forms."""
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from pandas import DataFrame
 from scipy import optimize, stats
 
+import astonish
 from astonish import (
     Beta,
     Delta,
@@ -45,10 +47,18 @@ from astonish.people.fit import (
     recover_parameters,
     simulate_responses,
 )
-from astonish.people.fit.bfgs import minimise
-from astonish.people.fit.estimate import prepared
-from astonish.people.fit.likelihood import begin, evaluate, given_trial, participant_data, simulate
-from astonish.people.fit.objective import Losses, _moving, log_likelihoods_and_gradients
+from astonish.people.fit.estimate import prepare
+from astonish.people.fit.likelihood import (
+    Losses,
+    _moving,
+    begin,
+    evaluate,
+    given_trial,
+    log_likelihoods_and_gradients,
+    participant_data,
+    simulate,
+)
+from astonish.people.fit.search import minimise
 from astonish.people.fit.space import LIMIT, Space
 from astonish.people.tables import Columns, Trials, read_trials
 from astonish.people.tables.facts import choose
@@ -76,14 +86,14 @@ def _numbers(people: int = 3, steps: int = 40, seed: int = 0) -> DataFrame:
     return table
 
 
+def _one(model: Model, trials: Trials) -> Any:
+    """The data of the first participant."""
+    return jax.tree.map(lambda part: jnp.asarray(part[0]), participant_data(model, trials))
+
+
 def _trials(before: bool, table: DataFrame | None = None, given: bool = False) -> Trials:
-    columns = Columns(
-        "x",
-        subject="id",
-        block="block",
-        response="before" if before else "after",
-        given={"noise": "sigma"} if given else {},
-    )
+    noise, response = {"noise": "sigma"} if given else {}, "before" if before else "after"
+    columns = Columns("x", subject="id", block="block", response=response, given=noise)
     return read_trials(_numbers() if table is None else table, columns, responds_before=before)
 
 
@@ -126,7 +136,7 @@ def test_noise_grows_with_the_last_step_of_the_estimate(before: bool) -> None:
     """Of a learner that goes its own way: from before the last outcome to now, and none at the start of a block."""
     table = _numbers(people=1)
     model = Model(Delta(0.3), Estimate(noise=1.5, growth=0.2, anchored=False))
-    data = jax.tree.map(lambda part: jnp.asarray(part[0]), participant_data(model, _trials(before, table)))
+    data = _one(model, _trials(before, table))
     total = 0.0
     for _, block in table.groupby("block"):
         last = estimate = 0.0
@@ -145,7 +155,7 @@ def test_noise_grows_with_the_last_step_of_the_estimate(before: bool) -> None:
 def test_a_parameter_may_be_given_trial_by_trial() -> None:
     table = _numbers()
     model = Model(SMILE, Estimate(noise=1.5))
-    data = jax.tree.map(lambda part: part[0], participant_data(model, _trials(False, table, given=True)))
+    data = _one(model, _trials(False, table, given=True))
     first = table[table.id == "p0"]
     expected = sum(
         _by_hand(Smile(Gaussian(noise=2.0 + k), m=0.3), first[first.block == k], False, 1.5, True) for k in (0, 1)
@@ -164,10 +174,7 @@ SPACES: list[tuple[Any, list[str]]] = [
 
 
 RESPONSE_COLUMNS = {"continuous": "x", "binary": "coin", "circular": "angle"}
-PROBABILITIES = (
-    "particle-filter",
-    "stochasticity-volatility",
-)  # whose likelihood jumps where other particles are drawn
+PROBABILITIES = ("particle-filter", "stochasticity-volatility")  # their likelihood jumps where particles are drawn
 
 
 @pytest.mark.parametrize("name", sorted(set(LEARNERS.classes()) - set(PROBABILITIES)))
@@ -181,7 +188,7 @@ def test_every_learner_is_fitted_with_exact_derivatives(name: str) -> None:
     response = CircularEstimate(anchored=False) if kind == "circular" else Estimate(anchored=False)
     model = Model(choose(name, trials).learner, response)
     free = [*LEARNERS.find(name).free, *(f"response.{word}" for word in response.free)]
-    space, data, none = prepared(model, trials, free, None)
+    space, data, none, *_ = prepare(model, trials, free, None)
     losses, x = Losses(model, data, space, False, none, batch=8), space.start(model)
     steps = 1e-5 * np.eye(len(x))
     found, gradients = losses(np.concatenate([x[None], x + steps, x - steps]), np.zeros(1 + 2 * len(x), int))
@@ -211,7 +218,7 @@ def test_gradients_agree_with_differences_and_the_value_with_the_loop(model: Mod
 def test_only_what_a_parameter_changes_has_derivatives(free: str) -> None:
     model = Model(MessagePassing(Gaussian(2.0), 0.1, merge=False), Estimate(1.5, anchored=False))
     space = Space.of(model, [free])
-    own = jax.tree.map(lambda part: part[0], participant_data(model, _trials(False)))
+    own = _one(model, _trials(False))
     moves = _moving(
         lambda value, own: begin(space.put(model, value), own),
         lambda value, memory, at: given_trial(space.put(model, value), False, memory, at),
@@ -235,22 +242,16 @@ def test_the_best_delta_rule_is_a_regression_through_the_origin() -> None:
         left = float(np.sqrt(((update - slope * wrong) ** 2).mean()))
         assert (rate, noise) == pytest.approx((slope, left), rel=1e-5)
         assert error == pytest.approx((left / math.sqrt((wrong**2).sum()), left / math.sqrt(2 * len(steps))), rel=1e-4)
-    assert found.responses.tolist() == [58.0 - len(_skipped("p0")), 58.0 - len(_skipped("p1"))]
-    expected = 2 * np.log(found.responses) - 2 * found.log_likelihood
-    np.testing.assert_allclose(found.bic, expected)
-
-
-def _skipped(person: str) -> list[int]:
-    """Rows of this participant that are left out above, for want of an outcome or a response."""
-    table = _numbers(people=2, steps=60, seed=3)
-    return [row for row in (7, 55, 12, 90) if table.id[row] == person]
+    skipped = _numbers(people=2, steps=60, seed=3).loc[[7, 55, 12, 90], "id"].value_counts()  # without x or response
+    assert found.responses.tolist() == [58.0 - skipped["p0"], 58.0 - skipped["p1"]]
+    np.testing.assert_allclose(found.bic, 2 * np.log(found.responses) - 2 * found.log_likelihood)
 
 
 def test_searches_end_where_scipys_do() -> None:
     model, free = Model(SMILE, Estimate()), ["m", "response.noise"]
     trials = _trials(False)
     found = fit(model, trials, free, starts=4)
-    space, data, none = prepared(model, trials, free, None)
+    space, data, none, *_ = prepare(model, trials, free, None)
     losses = Losses(model, data, space, False, none, 1)
     for person in range(3):
         best = optimize.minimize(
@@ -302,15 +303,14 @@ def test_standard_errors_are_those_of_the_curvature() -> None:
     model, free = Model(NASSAR, Estimate()), ["surprise_sensitivity", "response.noise"]
     trials = _trials(False)
     found = fit(model, trials, free, starts=2)
-    space, data, _ = prepared(model, trials, free, None)
+    space, data, *_ = prepare(model, trials, free, None)
     own = jax.tree.map(lambda part: jnp.asarray(part[:1]), data)
     second = jax.jacfwd(lambda x: log_likelihoods_and_gradients(model, own, space, False, x[None])[1][0])(
         jnp.asarray(found.unconstrained[0])
     )
     np.testing.assert_allclose(found.hessian[0], -np.asarray(second), rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(
-        found.unconstrained_error[0], np.sqrt(np.diagonal(np.linalg.inv(-np.asarray(second)))), rtol=1e-4
-    )
+    errors = np.sqrt(np.diagonal(np.linalg.inv(-np.asarray(second))))
+    np.testing.assert_allclose(found.unconstrained_error[0], errors, rtol=1e-4)
     m, error = found.values[0, 0], found.error[0, 0]
     assert error == pytest.approx(m * found.unconstrained_error[0, 0])
     assert found.low[0, 0] == pytest.approx(m * math.exp(-1.96 * found.unconstrained_error[0, 0]), rel=1e-4)
@@ -344,16 +344,14 @@ def test_an_interrupted_fit_goes_on_where_it_was(tmp_path: Path, monkeypatch: py
     np.testing.assert_array_equal(again.unconstrained, whole.unconstrained)
     assert [file.stat().st_mtime_ns for file in finished] == times
     finished[0].write_bytes(finished[0].read_bytes()[:100])  # damaged: it is found anew
-    np.testing.assert_array_equal(
-        fit(model, trials, free, starts=2, checkpoint=tmp_path).unconstrained, whole.unconstrained
-    )
+    again = fit(model, trials, free, starts=2, checkpoint=tmp_path)
+    np.testing.assert_array_equal(again.unconstrained, whole.unconstrained)
     monkeypatch.setattr(ZipExtFile, "MIN_READ_SIZE", 16)  # as if the file were longer than what is read at once
     sound = finished[0].read_bytes()
     finished[0].write_bytes(sound.replace(b"'shape': (1, 2)", b"'shape': (0, 2)"))  # a bit of how many there are
     assert finished[0].read_bytes() != sound
-    np.testing.assert_array_equal(
-        fit(model, trials, free, starts=2, checkpoint=tmp_path).unconstrained, whole.unconstrained
-    )
+    again = fit(model, trials, free, starts=2, checkpoint=tmp_path)
+    np.testing.assert_array_equal(again.unconstrained, whole.unconstrained)
     fit(model, trials, free, starts=3, checkpoint=tmp_path)
     assert len(list(tmp_path.iterdir())) == 6
 
@@ -363,14 +361,14 @@ def test_participants_come_as_they_are_found_and_are_the_same(monkeypatch: pytes
     monkeypatch.setattr("astonish.people.fit.estimate._FEW", 2)
     parts: list[Fit] = []
     whole = fit(model, trials, free, starts=2)
-    again = fit(model, trials, free, starts=2, checkpoint=tmp_path, found=parts.append)
+    again = fit(model, trials, free, starts=2, checkpoint=tmp_path, fitted=parts.append)
     assert [part.trials.subjects for part in parts] == [trials.subjects[:2], trials.subjects[2:]]
     for name in ("values", "low", "high", "bic"):
         found = np.concatenate([getattr(part, name) for part in parts])
         np.testing.assert_array_equal(found, getattr(again, name))
         np.testing.assert_array_equal(found, getattr(whole, name))
     shared: list[Fit] = []
-    alike = fit(model, trials, free, starts=2, shared=["response.noise"], found=shared.append)
+    alike = fit(model, trials, free, starts=2, shared=["response.noise"], fitted=shared.append)
     assert shared == [alike]  # before all are there, nobody's are known
 
 
@@ -396,7 +394,7 @@ def test_choices_follow_the_predicted_probabilities(before: bool, learner: Any) 
     columns = Columns("x", response="choice")
     trials = read_trials(table, columns, responds_before=before, response_kind="choice")
     model = Model(Smile(learner), Softmax(beta=2.0, perseveration=0.4, lapse=0.1))
-    found = evaluate(model, jax.tree.map(lambda part: jnp.asarray(part[0]), participant_data(model, trials)), before)
+    found = evaluate(model, _one(model, trials), before)
     stream, last, estimate = Stream(Smile(learner)), None, 0.5
     for k, (x, choice) in enumerate(table.itertuples(index=False)):
         if not before:
@@ -416,8 +414,7 @@ def test_the_unit_square_sigmoid_raises_odds_to_a_power() -> None:
     """By hand: odds of 4 to 1 with zeta = 1.5 are odds of 8 to 1; with zeta = 0 all choices are alike."""
 
     def probabilities(zeta: float, estimate: Any) -> Any:
-        nothing = jnp.zeros(())
-        given = ResponseInput(jnp.asarray(estimate), jnp.asarray(estimate), nothing, nothing, nothing)
+        given = ResponseInput(*[jnp.asarray(estimate)] * 2, *[jnp.zeros(())] * 3)
         return np.exp(UnitSquare(zeta).distribution(given).log_probabilities)
 
     with double():
@@ -431,8 +428,7 @@ def test_the_unit_square_sigmoid_raises_odds_to_a_power() -> None:
 
 
 def _log_probability_of_1(zeta: Any, estimate: float) -> Any:
-    nothing = jnp.zeros(())
-    given = ResponseInput(jnp.asarray(estimate), nothing, nothing, nothing, nothing)
+    given = ResponseInput(jnp.asarray(estimate), *[jnp.zeros(())] * 4)
     return UnitSquare(zeta).distribution(given).log_prob(jnp.ones(()))
 
 
@@ -442,7 +438,7 @@ def test_choices_in_contexts_follow_the_context_of_the_trial() -> None:
     trials = read_trials(table, columns, responds_before=True, kind="transitions", response_kind="choice")
     learner = PerContext(Smile(Dirichlet(2)), 2)
     model = Model(learner, Softmax(beta=3.0))
-    found = evaluate(model, jax.tree.map(lambda part: jnp.asarray(part[0]), participant_data(model, trials)), True)
+    found = evaluate(model, _one(model, trials), True)
     streams = [Stream(Smile(Dirichlet(2))) for _ in range(2)]
     estimates: list[Any] = [np.full(2, 0.5)] * 2
     for k, (a, b, choice) in enumerate(table.itertuples(index=False)):
@@ -490,7 +486,7 @@ def test_simulated_answers_are_explained_as_they_were_drawn(before: bool) -> Non
     table = _numbers(people=1, steps=2000, seed=5)
     for anchored in (True, False):
         model = Model(SMILE, Estimate(noise=1.5, anchored=anchored))
-        data = jax.tree.map(lambda part: jnp.asarray(part[0]), participant_data(model, _trials(before, table)))
+        data = _one(model, _trials(before, table))
         drawn = simulate(model, data, before, jax.random.key(2))
         assert (jnp.isnan(drawn.responses) == jnp.isnan(data.responses)).all()
         again = evaluate(model, data._replace(responses=drawn.responses), before)
@@ -565,23 +561,28 @@ def test_a_parameter_with_an_upper_end_alone_is_searched_for() -> None:
     plt.close(again.plot())
 
 
-def _refusal(model: Model, trials: Trials, free: list[str]) -> str:
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the caller looks at the words
+NUMBERS, SILENT = _trials(False), read_trials(_numbers(), Columns("x", subject="id"))
+
+
+@pytest.mark.parametrize(
+    ("model", "trials", "free", "sentence"),
+    [
+        (Model(SMILE, Softmax()), NUMBERS, ["beta"], "are numbers, which Softmax does not give"),
+        (Model(SMILE, Estimate()), NUMBERS, [], "nothing is free"),
+        (Model(MessagePassing(Gaussian(2.0)), Estimate()), NUMBERS, ["hazard"], "cannot go on from someone's answer;"),
+        (Model(SMILE, Readout()), _trials(True), ["m"], "comes after it"),
+        (Model(SMILE, Estimate()), SILENT, ["m"], "there are no responses"),
+        (
+            Model(Smile(Gaussian(2.0), m=-1.0), Estimate()),
+            NUMBERS,
+            ["m"],
+            "m = -1 is not allowed; give a finite number",
+        ),
+    ],
+)
+def test_models_that_cannot_have_answered_so_are_refused(model: Any, trials: Any, free: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(sentence)):
         fit(model, trials, free, starts=1)
-    return str(caught.value)
-
-
-def test_models_that_cannot_have_answered_so_are_refused() -> None:
-    numbers = _trials(False)
-    assert "are numbers, which Softmax does not give" in _refusal(Model(SMILE, Softmax()), numbers, ["beta"])
-    assert "nothing is free" in _refusal(Model(SMILE, Estimate()), numbers, [])
-    hypotheses = Model(MessagePassing(Gaussian(2.0)), Estimate())
-    assert "cannot go on from someone's answer;" in _refusal(hypotheses, numbers, ["hazard"])
-    assert "comes after it" in _refusal(Model(SMILE, Readout()), _trials(True), ["m"])
-    silent = read_trials(_numbers(), Columns("x", subject="id"))
-    assert "there are no responses" in _refusal(Model(SMILE, Estimate()), silent, ["m"])
-    impatient = Model(Smile(Gaussian(2.0), m=-1.0), Estimate())
-    assert "m = -1 is not allowed; give a finite number of at least 0" in _refusal(impatient, numbers, ["m"])
 
 
 def test_participants_who_tell_nothing_are_left_out_and_said() -> None:
@@ -592,19 +593,8 @@ def test_participants_who_tell_nothing_are_left_out_and_said() -> None:
     assert found.trials.subjects == ("p0",)
     assert found.excluded == {"p1": "all responses are 4", "p2": "2 responses cannot tell 2 parameters"}
     nobody = table[table.id == "p1"]
-    assert "no participant can be fitted (p1: all responses are 4)" in _refusal(
-        Model(Delta(), Estimate()), _trials(False, nobody), ["learning_rate", "response.noise"]
-    )
-
-
-def test_a_value_at_its_bound_is_said() -> None:
-    table = _numbers(people=1)
-    table["after"] = table.x + 0.1 * np.random.default_rng(0).standard_normal(len(table))  # all the way, every time
-    found = fit(Model(Delta(0.5), Estimate()), _trials(False, table), ["learning_rate", "response.noise"], starts=3)
-    assert "learning_rate is at its upper bound" in found.notes[0] or found.values[0, 0] > 0.99
-    frame = found.people()
-    assert frame.columns.tolist()[:3] == ["participant", "learning_rate", "noise"]
-    assert np.isfinite(frame[["log_likelihood", "aic", "bic"]].to_numpy()).all()
+    with pytest.raises(ValueError, match=r"no participant can be fitted \(p1: all responses are 4\)"):
+        fit(Model(Delta(), Estimate()), _trials(False, nobody), ["learning_rate", "response.noise"])
 
 
 def test_learners_go_on_from_an_answer_and_stay_as_sure() -> None:
@@ -626,3 +616,9 @@ def test_a_fit_can_be_read_and_used() -> None:
     assert "p2" in found.people().to_string()
     rates: NDArray[np.float64] = found.outputs.learning_rate
     assert rates.shape == found.trials.observed.shape
+
+
+def test_the_function_at_the_door_fits_models_to_participants() -> None:
+    assert astonish.fit is fit
+    assert "fit" in dir(astonish)
+    assert "fit" not in astonish.__all__  # it needs pandas, which the others do not

@@ -9,12 +9,9 @@ from scipy import stats
 
 from astonish import Delta
 from astonish.people.fit import Estimate, Fit, Model, fit, held_out, recover_parameters, simulate_responses
-from astonish.people.fit.contrasts import effects
-from astonish.people.fit.description import correlations, describe
-from astonish.people.fit.differences import _holm, _paired, _welch, differences
-from astonish.people.fit.differences_plot import plot_differences
-from astonish.people.fit.space import Space
-from astonish.people.fit.usual import usual
+from astonish.people.fit.description import _holm, _paired, _welch, correlations, describe, differences
+from astonish.people.fit.plot import plot_differences
+from astonish.people.fit.space import Space, effects, usual
 from astonish.people.tables import Columns, Trials, read_trials
 
 pytestmark = pytest.mark.computes

@@ -13,7 +13,7 @@ from validation.searches import CASES, better_elsewhere, lowest_on_grids, simula
 
 from astonish import Beta, MessagePassing
 from astonish.people.fit import Estimate, Fit, Model, fit
-from astonish.people.fit.objective import Losses
+from astonish.people.fit.likelihood import Losses
 from astonish.people.fit.space import LIMIT
 from astonish.people.tables import Columns, read_trials
 

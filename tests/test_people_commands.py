@@ -1,21 +1,24 @@
 """Do `astonish fit`, `compare` and `recover` find what is in a table, write it whole, and explain what is wrong?"""
 
-import sys
-from html.parser import HTMLParser
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
-
-from astonish.cli.app import app
+import sys
 from astonish.io.files import locked
-from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES
+from astonish.models.registry import FAMILIES
+from astonish.models.registry import LEARNERS
+from astonish.models.registry import RESPONSES
+from html.parser import HTMLParser
+from pathlib import Path
+from shell import done
+from shell import refused
+from shell import run
+from typing import Any
+
 
 RATES = {"ann": 0.3, "bob": 0.6, "cid": 0.9}
-PEOPLE = ("--outcome", "x", "--response", "b", "--responded", "after", "--subject", "id", "--block", "run")
+PEOPLE = "--outcome x --response b --responded after --subject id --block run"
+CHOICES = "--outcome up --response choice --responded after --subject id"
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +27,12 @@ def table() -> pd.DataFrame:
     rng = np.random.default_rng(1)
     rows = []
     for who, rate in RATES.items():
-        for run in (1, 2):
+        for block in (1, 2):
             belief = 0.0
             for _ in range(30):
                 x = rng.normal(0, 5)
                 belief += rate * (x - belief) + 0.5 * rng.standard_normal()
-                rows.append((who, run, x, belief, int(x > 0), int(belief > 0), 1 / (1 + np.exp(-belief))))
+                rows.append((who, block, x, belief, int(x > 0), int(belief > 0), 1 / (1 + np.exp(-belief))))
     return pd.DataFrame(rows, columns=["id", "run", "x", "b", "up", "choice", "p"])
 
 
@@ -38,10 +41,6 @@ def file(table: pd.DataFrame, tmp_path: Path) -> Path:
     path = tmp_path / "trials.csv"
     table.to_csv(path, index=False)
     return path
-
-
-def _run(*words: str | Path) -> Any:
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 class _Tags(HTMLParser):
@@ -73,8 +72,7 @@ def _page(out: Path) -> str:
 
 def test_fit_finds_the_rates_and_leaves_tables_pictures_and_a_page(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    result = _run("fit", file, *PEOPLE, "--learner", "delta", "--set", "start=0", "--starts", "2", "--out", out)
-    assert result.exit_code == 0, result.output
+    result = done("fit", file, PEOPLE, "--learner delta --set start=0 --starts 2 --out", out)
     people = pd.read_csv(out / "participants.csv").set_index("participant")
     assert people.learning_rate.to_dict() == pytest.approx(RATES, abs=0.05)
     assert people.noise.to_dict() == pytest.approx(dict.fromkeys(RATES, 0.5), abs=0.15)
@@ -95,9 +93,8 @@ def test_fit_finds_the_rates_and_leaves_tables_pictures_and_a_page(file: Path, t
 
 def test_fit_with_a_posterior(file: Path, tmp_path: Path) -> None:
     pytest.importorskip("numpyro")
-    words = (*PEOPLE, "--learner", "delta", "--set", "start=0", "--starts", "1", "--posterior", "60")
-    result = _run("fit", file, *words, "--out", tmp_path)
-    assert result.exit_code == 0, result.output
+    words = f"{PEOPLE} --learner delta --set start=0 --starts 1 --posterior 60"
+    done("fit", file, words, "--out", tmp_path)
     table = pd.read_csv(tmp_path / "posterior.csv")
     own = table[(table.kind == "participant") & (table.parameter == "learning_rate")].set_index("participant")
     assert own["mean"].to_dict() == pytest.approx(RATES, abs=0.06)
@@ -112,44 +109,29 @@ def test_a_posterior_that_is_stopped_at_once_says_that_nothing_is_kept(
     pytest.importorskip("numpyro")
     from astonish.people.posterior import sampling
 
-    words = ("fit", file, *PEOPLE, "--learner", "delta", "--set", "start=0", "--starts", "1", "--posterior", "60")
-    monkeypatch.setattr(sampling, "wait", _interrupted)
-    result = _run(*words, "--out", tmp_path / "none")
-    assert result.exit_code == 0, result.output
+    words = f"fit {file} {PEOPLE} --learner delta --set start=0 --starts 1 --posterior 60"
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sampling, "wait", interrupted)
+    result = done(words, "--out", tmp_path / "none")
     assert "stopped: there are no 20 draws of two chains yet, so none are kept, and the report has no" in result.stderr
     assert len(pd.read_csv(tmp_path / "none" / "participants.csv")) == 3
     assert not (tmp_path / "none" / "posterior.csv").exists()
 
 
-def _interrupted(*_: Any) -> None:
-    raise KeyboardInterrupt
-
-
 def test_fit_of_choices(file: Path, tmp_path: Path) -> None:
-    words = ("--outcome", "up", "--response", "choice", "--responded", "after", "--subject", "id")
-    result = _run(
-        "fit",
-        file,
-        *words,
-        "--response-model",
-        "softmax",
-        "--fit-response-parameter",
-        "lapse",
-        "--starts",
-        "2",
-        "--out",
-        tmp_path / "o",
-    )
-    assert result.exit_code == 0, result.output
+    words = "--response-model softmax --fit-response-parameter lapse --starts 2"
+    done("fit", file, CHOICES, words, "--out", tmp_path / "o")
     assert {"m", "beta", "lapse"} <= set(pd.read_csv(tmp_path / "o" / "participants.csv").columns)
     _page(tmp_path / "o")
 
 
 def test_compare_prefers_what_is_true(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    models = ("--learner", "smile", "--learner", "delta", "--set", "noise=5", "--set", "start=0", "--set", "mean=0")
-    result = _run("compare", file, *PEOPLE, *models, "--starts", "2", "--held-out", "--out", out)
-    assert result.exit_code == 0, result.output
+    models = "--learner smile --learner delta --set noise=5 --set start=0 --set mean=0"
+    done("compare", file, PEOPLE, models, "--starts 2 --held-out --out", out)
     table = pd.read_csv(out / "comparison.csv", index_col="model")
     assert table.best.to_dict() == {"smile": 0, "delta": 3, "no-learning": 0}
     assert table.difference["delta"] < -10
@@ -166,86 +148,67 @@ def test_compare_prefers_what_is_true(file: Path, tmp_path: Path) -> None:
 
 
 def test_a_family_is_for_the_learners_that_run_on_one(file: Path, tmp_path: Path) -> None:
-    words = ("--outcome", "up", "--response", "p", "--responded", "after", "--subject", "id", "--free-running")
-    family = ("--family", "beta-interval", "--set", "low=0.1", "--set", "high=0.9", "--starts", "1", "--out", tmp_path)
-    result = _run("compare", file, *words, *family, "--learner", "delta", "--learner", "leaky")
-    assert result.exit_code == 0, result.output
+    words = "--outcome up --response p --responded after --subject id --free-running"
+    family = f"--family beta-interval --set low=0.1 --set high=0.9 --starts 1 --out {tmp_path}"
+    result = done("compare", file, words, family, "--learner delta --learner leaky")
     assert "leaky: Leaky(family=BetaInterval(low=0.1, high=0.9)" in result.output
-    result = _run("compare", file, *words, *family, "--learner", "delta", "--learner", "pearce-hall")
+    result = run("compare", file, words, family, "--learner delta --learner pearce-hall")
     assert "runs on no family of beliefs; leave out the family" in result.output
 
 
 def test_compare_scores_blocks_left_out_by_squared_error(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    models = ("--learner", "smile", "--learner", "delta", "--set", "noise=5", "--set", "start=0", "--set", "mean=0")
-    words = (*PEOPLE, *models, "--starts", "2", "--out", out, "--score", "mse")
-    result = _run("compare", file, *words, "--held-out", "--free-running")
-    assert result.exit_code == 0, result.output
+    models = "--learner smile --learner delta --set noise=5 --set start=0 --set mean=0"
+    words = f"{PEOPLE} {models} --starts 2 --out {out} --score mse"
+    done("compare", file, words, "--held-out --free-running")
     table = pd.read_csv(out / "held_out.csv", index_col="model")
     assert table.columns.tolist() == ["mse", "difference", "difference_se", "best", "better"]
     assert table.difference["delta"] == pytest.approx(table.mse["delta"] - table.mse["smile"])
     assert table.difference["delta"] < 0
     assert table.best.to_dict() == {"smile": 0, "delta": 3, "no-learning": 0}
     assert "Of blocks that were left out, delta has the least squared error" in _page(out)
-    assert "add --held-out" in _run("compare", file, *words).output
-    choices = ("--outcome", "up", "--response", "choice", "--responded", "after", "--subject", "id", "--block", "run")
-    result = _run("compare", file, *choices, "--held-out", "--score", "mse", "--out", out)
-    assert "these are choices" in result.output
+    assert "add --held-out" in run("compare", file, words).output
+    assert "these are choices" in refused("compare", file, CHOICES, "--block run --held-out --score mse --out", out)
 
 
 def test_recover_says_how_well_parameters_and_models_would_be_found(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    models = ("--learner", "delta", "--learner", "leaky", "--set", "noise=5", "--set", "start=0")
-    result = _run("recover", file, *PEOPLE, *models, "--participants", "6", "--trials", "20", "--out", out)
-    assert result.exit_code == 0, result.output
+    models = "--learner delta --learner leaky --set noise=5 --set start=0"
+    done("recover", file, PEOPLE, models, "--participants 6 --trials 20 --out", out)
     assert (pd.read_csv(out / "models.csv")[["delta", "leaky"]].sum(axis=1) == 1).all()
     assert pd.read_csv(out / "recovery-delta.csv").shape[0] == 12
     assert (out / "trials-delta.png").is_file()
     assert "Would we find what is there?" in _page(out)
 
 
-def _refused(*words: str | Path) -> str:
-    result = _run(*words)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    return str(result.stderr.splitlines()[-1])
-
-
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--learner", "smiel"), "there is no learner 'smiel'; did you mean 'smile'?"),
-        (("--learner", "delta:speed"), "there is no parameter 'speed'; known are learning_rate, start"),
-        (("--set", "speed=3"), "there is no parameter 'speed' of smile; known are m, noise, mean, std"),
+        ("--learner smiel", "there is no learner 'smiel'; did you mean 'smile'?"),
+        ("--learner delta:speed", "there is no parameter 'speed'; known are learning_rate, start"),
+        ("--set speed=3", "there is no parameter 'speed' of smile; known are m, noise, mean, std"),
         (
-            ("--response-model", "shout"),
-            "there is no response model 'shout'; known are estimate, sticky, circular-estimate, softmax, "
-            "unit-square, readout, log-rt, confidence",
+            "--response-model shout",
+            "there is no response model 'shout'; known are estimate, sticky, circular-estimate, ",
         ),
-        (("--response-model", "softmax"), "but the outcomes x are numbers: what was chosen? If b says which option"),
-        (
-            ("--fit-response-parameter", "laps"),
-            "there is no parameter 'laps'; did you mean 'lapse'? Known are noise, growth, lapse",
-        ),
-        (
-            ("--learner", "message-passing"),
-            "cannot go on from someone's answer; give a response that is not anchored (--free-running)",
-        ),
-        (("--starts", "0"), "starts = 0 is no search; give at least 1"),
-        (("--shared", "speed"), "there is no parameter 'speed'"),
-        (("--block", "rnu"), "rnu"),
-        (("--ignore", "catch"), "catch"),
+        ("--response-model softmax", "but the outcomes x are numbers: what was chosen? If b says which option"),
+        ("--fit-response-parameter laps", "there is no parameter 'laps'; did you mean 'lapse'? Known are noise, "),
+        ("--learner message-passing", "from someone's answer; give a response that is not anchored (--free-running)"),
+        ("--starts 0", "starts = 0 is no search; give at least 1"),
+        ("--shared speed", "there is no parameter 'speed'"),
+        ("--block rnu", "rnu"),
+        ("--ignore catch", "catch"),
     ],
 )
-def test_what_is_wrong_is_said(words: tuple[str, ...], sentence: str, file: Path, tmp_path: Path) -> None:
+def test_what_is_wrong_is_said(words: str, sentence: str, file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert sentence in _refused("fit", file, *PEOPLE, *words, "--out", out)
+    assert sentence in refused("fit", file, PEOPLE, words, "--out", out)
     assert not (out / "report.html").exists()
 
 
 def test_models_to_compare_are_two_or_more(file: Path) -> None:
-    assert "names 1 models; name two or more" in _refused("compare", file, *PEOPLE, "--learner", "smile")
-    assert "names 1 models" in _refused("compare", file, *PEOPLE, "--learner", "delta", "--learner", "delta")
+    assert "names 1 models; name two or more" in refused("compare", file, PEOPLE, "--learner smile")
+    assert "names 1 models" in refused("compare", file, PEOPLE, "--learner delta --learner delta")
 
 
 def test_odd_participants_are_left_out_and_said(table: pd.DataFrame, tmp_path: Path) -> None:
@@ -255,10 +218,7 @@ def test_odd_participants_are_left_out_and_said(table: pd.DataFrame, tmp_path: P
     odd = odd[(odd.id != "cid") | (odd.index < 122)]
     odd.loc[5, "b"] = "much"
     odd.to_csv(path, index=False)
-    result = _run(
-        "fit", path, *PEOPLE, "--learner", "delta", "--set", "start=0", "--starts", "1", "--out", tmp_path / "o"
-    )
-    assert result.exit_code == 0, result.output
+    result = done("fit", path, PEOPLE, "--learner delta --set start=0 --starts 1 --out", tmp_path / "o")
     assert "left out: bob, all responses are 3" in result.stdout
     assert "left out: cid" in result.stdout
     assert "line 7" in result.stderr
@@ -270,7 +230,7 @@ def test_odd_participants_are_left_out_and_said(table: pd.DataFrame, tmp_path: P
 def test_a_killed_fit_goes_on(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("astonish.people.fit.estimate._TOGETHER", 1)
     out = tmp_path / "out"
-    words = ("fit", file, *PEOPLE, "--learner", "delta", "--set", "start=0", "--starts", "2", "--out", out)
+    words = f"fit {file} {PEOPLE} --learner delta --set start=0 --starts 2 --out {out}"
     from astonish.people.fit import estimate
 
     searched, calls = estimate._search, []
@@ -282,12 +242,11 @@ def test_a_killed_fit_goes_on(file: Path, tmp_path: Path, monkeypatch: pytest.Mo
         return searched(*args)
 
     monkeypatch.setattr(estimate, "_search", interrupted)
-    stopped = _run(*words)
+    stopped = run(words)
     assert stopped.exit_code == 130
     assert "stopped; the same command continues from what is finished" in stopped.stderr
     assert len(list((out / "unfinished").iterdir())) == 2
-    again = _run(*words)
-    assert again.exit_code == 0, again.output
+    done(words)
     assert len(calls) == 4
     assert len(pd.read_csv(out / "participants.csv")) == 3
 
@@ -298,7 +257,7 @@ def test_a_folder_in_use_is_left_alone(command: str, file: Path, tmp_path: Path)
     (out / "unfinished").mkdir(parents=True)
     (out / "unfinished" / "of-another.npz").write_bytes(b"hours of work")
     with locked(out):
-        result = _run(command, file, *PEOPLE, "--set", "noise=5", "--out", out)
+        result = run(command, file, PEOPLE, "--set noise=5 --out", out)
     assert result.exit_code == 2
     line = f"astonish: {out} is in use by another program; wait for its end, or give another folder"
     assert result.stderr.splitlines()[-1] == line
@@ -311,15 +270,15 @@ def test_a_second_fit_in_the_same_folder_takes_nothing_from_the_first(
 ) -> None:
     from astonish.people.fit import estimate
 
-    words = ("fit", file, *PEOPLE, "--learner", "delta", "--set", "start=0", "--starts", "2", "--out", tmp_path / "out")
+    words = f"fit {file} {PEOPLE} --learner delta --set start=0 --starts 2 --out {tmp_path}/out"
     searched, codes = estimate._search, []
 
     def meanwhile(*args: Any) -> Any:
-        codes.append(_run(*words).exit_code)
+        codes.append(run(words).exit_code)
         return searched(*args)
 
     monkeypatch.setattr(estimate, "_search", meanwhile)
-    assert _run(*words).exit_code == 0
+    assert run(words).exit_code == 0
     assert codes == [2]
 
 
@@ -396,26 +355,21 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.parametrize("learner", ["{path}:Follower", "{stem}:Follower"])
 def test_a_learner_of_ones_own_is_run_over_trials(learner: str, own: Path, file: Path, tmp_path: Path) -> None:
-    name = learner.format(path=own, stem=own.stem)
-    words = ("--outcome", "x", "--subject", "id", "--block", "run", "--set", "begin=0", "--set", "pace=0.3")
-    out = tmp_path / "o.csv"
-    result = _run("surprise", file, *words, "--learner", name, "--out", out)
-    assert result.exit_code == 0, result.output
+    words = "--outcome x --subject id --block run"
+    mine = f"--learner {learner.format(path=own, stem=own.stem)} --set begin=0 --set pace=0.3"
+    result = done("surprise", file, words, mine, "--out", tmp_path / "o.csv")
     assert "learner: Follower(pace=0.3, begin=0.0)" in result.stderr
-    named = tmp_path / "delta.csv"
-    same = ("--set", "start=0", "--set", "learning_rate=0.3")
-    assert _run("surprise", file, *words[:6], *same, "--learner", "delta", "--out", named).exit_code == 0
+    same = "--learner delta --set start=0 --set learning_rate=0.3"
+    done("surprise", file, words, same, "--out", tmp_path / "delta.csv")
     columns = ["surprise", "learning_rate", "prediction", "estimate"]
-    np.testing.assert_allclose(pd.read_csv(out)[columns], pd.read_csv(named)[columns], rtol=1e-12)
+    tables = [pd.read_csv(tmp_path / name)[columns] for name in ("o.csv", "delta.csv")]
+    np.testing.assert_allclose(*tables, rtol=1e-12)
 
 
 @pytest.mark.parametrize("ending", ["", ":pace", ": pace , begin"])
 def test_models_of_ones_own_are_fitted(ending: str, own: Path, file: Path, tmp_path: Path) -> None:
-    words = ("--learner", f"{own}:Follower{ending}", "--response-model", f"{own}:Report", "--set", "begin=0")
-    result = _run(
-        "fit", file, *PEOPLE, *words, "--fit-response-parameter", "shift", "--starts", "2", "--out", tmp_path / "o"
-    )
-    assert result.exit_code == 0, result.output
+    words = f"--learner '{own}:Follower{ending}' --response-model {own}:Report --set begin=0"
+    done("fit", file, PEOPLE, words, "--fit-response-parameter shift --starts 2 --out", tmp_path / "o")
     people = pd.read_csv(tmp_path / "o" / "participants.csv").set_index("participant")
     found = ["pace", "begin"] if "begin" in ending else ["pace"]
     assert people.columns.tolist()[: len(found) + 2] == [*found, "scatter", "shift"]
@@ -425,82 +379,67 @@ def test_models_of_ones_own_are_fitted(ending: str, own: Path, file: Path, tmp_p
 
 
 def test_models_of_ones_own_are_compared_and_recovered(own: Path, file: Path, tmp_path: Path) -> None:
-    words = ("--learner", f"{own.stem}:Follower:pace", "--learner", "delta", "--family", "gaussian")
-    refused = _refused("compare", file, *PEOPLE, *words)
-    assert refused == "astonish: Follower runs on no family of beliefs; leave out the family gaussian"
-    rivals = ("--learner", "leaky", "--learner", f"{own.stem}:Follower:pace", "--set", "noise=5", "--set", "begin=0")
+    words = f"--learner {own.stem}:Follower:pace --learner delta --family gaussian"
+    sentence = refused("compare", file, PEOPLE, words)
+    assert sentence == "astonish: Follower runs on no family of beliefs; leave out the family gaussian"
+    mine = f"--learner {own.stem}:Follower:pace --set begin=0"
     out = tmp_path / "c"
-    result = _run("compare", file, *PEOPLE, *rivals, "--starts", "2", "--out", out)
-    assert result.exit_code == 0, result.output
+    done("compare", file, PEOPLE, "--learner leaky --set noise=5", mine, "--starts 2 --out", out)
     table = pd.read_csv(out / "comparison.csv", index_col="model")
     assert table.best.to_dict() == {"leaky": 0, f"{own.stem}:Follower:pace": 3, "no-learning": 0}
     out = tmp_path / "r"
-    result = _run("recover", file, *PEOPLE, *rivals[2:4], "--set", "begin=0", "--participants", "6", "--out", out)
-    assert result.exit_code == 0, result.output
+    done("recover", file, PEOPLE, mine, "--participants 6 --out", out)
     assert len(list(out.glob("recovery-*.csv"))) == 1
 
 
 def test_a_family_is_chosen_by_name(file: Path, tmp_path: Path) -> None:
-    words = ("--family", "normal-gamma", "--learner", "varsmile", "--free-running", "--starts", "1")
-    result = _run("fit", file, *PEOPLE, *words, "--out", tmp_path / "o")
-    assert result.exit_code == 0, result.output
+    words = "--family normal-gamma --learner varsmile --free-running --starts 1"
+    result = done("fit", file, PEOPLE, words, "--out", tmp_path / "o")
     assert "varsmile: VarSmile(family=NormalGamma(" in result.stderr
     assert np.isfinite(pd.read_csv(tmp_path / "o" / "participants.csv")["bic"]).all()
-
-
-CHOICES = ("--outcome", "up", "--response", "choice", "--responded", "after", "--subject", "id")
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--learner", "kalman"), "the learner kalman does not take binary data; give one of smile, "),
-        (("--family", "poisson"), "the family poisson does not take binary data; give one of beta"),
-        (("--family", "bta"), "there is no family 'bta'; did you mean 'beta'? Known are "),
-        (("--learner", "delta", "--family", "beta"), "Delta runs on no family of beliefs; leave out the family beta"),
-        (("--learner", "smiel:m"), "there is no learner 'smiel'; did you mean 'smile'? Known are "),
-        (("--learner", "smile:n"), "there is no parameter 'n'; known are "),
-        (("--learner", "smile", "--set", "noise=1"), "there is no parameter 'noise' of smile; "),
-        (("--learner", "leaky", "--set", "keep=2"), "Leaky's keep = 2 is not allowed; give a finite number "),
-        (("--learner", "none.py:Mine"), "there is no file 'none.py'; give file.py:Class, or module:Class"),
+        ("--learner kalman", "the learner kalman does not take binary data; give one of smile, "),
+        ("--family poisson", "the family poisson does not take binary data; give one of beta"),
+        ("--family bta", "there is no family 'bta'; did you mean 'beta'? Known are "),
+        ("--learner delta --family beta", "Delta runs on no family of beliefs; leave out the family beta"),
+        ("--learner smiel:m", "there is no learner 'smiel'; did you mean 'smile'? Known are "),
+        ("--learner smile:n", "there is no parameter 'n'; known are "),
+        ("--learner smile --set noise=1", "there is no parameter 'noise' of smile; "),
+        ("--learner leaky --set keep=2", "Leaky's keep = 2 is not allowed; give a finite number "),
+        ("--learner none.py:Mine", "there is no file 'none.py'; give file.py:Class, or module:Class"),
+        ("--learner no.such:Mine", "'no.such' could not be imported (ModuleNotFoundError: No module named 'no'); give"),
+        ("--learner {own}:Other", "{own} has no 'Other'; give the name of a class in it, as in {own}:Mine"),
+        ("--learner {own}:NOTHING", "{own}:NOTHING is no learner; give a class derived from astonish.learners.base.Le"),
+        ("--learner {own}:Report", "{own}:Report is no learner; give a class derived from astonish.learners.base.Lear"),
         (
-            ("--learner", "no.such:Mine"),
-            "'no.such' could not be imported (ModuleNotFoundError: No module named 'no'); give",
-        ),
-        (("--learner", "{own}:Other"), "{own} has no 'Other'; give the name of a class in it, as in {own}:Mine"),
-        (
-            ("--learner", "{own}:NOTHING"),
-            "{own}:NOTHING is no learner; give a class derived from astonish.learners.base.Le",
-        ),
-        (
-            ("--learner", "{own}:Report"),
-            "{own}:Report is no learner; give a class derived from astonish.learners.base.Lear",
-        ),
-        (
-            ("--family", "{own}:Follower"),
+            "--family {own}:Follower",
             "{own}:Follower is no family; give a class derived from astonish.theory.expfam.Fam",
         ),
-        (("--response-model", "{own}:Follower"), "{own}:Follower is no response model; give a class derived from as"),
-        (("--learner", "{own}:Follower", "--set", "m=1"), "there is no parameter 'm' of "),
-        (("--learner", "{broken}:Mine"), "{broken} could not be run (ZeroDivisionError: division by zero); mend it"),
+        ("--response-model {own}:Follower", "{own}:Follower is no response model; give a class derived from as"),
+        ("--learner {own}:Follower --set m=1", "there is no parameter 'm' of "),
+        ("--learner {broken}:Mine", "{broken} could not be run (ZeroDivisionError: division by zero); mend it"),
     ],
 )
 def test_models_that_cannot_be_are_refused_in_a_sentence(
-    words: tuple[str, ...], sentence: str, own: Path, file: Path, tmp_path: Path
+    words: str, sentence: str, own: Path, file: Path, tmp_path: Path
 ) -> None:
     broken = tmp_path / "broken_models.py"
     broken.write_text("1 / 0")
     places = {"own": own, "broken": broken}
-    said = _refused("fit", file, *CHOICES, *(word.format(**places) for word in words), "--out", tmp_path / "out")
+    said = refused("fit", file, CHOICES, words.format(**places), "--out", tmp_path / "out")
     assert said.startswith(f"astonish: {sentence.format(**places)}")
 
 
 def test_responses_that_a_model_does_not_give_are_refused(own: Path, file: Path, tmp_path: Path) -> None:
-    words = ("--outcome", "x", "--response", "choice", "--responded", "after", "--subject", "id")
-    said = _refused("fit", file, *words, "--out", tmp_path / "o")
+    words = "--outcome x --response choice --responded after --subject id"
+    said = refused("fit", file, words, "--out", tmp_path / "o")
     assert said.startswith("astonish: the responses choice are few whole numbers (0, 1): numbers, or choices?")
     assert "--choice choice --reward x" in said
-    said = _refused("fit", file, *words, "--response-kind", "choice", "--out", tmp_path / "o")
+    said = refused("fit", file, words, "--response-kind choice --out", tmp_path / "o")
     assert said.startswith("astonish: the responses choice are choices (0, 1), but the outcomes x are numbers: what")
     assert "--choice choice --reward x" in said
 
@@ -509,24 +448,24 @@ def test_responses_that_a_model_does_not_give_are_refused(own: Path, file: Path,
 
 
 def test_what_was_not_meant_is_refused_with_what_is_allowed(file: Path) -> None:
-    result = _run("fit", file, *PEOPLE, "--responded", "later")
+    result = run("fit", file, PEOPLE, "--responded later")
     assert result.exit_code == 2
     assert "'later' is not one of 'before', 'after'" in " ".join(result.stderr.replace("│", "").split())
 
 
 def test_learners_are_listed_with_their_parameters(own: Path) -> None:
-    lines = _run("learners").stdout.splitlines()
+    lines = run("learners").stdout.splitlines()
     headings = [word for line in lines if line and not line.startswith(" ") for word in line.split(", ")]
     assert headings == [*LEARNERS.by_name(), *FAMILIES.by_name(), *RESPONSES.by_name()]
     assert (
         "  learning_rate (alpha) = 0.1: share of the error by which the estimate moves (a finite number from 0 to 1; "
-        in (_run("learners", "delta").stdout)
+        in (run("learners delta").stdout)
     )
-    mine = _run("learners", f"{own}:Follower").stdout.splitlines()
+    mine = run("learners", f"{own}:Follower").stdout.splitlines()
     assert mine[:3] == ["Follower", "  Follow numbers by some steps.", "  takes: continuous, binary"]
     assert mine[3].startswith(
         "  pace = 0.5: share of the error by which it moves (a finite number from 0 to 1; usually"
     )
-    result = _run("learners", "smiel")
+    result = run("learners smiel")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "there is no learner, family or response model 'smiel'; did you mean 'smile'?" in result.stderr

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from astonish import Nassar2012
 from astonish.cli.app import app
 from astonish.people.fit import Model, StickyEstimate, fit
-from astonish.people.fit.estimate import prepared
-from astonish.people.fit.objective import Losses
+from astonish.people.fit.estimate import prepare
+from astonish.people.fit.likelihood import Losses
 from astonish.people.tables import Columns, Trials, read_trials
 
 DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
@@ -101,7 +101,7 @@ def test_published_parameters_of_the_reduced_bayesian_model() -> None:
     ]  # fmt: skip
     values = published[["h", "s", "u", "omikron_0", "omikron_1", "b_0", "b_1"]].to_numpy()
     trials = _helicopter(len(values))
-    space, data, none = prepared(model, trials, free, None)
+    space, data, none, *_ = prepare(model, trials, free, None)
     theirs = Losses(model, data, space, True, none)(space.unconstrained(values), np.arange(len(values)))[0]
     assert np.corrcoef(theirs, published.llh)[0, 1] > 0.99
     assert np.median(np.abs(theirs - published.llh)) < 6

@@ -1,7 +1,6 @@
 """A request is data: the command line, the page, a TOML file and Python say the same, and a new option says itself."""
 
 import re
-import shlex
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,11 +10,11 @@ import pytest
 from typer import Typer
 from typer.testing import CliRunner
 
-from astonish.cli.app import app, takes_request
+from astonish.cli.app import takes_request
 from astonish.cli.watch import WatchRequest
 from astonish.io.request import asked
 from astonish.page import data as page
-from astonish.people.analysis.fit import run_fit
+from astonish.people.analysis.commands import run_fit
 from astonish.people.analysis.requests import (
     SEARCH,
     CompareRequest,
@@ -24,6 +23,7 @@ from astonish.people.analysis.requests import (
     SurpriseRequest,
     TrialRequest,
 )
+from shell import done, refused
 
 ALL = {
     "file": "my data.csv", "outcome": ["x"], "response": "b", "responded": "before", "response_range": (0.0, 300.0),
@@ -38,17 +38,12 @@ REQUESTS = [
 ]
 
 
-def _run(*words: Any) -> Any:
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def _asked_of_command(request: Any, words: list[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """What the analysis is asked if these words are typed."""
+def _asked_of_command(command: str, words: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return what the analysis is asked if these words are typed."""
     seen: list[Any] = []
-    place = f"astonish.people.analysis.{request.command}.run_{request.command}"
-    monkeypatch.setattr(place, lambda asked, _: seen.append(asked))
-    result = _run(*words)
-    assert result.exit_code == 0, result.output
+    with monkeypatch.context() as patch:
+        patch.setattr(f"astonish.people.analysis.commands.run_{command}", lambda asked, _: seen.append(asked))
+        done(words)
     return seen[0]
 
 
@@ -58,14 +53,13 @@ def test_command_line_file_page_and_python_say_the_same(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("my data.csv").write_text("x,b\n")
-    typed = shlex.split(request_.command_line())[1:]
-    assert _asked_of_command(request_, typed, monkeypatch) == request_
-    request_.write(request_.out / "request.toml")
-    file = _asked_of_command(request_, [request_.command, str(request_.out / "request.toml")], monkeypatch)
-    assert file == request_
-    other = [request_.command, str(request_.out / "request.toml"), "--seed", "5", "--no-weak-priors"]
-    changed = {"seed": 5, "weak_priors": False}
-    assert _asked_of_command(request_, other, monkeypatch) == request_.model_copy(update=changed)
+    command, file = request_.command, request_.out / "request.toml"
+    typed = request_.command_line().removeprefix("astonish ")
+    assert _asked_of_command(command, typed, monkeypatch) == request_
+    request_.write(file)
+    assert _asked_of_command(command, f"{command} {file}", monkeypatch) == request_
+    other = _asked_of_command(command, f"{command} {file} --seed 5 --no-weak-priors", monkeypatch)
+    assert other == request_.model_copy(update={"seed": 5, "weak_priors": False})
     assert eval(request_.python()) == request_
     words = [(name, str(part)) for name, value in request_.said().items() for part in _parts(value) if name != "out"]
     found = page.understood(request_.command, "my data.csv", words[1:], ["delta", "smile"])
@@ -106,49 +100,50 @@ def trials(tmp_path: Path) -> Path:
     return path
 
 
-PEOPLE = ("--outcome", "x", "--response", "b", "--responded", "after", "--subject", "id", "--learner", "delta")
+PEOPLE = "--outcome x --response b --responded after --subject id --learner delta"
 
 
 def test_a_fit_is_repeated_from_its_file_and_not_for_other_data(trials: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    first = _run("fit", trials, *PEOPLE, "--set", "start=0", "--starts", "2", "--out", out)
-    assert first.exit_code == 0, first.output
+    done("fit", trials, PEOPLE, "--set start=0 --starts 2 --out", out)
     tables = {path.name: path.read_bytes() for path in out.glob("*.csv")}
     assert "astonish fit request.toml" in (out / "report.html").read_text()
-    again = _run("fit", out / "request.toml", "--out", tmp_path / "again")
-    assert again.exit_code == 0, again.output
+    done("fit", out / "request.toml", "--out", tmp_path / "again")
     assert {path.name: path.read_bytes() for path in (tmp_path / "again").glob("*.csv")} == tables
     (moved := tmp_path / "elsewhere").mkdir()
     trials.rename(moved / "trials.csv")
     out.rename(moved / "out")
-    assert FitRequest.read(moved / "out" / "request.toml").file == moved / "trials.csv"
-    table = pd.read_csv(moved / "trials.csv")
-    table.assign(b=table.b + 0.25).to_csv(moved / "trials.csv", index=False)
-    refused = _run("fit", moved / "out" / "request.toml")
-    assert refused.exit_code == 2
-    assert "is not the table of" in refused.stderr
-    assert "delete the line sha256" in refused.stderr
     file = moved / "out" / "request.toml"
+    assert FitRequest.read(file).file == moved / "trials.csv"
+    _edit(moved / "trials.csv")
+    sentence = refused("fit", file)
+    assert "is not the table of" in sentence
+    assert "delete the line sha256" in sentence
     file.write_text(re.sub("(?m)^sha256.*\n", "", file.read_text()))
-    changed = _run("fit", file)
-    assert changed.exit_code == 0, changed.output
+    done("fit", file)
     assert (moved / "out" / "parameters.csv").read_bytes() != tables["parameters.csv"]
 
 
-def test_one_request_has_one_checkpoint_and_other_data_another(trials: Path, tmp_path: Path) -> None:
+def _edit(table: Path) -> None:
+    """Change the responses a little."""
+    frame = pd.read_csv(table)
+    frame.assign(b=frame.b + 0.25).to_csv(table, index=False)
+
+
+def test_one_request_has_one_checkpoint_and_other_data_another(
+    trials: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Typed, from a file and from the page, a fit goes on from the same file; with other data it does not."""
+    typed = _asked_of_command("fit", f"fit {trials} {PEOPLE} --set start=0 --starts 2", monkeypatch)
     words = [("outcome", "x"), ("response", "b"), ("responded", "after"), ("subject", "id"), ("learner", "delta")]
     on_page = page.understood("fit", "trials.csv", [*words, ("settings", "start=0"), ("starts", "2")], ["delta"])
-    typed = FitRequest(file=trials, **dict(words), settings=["start=0"], starts=2)
     typed.write(tmp_path / "request.toml")
     requests = [typed, FitRequest.read(tmp_path / "request.toml"), on_page.model_copy(update={"file": trials})]
-    kept = []
-    for k, each in enumerate(requests):
-        kept.append(_kept(each, tmp_path / str(k)))
+    kept = [_kept(request, tmp_path / str(k)) for k, request in enumerate(requests)]
     assert kept[0] == kept[1] == kept[2]
     assert len(kept[0]) == 1
-    table = pd.read_csv(trials)
-    table.assign(b=table.b + 0.25).to_csv(trials, index=False)
-    assert _kept(typed, tmp_path / "0") != kept[0]  # beside the old one, which is not used
+    _edit(trials)
+    assert _kept(typed, tmp_path / "0") > kept[0]  # beside the old one, which is not used
 
 
 def _kept(request: FitRequest, out: Path) -> set[str]:
@@ -233,9 +228,8 @@ def test_files_that_are_no_request_of_the_command_are_refused(tmp_path: Path) ->
         ("file = 't.csv'\nspeed = 1", "there is no option 'speed' of fit"),
     ):
         file.write_text(text)
-        result = _run("fit", file)
-        assert (result.exit_code, sentence in result.stderr.replace("\n", " ")) == (2, True), result.output
-    assert "there is no file" in _run("fit", tmp_path / "none.toml").stderr
+        assert sentence in refused("fit", file)
+    assert "there is no file" in refused("fit", tmp_path / "none.toml")
 
 
 def test_paths_and_classes_of_ones_own_are_relative_to_the_file(tmp_path: Path) -> None:

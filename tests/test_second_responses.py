@@ -22,10 +22,9 @@ from astonish.people.fit import (
     recover_parameters,
     simulate_responses,
 )
-from astonish.people.fit.estimate import prepared
-from astonish.people.fit.goodness import probability_of_choices, r_squared
-from astonish.people.fit.likelihood import evaluate, participant_data
-from astonish.people.fit.objective import Losses
+from astonish.people.fit.description import probability_of_choices, r_squared
+from astonish.people.fit.estimate import prepare
+from astonish.people.fit.likelihood import Losses, evaluate, participant_data
 from astonish.people.fit.plot import plot_fit
 from astonish.people.tables import Columns, read_trials
 from astonish.responses.reaction_time import LogNormal
@@ -160,7 +159,7 @@ def test_derivatives_are_exact() -> None:
     trials = read_trials(_table(), Columns("x", response="choice", second_response="rt"), responds_before=True)
     model = Model(HGF(), Softmax(2.0), LogReactionTime(-0.5, 0.1, 0.2, 0.1, 0.1))
     free = ["omega2", "beta", "by_surprise", "by_variance", "by_uncertainty", "by_volatility", "second.noise"]
-    space, data, none = prepared(model, trials, free, None)
+    space, data, none, *_ = prepare(model, trials, free, None)
     losses, x = Losses(model, data, space, True, none, batch=8), space.start(model)
     steps = 1e-5 * np.eye(len(x))
     found, gradients = losses(np.concatenate([x[None], x + steps, x - steps]), np.zeros(1 + 2 * len(x), int))

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from astonish import Delta, run
-from astonish.cli.app import app, progress
+import astonish
+from astonish import Delta
+from astonish.cli.app import progress
 from astonish.people.tables import Columns, read_trials
-from astonish.people.tables.bids import write_bids
+from astonish.people.tables.regressors import write_bids
+from shell import done, run
 
 VALIDATOR = "bids-validator-deno"
 TABLE = """id,run,onset,length,x,r
@@ -31,7 +32,7 @@ s_1,2,1.5,,8.5,down
 02,1,2.5,0.1,5.5,down
 02,1,3.5,0.1,6.5,up
 """
-DELTA = ("--learner", "delta", "--set", "learning_rate=0.5", "--set", "start=0")
+DELTA = "--learner delta --set learning_rate=0.5 --set start=0"
 
 
 @pytest.fixture
@@ -41,16 +42,12 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def _run(file: Path, *words: str | Path) -> Any:
-    return CliRunner().invoke(app, ["surprise", *map(str, (file, *words))])
-
-
 def _expected() -> Any:
     blocks = [1.5, 2.5, None], [9.5, 8.5], [3.5, 5.5, 6.5]
-    return np.concatenate([run(Delta(0.5), block).surprise for block in blocks])
+    return np.concatenate([astonish.run(Delta(0.5), block).surprise for block in blocks])
 
 
-PEOPLE = ("--outcome", "x", "--subject", "id", "--block", "run")
+PEOPLE = "--outcome x --subject id --block run"
 NEW = ["surprise", "learning_rate", "prediction", "estimate", "prediction_error"]
 
 
@@ -59,8 +56,7 @@ def test_the_table_is_written_row_for_row(kind: str, file: Path, tmp_path: Path)
     if kind == "parquet" and find_spec("pyarrow") is None:
         pytest.skip("Parquet needs pyarrow, which is not installed")
     out = tmp_path / "new" / f"out.{kind}"
-    result = _run(file, *PEOPLE, *DELTA, "--out", out)
-    assert result.exit_code == 0, result.output
+    result = done("surprise", file, PEOPLE, DELTA, "--out", out)
     assert result.stdout == f"5 columns for 8 trials of 2 participants: {out}\n"
     marks = {"csv": ",", "tsv": "\t"}
     found = pd.read_csv(out, sep=marks[kind], dtype={"id": str}) if kind in marks else pd.read_parquet(out)
@@ -77,7 +73,7 @@ def test_parquet_without_pyarrow_is_explained(file: Path, tmp_path: Path, monkey
 
     monkeypatch.setattr(pd.DataFrame, "to_parquet", missing)
     out = tmp_path / "new" / "out.parquet"
-    result = _run(file, *PEOPLE, *DELTA, "--out", out)
+    result = run("surprise", file, PEOPLE, DELTA, "--out", out)
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1] == (
         f"astonish: {out} needs pyarrow, which is not installed; pip install 'astonish[parquet]', or give a .csv"
@@ -86,7 +82,7 @@ def test_parquet_without_pyarrow_is_explained(file: Path, tmp_path: Path, monkey
 
 
 def test_how_it_was_understood_is_said_before_the_work(file: Path, tmp_path: Path) -> None:
-    result = _run(file, *PEOPLE, "--learner", "delta", "--out", tmp_path / "o.csv")
+    result = run("surprise", file, PEOPLE, "--learner delta --out", tmp_path / "o.csv")
     assert result.stderr.splitlines() == [
         "participants: 2 (by id), of 3 to 5 trials in 1 to 2 blocks by run",
         "outcome x: continuous (guessed), from 1.5 to 9.5; 1 missing",
@@ -98,10 +94,8 @@ def test_how_it_was_understood_is_said_before_the_work(file: Path, tmp_path: Pat
 
 
 def test_a_gap_in_what_a_column_gives_costs_that_row(file: Path, tmp_path: Path) -> None:
-    result = _run(
-        file, "--outcome", "x", "--learner", "nassar2012", "--per-trial", "noise=length", "--out", tmp_path / "o.csv"
-    )
-    assert result.exit_code == 0, result.output
+    words = "--outcome x --learner nassar2012 --per-trial noise=length"
+    result = done("surprise", file, words, "--out", tmp_path / "o.csv")
     assert "  line 6: length is empty" in result.stderr.splitlines()
     assert len(pd.read_csv(tmp_path / "o.csv")) == 7
 
@@ -109,12 +103,11 @@ def test_a_gap_in_what_a_column_gives_costs_that_row(file: Path, tmp_path: Path)
 def test_contexts_of_transitions_are_learned_together_or_apart(tmp_path: Path) -> None:
     table = pd.DataFrame({"x": [0, 1, 0, 0, 1, 0], "y": [1, 0, 0, 1, 0, 1]})
     table.to_csv(tmp_path / "t.csv", index=False)
-    words = ["--outcome", "x", "--outcome", "y", "--kind", "transitions", "--learner", "leaky", "--set", "keep=0.5"]
+    words = "--outcome x --outcome y --kind transitions --learner leaky --set keep=0.5"
     found = {}
-    for asked in ([], ["--contexts", "together"], ["--contexts", "apart"]):
-        result = _run(tmp_path / "t.csv", *words, *asked, "--out", str(tmp_path / "o.csv"))
-        assert result.exit_code == 0, result.output
-        found[tuple(asked)] = result.stderr, pd.read_csv(tmp_path / "o.csv")["surprise"].tolist()
+    for asked in ("", "--contexts together", "--contexts apart"):
+        result = done("surprise", tmp_path / "t.csv", words, asked, "--out", tmp_path / "o.csv")
+        found[asked] = result.stderr, pd.read_csv(tmp_path / "o.csv")["surprise"].tolist()
     usual, together, apart = found.values()
     said = "  contexts together: all of them are forgotten, or thought to change, at every sample"
     assert said in usual[0].splitlines()
@@ -131,20 +124,9 @@ def test_contexts_of_transitions_are_learned_together_or_apart(tmp_path: Path) -
 def test_all_options_reach_the_learner(tmp_path: Path) -> None:
     table = pd.DataFrame({"x": list("abcab"), "y": list("bcabc"), "m": 0.5, "surprise": 1.0})
     table.to_csv(tmp_path / "t.csv", index=False)
-    words = ["--outcome", "x", "--outcome", "y", "--kind", "transitions", "--learner", "smile", "--per-trial", "m=m"]
-    words += ["--label", "a", "--label", "b", "--label", "c", "--label", "d", "--measure", "shannon"]
-    words += [
-        "--measure",
-        "shannon_with_change",
-        "--hazard",
-        "0.1",
-        "--prefix",
-        "my_",
-        "--out",
-        str(tmp_path / "o.csv"),
-    ]
-    result = _run(tmp_path / "t.csv", *words)
-    assert result.exit_code == 0, result.output
+    words = "--outcome x --outcome y --kind transitions --learner smile --per-trial m=m"
+    words += " --label a --label b --label c --label d --measure shannon --measure shannon_with_change --hazard 0.1"
+    result = done("surprise", tmp_path / "t.csv", words, "--prefix my_ --out", tmp_path / "o.csv")
     assert "learner: PerContext(learner=Smile(family=Dirichlet(size=4)" in result.stderr
     found = pd.read_csv(tmp_path / "o.csv")
     assert found["my_shannon"].tolist()[:3] == pytest.approx([np.log(4)] * 3)
@@ -166,13 +148,12 @@ def test_a_sign_of_life_on_a_terminal(capfd: pytest.CaptureFixture[str], monkeyp
 
 
 def _bids(file: Path, out: Path, *words: str) -> Any:
-    return _run(file, *PEOPLE, "--duration", "length", "--task", "hide & seek", *DELTA, "--bids", "--out", out, *words)
+    return run("surprise", file, PEOPLE, "--duration length --task 'hide & seek'", DELTA, "--bids --out", out, *words)
 
 
 def test_bids_has_a_file_of_events_for_each_participant_and_run(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "bids"
-    result = _bids(file, out)
-    assert result.exit_code == 0, result.output
+    assert _bids(file, out).exit_code == 0
     names = [f"sub-s1/beh/sub-s1_task-hideseek_run-{run}_events.tsv" for run in (1, 2)]
     names += ["sub-02/beh/sub-02_task-hideseek_events.tsv"]
     others = ["README.md", "dataset_description.json", "task-hideseek_events.json"]
@@ -229,24 +210,24 @@ def test_bids_leaves_the_data_of_others_alone(file: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--onset", "start"), "there is no column 'start'; name the column of the onset in seconds with --onset"),
-        (("--duration", "soon"), "there is no column 'soon'; name the column of the duration in seconds with --dur"),
-        (("--onset", "r"), "r = 'up' is not a number; give seconds"),
-        (("--onset", "x"), "x is empty in row 2 (counted from 0); give every trial an onset"),
-        (("--onset", "run"), "there is another column 'onset'; rename it, or use it as --onset"),
-        (("--onset", "length"), "length is empty in row 4"),
-        (("--task", "?"), "task '?' has neither letters nor digits"),
+        ("--onset start", "there is no column 'start'; name the column of the onset in seconds with --onset"),
+        ("--duration soon", "there is no column 'soon'; name the column of the duration in seconds with --dur"),
+        ("--onset r", "r = 'up' is not a number; give seconds"),
+        ("--onset x", "x is empty in row 2 (counted from 0); give every trial an onset"),
+        ("--onset run", "there is another column 'onset'; rename it, or use it as --onset"),
+        ("--onset length", "length is empty in row 4"),
+        ("--task '?'", "task '?' has neither letters nor digits"),
     ],
 )
-def test_bids_needs_times(words: tuple[str, ...], sentence: str, file: Path, tmp_path: Path) -> None:
-    result = _bids(file, tmp_path / "bids", *words)
+def test_bids_needs_times(words: str, sentence: str, file: Path, tmp_path: Path) -> None:
+    result = _bids(file, tmp_path / "bids", words)
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1].startswith(f"astonish: {sentence}")
     assert not (tmp_path / "bids").exists()
 
 
 def test_bids_durations_may_be_one_number_but_not_negative(file: Path, tmp_path: Path) -> None:
-    assert _bids(file, tmp_path / "a", "--duration", "0.25").exit_code == 0
+    assert _bids(file, tmp_path / "a", "--duration 0.25").exit_code == 0
     found = pd.read_csv(tmp_path / "a" / "sub-02" / "beh" / "sub-02_task-hideseek_events.tsv", sep="\t")
     assert set(found["duration"]) == {0.25}
     assert "length" in found
@@ -266,47 +247,29 @@ def test_bids_tells_participants_apart(file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        ("--outcome xx", "there is no column 'xx'; did you mean 'x'? Known are id, run, onset, length, x, r"),
+        ("--outcome q", "there is no column 'q'; known are id, run, onset, length, x, r"),
+        ("--outcome x --subject ids", "there is no column 'ids'; did you mean 'id'? Known are"),
+        ("--outcome r --kind continuous", "all 9 rows were rejected, the first of them (line 2) because r = 'u"),
+        ("--outcome x --learner smail", "there is no learner 'smail'; did you mean 'smile'? Known are smile, va"),
+        ("--outcome x --set m", "--set m is not understood; give a name and a value, such as --set noise=..."),
+        ("--outcome x --set m=much", "--set m = 'much' is not a number; give one"),
+        ("--outcome x --set m=1 --set m=2", "--set gives m twice, as 1 and 2; give it once"),
+        ("--outcome x --set n=1", "there is no parameter 'n' of smile; known are m, noise, mean, std"),
+        ("--outcome x --per-trial noise", "--per-trial noise is not understood; give a name and a value"),
         (
-            ("--outcome", "xx"),
-            "there is no column 'xx'; did you mean 'x'? Known are id, run, onset, length, x, r",
+            "--outcome x --measure shanon",
+            "there is no measure 'shanon'; did you mean 'shannon'? Known are all, surprise",
         ),
-        (("--outcome", "q"), "there is no column 'q'; known are id, run, onset, length, x, r"),
-        (("--outcome", "x", "--subject", "ids"), "there is no column 'ids'; did you mean 'id'? Known are"),
-        (
-            ("--outcome", "r", "--kind", "continuous"),
-            "all 9 rows were rejected, the first of them (line 2) because r = 'u",
-        ),
-        (
-            ("--outcome", "x", "--learner", "smail"),
-            "there is no learner 'smail'; did you mean 'smile'? Known are smile, va",
-        ),
-        (
-            ("--outcome", "x", "--set", "m"),
-            "--set m is not understood; give a name and a value, such as --set noise=...",
-        ),
-        (("--outcome", "x", "--set", "m=much"), "--set m = 'much' is not a number; give one"),
-        (("--outcome", "x", "--set", "m=1", "--set", "m=2"), "--set gives m twice, as 1 and 2; give it once"),
-        (("--outcome", "x", "--set", "n=1"), "there is no parameter 'n' of smile; known are m, noise, mean, std"),
-        (("--outcome", "x", "--per-trial", "noise"), "--per-trial noise is not understood; give a name and a value"),
-        (
-            ("--outcome", "x", "--measure", "shanon"),
-            "there is no measure 'shanon'; did you mean 'shannon'? Known are all, surprise, shannon",
-        ),
-        (
-            ("--outcome", "x", "--outcome", "r", "--outcome", "id"),
-            "--outcome was given 3 times; give it once, or twice",
-        ),
-        (
-            ("--outcome", "x", "--out", "o.xlsx"),
-            "--out o.xlsx is of an unknown kind; give a file that ends in .csv, .tsv",
-        ),
+        ("--outcome x --outcome r --outcome id", "--outcome was given 3 times; give it once, or twice"),
+        ("--outcome x --out o.xlsx", "--out o.xlsx is of an unknown kind; give a file that ends in .csv, .tsv"),
     ],
 )
 def test_what_makes_no_sense_is_refused(
-    words: tuple[str, ...], sentence: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: str, sentence: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = _run(file, *words)
+    result = run("surprise", file, words)
     assert result.exit_code == 2
     assert result.stdout == ""
     assert result.stderr.splitlines()[-1].startswith(f"astonish: {sentence}")
@@ -314,16 +277,16 @@ def test_what_makes_no_sense_is_refused(
 
 
 def test_the_table_itself_is_not_written_over(file: Path) -> None:
-    result = _run(file, "--outcome", "x", "--out", file)
+    result = run("surprise", file, "--outcome x --out", file)
     assert result.stderr == f"astonish: --out {file} is the table itself; give another file\n"
     assert file.read_text() == TABLE
 
 
 def test_a_file_that_is_not_there_or_cannot_be_written(file: Path, tmp_path: Path) -> None:
-    result = _run(tmp_path / "none.csv", "--outcome", "x")
+    result = run("surprise", tmp_path / "none.csv", "--outcome x")
     assert result.exit_code == 2
     assert result.stderr.startswith(f"astonish: there is no file '{tmp_path / 'none.csv'}'; give a file that ends in")
-    result = _run(file, "--outcome", "x", *DELTA, "--out", file / "out.csv")
+    result = run("surprise", file, "--outcome x", DELTA, "--out", file / "out.csv")
     assert result.exit_code == 1
     assert result.stderr.splitlines()[-1] == (
         f"astonish: {file} is a file where a folder is needed; give another file with --out"
@@ -337,32 +300,30 @@ def test_nothing_is_half_written_when_it_is_stopped(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("astonish.io.files.write_separated", stop)
-    result = _run(file, "--outcome", "x", *DELTA, "--out", tmp_path / "out" / "o.csv")
+    result = run("surprise", file, "--outcome x", DELTA, "--out", tmp_path / "out" / "o.csv")
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1] == "astonish: stopped; every file that was written is complete"
     assert list((tmp_path / "out").iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "words", [["--help"], ["surprise", "--help"], ["fit", "--help"], ["compare", "--help"], ["watch", "--help"]]
-)
-def test_help_comes_without_the_libraries(words: list[str]) -> None:
+@pytest.mark.parametrize("words", ["--help", "surprise --help", "fit --help", "compare --help", "watch --help"])
+def test_help_comes_without_the_libraries(words: str) -> None:
     program = f"""
 import sys
 from astonish.cli.app import app
 try:
-    app({words})
+    app({words.split()})
 except SystemExit as end:
     assert end.code == 0
 print(sorted({{"jax", "numpy", "matplotlib", "pandas", "scipy"}} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert ("--learner" if words[1:] else "recover") in done.stdout
+    assert ("--learner" if " " in words else "recover") in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_an_unknown_kind_is_refused_with_those_that_are_known(file: Path) -> None:
-    result = _run(file, "--outcome", "x", "--kind", "odd")
+    result = run("surprise", file, "--outcome x --kind odd")
     assert result.exit_code == 2
     assert "'odd' is not one of 'continuous', 'binary', 'categorical'" in " ".join(
         result.stderr.replace("│", "").split()
@@ -372,7 +333,7 @@ def test_an_unknown_kind_is_refused_with_those_that_are_known(file: Path) -> Non
 def test_a_package_that_is_missing(file: Path, tmp_path: Path) -> None:
     (tmp_path / "pandas.py").write_text("raise ModuleNotFoundError('No module named pandas', name='pandas')")
     program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from astonish.cli.app import main; main()"
-    command = [sys.executable, "-c", program, "surprise", file, "--outcome", "x"]
+    command = [sys.executable, "-c", program, "surprise", str(file), "--outcome", "x"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     sentence = "astonish: tables need pandas, which is not installed; pip install 'astonish[frames]'\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", sentence)

@@ -16,9 +16,9 @@ from astonish import Delta, NoLearning, PerOption, TwoRate
 from astonish.cli.app import guarded
 from astonish.core.numbers import FloatArray
 from astonish.people.fit import Fit, Model, Softmax, compare_fits, fit, recover_parameters
-from astonish.people.fit.estimate import prepared
-from astonish.people.fit.objective import Losses
-from astonish.people.fit.priors import Priors
+from astonish.people.fit.estimate import prepare
+from astonish.people.fit.likelihood import Losses
+from astonish.people.fit.space import Priors
 from astonish.people.recovery import Recovery
 from astonish.people.tables import Columns, Trials, read_trials
 
@@ -56,7 +56,7 @@ def read(folder: Path) -> tuple[Trials, DataFrame]:
 
 def log_likelihood(trials: Trials, published: DataFrame) -> FloatArray:
     """That of each person's choices at the published parameters."""
-    space, data, priors = prepared(ONE_RATE, trials, FREE, None)
+    space, data, priors, *_ = prepare(ONE_RATE, trials, FREE, None)
     values = space.unconstrained(published[["rate", "beta"]].to_numpy())
     return np.asarray(-Losses(ONE_RATE, data, space, True, priors)(values, np.arange(len(values)))[0])
 

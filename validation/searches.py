@@ -22,11 +22,9 @@ from astonish.learners.base import Learner
 from astonish.models.parameters import with_parameters
 from astonish.online.series import run_many
 from astonish.people.fit import Estimate, Fit, Model, Softmax, fit, plan_trials, simulate_responses
-from astonish.people.fit.bfgs import minimise
-from astonish.people.fit.objective import Losses
-from astonish.people.fit.priors import Priors
-from astonish.people.fit.space import LIMIT, Space
-from astonish.people.fit.usual import usual
+from astonish.people.fit.likelihood import Losses
+from astonish.people.fit.search import minimise
+from astonish.people.fit.space import LIMIT, Priors, Space, usual
 from astonish.people.tables import Columns, Trials, read_trials
 from astonish.people.tables.facts import learner_for
 

@@ -8,7 +8,9 @@ What is exported is imported when it is first used, so that the command answers 
 
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from typing import TYPE_CHECKING
+
 
 if TYPE_CHECKING:
     from astonish.beliefs import *
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from astonish.online.explanation import *
     from astonish.online.measures import *
     from astonish.online.series import *
+    from astonish.people.fit.estimate import fit as fit
     from astonish.theory import expfam as expfam, rule as rule, surprise as surprise
     from astonish.worlds.scoring import *
 
@@ -35,7 +38,9 @@ _EXPORTERS = (
 def __getattr__(name: str) -> Any:
     """What is exported under this name."""
     if name == "__all__":
-        return __dir__()
+        return [exported for exported in __dir__() if exported != "fit"]  # which needs pandas
+    if name == "fit":
+        return import_module("astonish.people.fit").fit
     if name in _ROOMS:
         return import_module(f"astonish.{name}")
     if name in _THEORY:
@@ -50,4 +55,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     exported = [name for each in _EXPORTERS for name in import_module(f"astonish.{each}").__all__]
-    return sorted({*exported, *_THEORY})
+    return sorted({*exported, *_THEORY, "fit"})

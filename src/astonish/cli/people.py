@@ -13,7 +13,7 @@ def surprise(request: SurpriseRequest) -> None:
     astonish surprise trials.csv --outcome x --subject id --block run --learner varsmile --measure all
     """
     with guarded(request.target, "tables need", thing="folder" if request.bids else "file", stopped=_COMPLETE):
-        from astonish.people.analysis.surprise import run_surprise
+        from astonish.people.analysis.commands import run_surprise
 
         run_surprise(request, Terminal())
 
@@ -29,7 +29,7 @@ def fit(request: FitRequest) -> None:
     astonish fit fit/request.toml
     """
     with guarded(request.out, "fits need"):
-        from astonish.people.analysis.fit import run_fit
+        from astonish.people.analysis.commands import run_fit
 
         run_fit(request, Terminal())
 
@@ -42,7 +42,7 @@ def compare(request: CompareRequest) -> None:
     --learner smile --learner reduced-bayes:hazard,surprise_sensitivity
     """
     with guarded(request.out, "fits need"):
-        from astonish.people.analysis.compare import run_compare
+        from astonish.people.analysis.commands import run_compare
 
         run_compare(request, Terminal())
 
@@ -54,6 +54,6 @@ def recover(request: RecoverRequest) -> None:
     astonish recover trials.csv --outcome x --response b --responded before --subject id --learner smile
     """
     with guarded(request.out, "fits need", stopped=_COMPLETE):
-        from astonish.people.analysis.recover import run_recover
+        from astonish.people.analysis.commands import run_recover
 
         run_recover(request, Terminal())

@@ -19,11 +19,9 @@ from pandas import DataFrame, isna
 from astonish.models.registry import LEARNERS
 from astonish.page.controls import Json, json_number, packed
 from astonish.page.data import Analysis, check_file, check_size, defused
-from astonish.people.analysis.compare import run_compare
-from astonish.people.analysis.fit import run_fit
-from astonish.people.analysis.recover import run_recover
+from astonish.people.analysis.commands import run_compare, run_fit, run_recover
+from astonish.people.analysis.models import read_responses
 from astonish.people.analysis.report import METHODS, REFERENCES, REPORT, SCRIPT
-from astonish.people.analysis.table import read_responses
 from astonish.people.fit import Fit
 
 MOST_SEARCHES = 5000  # participants x searches for each x learners

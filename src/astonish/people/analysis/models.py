@@ -1,34 +1,108 @@
-"""Models to fit to trials, from a request."""
+"""Trials and models as a request says: tables are read; learners get a response model and free parameters."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from astonish.core.refusal import unknown
+from astonish.models.parameters import NamedParameter
+from astonish.models.parameters import Specification
+from astonish.models.parameters import find_parameter
+from astonish.models.parameters import matching
+from astonish.models.parameters import parameters
+from astonish.models.parameters import runs_on_family
+from astonish.models.parameters import with_parameters
+from astonish.models.registry import LEARNERS
+from astonish.models.registry import RESPONSES
+from astonish.people.analysis.report import Console
+from astonish.people.analysis.report import UNFINISHED
+from astonish.people.analysis.requests import TableRequest
+from astonish.people.analysis.requests import TrialRequest
+from astonish.people.fit import Fit
+from astonish.people.fit import Model
+from astonish.people.fit import fit
+from astonish.people.fit.estimate import prepare
+from astonish.people.fit.likelihood import explained
+from astonish.people.tables import Columns
+from astonish.people.tables import Trials
+from astonish.people.tables import read_trials
+from astonish.people.tables.facts import outcomes_of
+from astonish.responses import Response
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import fields
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from astonish.core.refusal import unknown
-from astonish.models.parameters import (
-    NamedParameter,
-    Specification,
-    find_parameter,
-    matching,
-    parameters,
-    runs_on_family,
-    with_parameters,
-)
-from astonish.models.registry import LEARNERS, RESPONSES
-from astonish.people.analysis.report import UNFINISHED, Console
-from astonish.people.analysis.requests import TrialRequest
-from astonish.people.fit import Fit, Model, fit
-from astonish.people.fit.estimate import usable
-from astonish.people.fit.likelihood import explained
-from astonish.people.fit.priors import Priors
-from astonish.people.tables import Trials
-from astonish.people.tables.facts import outcomes_of
-from astonish.responses import Response
 
-Responding = tuple[Response, Response | None]  # how responses come about, and second ones
+# Tables
+
+
+def read_outcomes(request: TableRequest, columns: Mapping[str, Any] | None = None, **responses: Any) -> Trials:
+    """Read the outcomes of a table. columns, responses: what is said about responses, see `read_responses`."""
+    outcome: tuple[str, ...] = request.outcome
+    if request.choice is not None and request.reward is None:
+        raise ValueError("--choice goes with --reward, the column of what it paid")
+    if request.reward is not None:
+        if request.choice is None:
+            raise ValueError("--reward goes with --choice, the column of what was chosen")
+        if outcome:
+            raise ValueError(f"--reward {request.reward} is the outcome of a choice; leave out --outcome {outcome[0]}")
+        outcome = (request.reward,)
+    if not outcome:
+        raise ValueError("which column is the outcome? Give --outcome COLUMN, or --choice COLUMN --reward COLUMN")
+    if len(outcome) > 2:
+        raise ValueError(f"--outcome was given {len(outcome)} times; give it once, or twice (from, to) for transitions")
+    named = Columns(
+        outcome[0] if len(outcome) == 1 else (outcome[0], outcome[1]),
+        request.subject,
+        request.block,
+        given=dict(request.per_trial),
+        trial=request.trial,
+        choice=request.choice,
+        counterfactual=request.counterfactual,
+        **(columns or {}),
+    )
+    return read_trials(
+        request.file,
+        named,
+        kind=request.kind,
+        labels=list(request.label) or None,
+        missing=list(request.missing) or None,
+        decimal=request.decimal,
+        options=None if request.options is None else [word.strip() for word in request.options.split(",")],
+        **responses,
+    )
+
+
+def read_responses(request: TrialRequest) -> Trials:
+    """Read the outcomes and responses of a table."""
+    if request.choice is None and request.reward is None and request.response is None:
+        raise ValueError(
+            "which column is to be explained? Give --response COLUMN, or of a choice and what it paid --choice COLUMN "
+            "--reward COLUMN"
+        )
+    if request.choice is not None and request.response is not None:
+        raise ValueError(f"--choice {request.choice} is the response; leave out --response {request.response}")
+    if request.by_condition and request.condition is None:
+        raise ValueError(f"--by-condition {request.by_condition[0]} needs the column of conditions; give --condition")
+    kind = request.response_kind
+    if kind is None and request.choice is None and request.response_model is not None:
+        takes = RESPONSES.find(request.response_model).takes
+        kind = takes[0] if len(takes) == 1 else None
+    same = ("response", "ignore", "second_response", "condition", "group", "change")
+    return read_outcomes(
+        request,
+        {name: getattr(request, name) for name in same} | {"payoffs": request.payoff, "covariates": request.covariate},
+        response_kind=kind,
+        responds_before=None if request.responded is None else request.responded == "before",
+        response_range=request.response_range,
+        response_scale=request.response_scale,
+    )
+
+
+# Models
 
 
 @dataclass(frozen=True)
@@ -47,64 +121,61 @@ class Candidate:
         """The name of the learner, without the parameters that are listed behind it."""
         return name_and_free(self.name)[0]
 
-    def fit(
-        self,
-        starts: int,
-        seed: int,
-        out: Path,
-        shared: Sequence[str] = (),
-        priors: Priors = None,
-        waited_for: bool = False,
-    ) -> Fit:
-        """The fit of the model; participants who are finished are kept until all are.
+    def fit(self, out: Path, waited_for: bool = False, **options: Any) -> Fit:
+        """Fit the model; participants who are finished are kept until all are.
 
-        waited_for: whether somebody may want to see them as they are found.
+        waited_for: whether somebody may want to see them as they are found. options: of `fit`.
         """
-        how: Any = {"shared": shared, "priors": priors, "starts": starts, "seed": seed}
         if waited_for and self.console.fitted is not None:
-            how["found"] = partial(self.console.fitted, self.name)
-        return self.run("fitting", fit, checkpoint=out / UNFINISHED, **how)
+            options["fitted"] = partial(self.console.fitted, self.name)
+        return self.run("fitting", fit, checkpoint=out / UNFINISHED, **options)
 
-    def run(self, doing: str, function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
+    def run(self, doing: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Call a fitting function on the model, with a progress bar that says what it is doing."""
         with self.console.progress(f"{doing} {self.name}") as report:
-            return function(self.model, self.trials, self.free, *arguments, progress=report, **how)
+            return function(self.model, self.trials, self.free, *arguments, progress=report, **options)
 
 
 def candidates(learners: Sequence[str], request: TrialRequest, trials: Trials, console: Console) -> list[Candidate]:
-    """The models of these learners, such as "smile" or, with parameters to be fitted, "smile:m,noise".
+    """Make the models of these learners, such as "smile" or, with parameters to be fitted, "smile:m,noise".
 
     What was set concerns those that have such a parameter, or else the response model; a family those that run on one.
     If one of them cannot be fitted, none is.
     """
     outcomes, names = outcomes_of(trials), {learner: name_and_free(learner)[0] for learner in learners}
-    on_family = [each for each, name in names.items() if runs_on_family(LEARNERS.find_for(name, trials.kind))]
+    on_family = [learner for learner, name in names.items() if runs_on_family(LEARNERS.find_for(name, trials.kind))]
     learning = {
-        each: Specification.of(
-            name, outcomes, request.family if each in on_family or not on_family else None, request.contexts
+        learner: Specification.of(
+            name, outcomes, request.family if learner in on_family or not on_family else None, request.contexts
         )
-        for each, name in names.items()
+        for learner, name in names.items()
     }
-    responding = _response(request, trials), _second(request, trials)
-    own: dict[str, dict[str, float]] = {learner: {} for learner in learners}
-    held: dict[str, float] = {}
+    responding = _responding(request, trials)
+    settings: dict[str, dict[str, float]] = {learner: {} for learner in learners}
+    held: dict[str, float] = {}  # parameters of the responses that are not fitted, by path
     for word, value in request.settings.items():
         having = [learner for learner, specification in learning.items() if matching(specification.parameters, word)]
         for learner in having:
-            own[learner] |= {word: value}
+            settings[learner] |= {word: value}
         if not having:
-            every = {short: None for specification in learning.values() for short in specification.settable}
-            each = _of_responses(responding, word)
-            if each is None:
+            parameter = _of_responses(responding, word)
+            if parameter is None:
+                every = {short: None for specification in learning.values() for short in specification.settable}
                 raise unknown("parameter", word, every, of=" or ".join(learners))
-            held[each.path] = float(each.known.domain.check(word, value))
-    models = [
-        _candidate(learner, specification, own[learner], responding, held, request, trials, console)
-        for learner, specification in learning.items()
-    ]
-    _check_by_condition(request, models)
+            held[parameter.path] = float(parameter.known.domain.check(word, value))
+    models = []
+    for learner, specification in learning.items():
+        model, free, assumed = _assembled(learner, specification, settings[learner], responding, held, request, trials)
+        models.append(Candidate(learner, model, free, trials, console, assumed))
+    for word in request.by_condition:
+        meant = [(other, _find(parameters(other.model), word)) for other in models]
+        if all(parameter is None for _, parameter in meant):
+            find_parameter(parameters(models[0].model), word)  # says what there is
+        if not any(parameter is not None and parameter.path in other.free for other, parameter in meant):
+            every = dict.fromkeys(path for other in models for path in other.free)
+            raise ValueError(f"--by-condition {word} is not free; free are {', '.join(every)}")
     for candidate in models:
-        usable(candidate.model, trials, candidate.free)
+        prepare(candidate.model, trials, candidate.free)
     for candidate in models:
         say_assembly(console, candidate.name, candidate.model.learner, candidate.assumed)
     return models
@@ -118,7 +189,7 @@ def say_assembly(console: Console, name: str, learner: object, assumed: Sequence
 
 
 def name_and_free(learner: str) -> tuple[str, list[str]]:
-    """The name of a learner, and the parameters that are listed behind it.
+    """Split the name of a learner from the parameters that are listed behind it.
 
     >>> name_and_free("smile:m,noise"), name_and_free("mine.py:Mine:rate"), name_and_free("delta")
     (('smile', ['m', 'noise']), ('mine.py:Mine', ['rate']), ('delta', []))
@@ -130,18 +201,17 @@ def name_and_free(learner: str) -> tuple[str, list[str]]:
     return ":".join(parts[:length]), [word.strip() for word in listed.split(",") if word.strip()]
 
 
-def _candidate(
+def _assembled(
     learner: str,
     specification: Specification,
     settings: Mapping[str, float],
-    responding: Responding,
+    responding: Mapping[str, Response],
     held: Mapping[str, float],
     request: TrialRequest,
     trials: Trials,
-    console: Console,
-) -> Candidate:
-    """The model of one learner. held: parameters of the responses that are not fitted, by path, and their values."""
-    listed, kind, (response, second) = name_and_free(learner)[1], specification.learner, responding
+) -> tuple[Model, tuple[str, ...], tuple[str, ...]]:
+    """Assemble a model; find its free parameters, and say what was assumed. held: see `candidates`."""
+    listed, kind, response = name_and_free(learner)[1], specification.learner, responding["response."]
     given = specification.given(settings)
     begin = {}  # of parameters to be found that would not be used without a value, in the middle of usual ones
     for word in listed:
@@ -149,96 +219,69 @@ def _candidate(
             if value is None and not known.fact and known.usual is not None:
                 begin[word] = 0.5 * sum(known.usual)
     assembly = specification.make(specification.given(begin) | given)
-    model = with_parameters(Model(assembly.learner, response, second), held)
+    model = with_parameters(Model(assembly.learner, *responding.values()), held)
+
+    # Free are the parameters that are listed, or else the learner's usual ones, and those of the responses
     learned = parameters(model.learner, "learner.")
     others = {word: _of_responses(responding, word) for word in listed if not matching(learned, word)}
-    theirs = {word: each.path for word, each in others.items() if each is not None}
+    theirs = {word: parameter.path for word, parameter in others.items() if parameter is not None}
     from_learner = [word for word in listed if word not in theirs] or [word for word in kind.free if word not in given]
-    further = [*request.fit_response_parameter, *theirs.values()]
-    from_response = _free_of(response, "response.", further, held)
+    further, from_responses = [*request.fit_response_parameter, *theirs.values()], {}
+    for root, model_of in responding.items():
+        words = [*model_of.free, *(word for word in further if word.startswith("second.") == (root == "second."))]
+        every = parameters(model_of, root)
+        paths = dict.fromkeys(find_parameter(every, word).path for word in words)
+        from_responses[root] = [path for path in paths if path not in held]
     if not kind.learns:
-        from_response = [path for path in from_response if path != f"response.{response.scale}"]
+        others_of = [path for path in from_responses["response."] if path != f"response.{response.scale}"]
         if trials.options is not None:  # all are alike for ever, so that only the last choice makes a difference
-            from_learner, from_response = [], list(dict.fromkeys(["response.perseveration", *from_response]))
+            from_learner, others_of = [], list(dict.fromkeys(["response.perseveration", *others_of]))
         elif response.anchored:
             from_learner = []
-    free = [find_parameter(learned, word).path for word in from_learner] + from_response
-    if second is not None:
-        free += _free_of(second, "second.", further, held)
-    model = replace(model, differs=_differing(request, model, free))
-    assumed = (*assembly.assumed, *_first_responses(model, trials))
-    return Candidate(learner, model, tuple(free), trials, console, assumed)
-
-
-def _of_responses(responding: Responding, word: str) -> NamedParameter | None:
-    """The parameter of the response model, or else of that of second responses, that a word means; None if of none."""
-    for root, response in zip(("response.", "second."), responding, strict=True):
-        if response is not None and matching(every := parameters(response, root), word):
-            return find_parameter(every, word)
-    return None
-
-
-def _free_of(response: Response, root: str, further: Sequence[str], held: Mapping[str, float]) -> list[str]:
-    """The free parameters of a response model: those always fitted, and those of the further ones that are its own."""
-    words = [*response.free, *(word for word in further if word.startswith("second.") == (root == "second."))]
-    every = parameters(response, root)
-    return [path for path in dict.fromkeys(find_parameter(every, word).path for word in words) if path not in held]
-
-
-def _differing(request: TrialRequest, model: Model, free: Sequence[str]) -> tuple[str, ...]:
-    """The free parameters that differ between conditions: those named that the model has, or all of the learner."""
-    if request.condition is None:
-        return ()
-    if not request.by_condition:
-        return tuple(path for path in free if path.startswith("learner."))
-    return tuple(path for word in request.by_condition for path in _paths(model, word) if path in free)
-
-
-def _paths(model: Model, word: str) -> list[str]:
-    """The path of the parameter that a word means; none if the model has no such parameter."""
-    every = parameters(model)
-    return [find_parameter(every, word).path] if matching(every, word) else []
-
-
-def _check_by_condition(request: TrialRequest, models: Sequence[Candidate]) -> None:
-    """Refuse a name that is a free parameter of no model."""
-    for word in request.by_condition:
-        if not any(_paths(each.model, word) for each in models):
-            find_parameter(parameters(models[0].model), word)  # says what there is
-        if not any(path in each.free for each in models for path in _paths(each.model, word)):
-            free = ", ".join(dict.fromkeys(path for each in models for path in each.free))
-            raise ValueError(f"--by-condition {word} is not free; free are {free}")
-
-
-def _first_responses(model: Model, trials: Trials) -> list[str]:
-    """What to say of responses before which there is none in their block, if the learner goes on from responses."""
+        from_responses["response."] = others_of
+    free = [find_parameter(learned, word).path for word in from_learner]
+    free += [path for paths in from_responses.values() for path in paths]
+    if request.condition is not None:  # named parameters that the model has differ, or all of the learner
+        named = (_find(parameters(model), word) for word in request.by_condition)
+        differs = [parameter.path for parameter in named if parameter is not None and parameter.path in free]
+        of_learner = [path for path in free if path.startswith("learner.")]
+        model = replace(model, differs=tuple(differs if request.by_condition else of_learner))
+    assumed = list(assembly.assumed)
     count = int((trials.scored & ~explained(model, trials)).sum()) if trials.responds_before else 0
-    begin = "the learner starts from the first response of each block, which is therefore not explained"
-    return [f"{begin} ({count} in all); with --free-running it is"] if count else []
+    if count:
+        first = "the learner starts from the first response of each block, which is therefore not explained"
+        assumed.append(f"{first} ({count} in all); with --free-running it is")
+    return model, tuple(free), tuple(assumed)
 
 
-def _response(request: TrialRequest, trials: Trials) -> Response:
-    """A response model, its parameters where a search may begin."""
+def _find(every: Any, word: str) -> NamedParameter | None:
+    """Find the parameter that a word means, if there is such a one."""
+    return find_parameter(every, word) if matching(every, word) else None
+
+
+def _of_responses(responding: Mapping[str, Response], word: str) -> NamedParameter | None:
+    """Find the parameter of the response model, or else of that of second responses, that a word means."""
+    places = (_find(parameters(model, root), word) for root, model in responding.items())
+    return next((parameter for parameter in places if parameter is not None), None)
+
+
+def _responding(request: TrialRequest, trials: Trials) -> dict[str, Response]:
+    """Make the response model, and that of second responses if there are any, by the roots of their parameters.
+
+    They have values where a search may begin.
+    """
+    further: dict[bool, list[str]] = {False: [], True: []}  # more parameters to be fitted, those of the second by True
+    for word in request.fit_response_parameter:
+        further[word.startswith("second.")].append(word.rpartition(".")[2])
     kind = str(trials.response_kind)
     model = RESPONSES.find_for(request.response_model or RESPONSES.names_for(kind)[0], kind)
-    response: Response = model.for_responses(trials.responses, _further(request, second=False), trials.outcome_range)
+    response: Any = model.for_responses(trials.responses, further[False], trials.outcome_range)
     if request.free_running and "anchored" in {field.name for field in fields(model)}:
-        response = replace(response, anchored=False)  # type: ignore[call-arg]
-    return response
-
-
-def _second(request: TrialRequest, trials: Trials) -> Response | None:
-    """The model of the second response, if there is one."""
+        response = replace(response, anchored=False)
     if (request.second_response is None) != (request.second_response_model is None):
         raise ValueError("--second-response and --second-response-model go together; give both, such as rt and log-rt")
-    if request.second_response_model is None:
-        return None
-    model = RESPONSES.find_for(request.second_response_model, "continuous")
-    second: Response = model.for_responses(trials.second, _further(request, second=True), trials.outcome_range)
-    return second
-
-
-def _further(request: TrialRequest, second: bool) -> list[str]:
-    """Parameters of a response model that are to be fitted as well; those of the second begin with "second."."""
-    words = request.fit_response_parameter
-    return [word.rpartition(".")[2] for word in words if word.startswith("second.") == second]
+    responding = {"response.": response}
+    if request.second_response_model is not None:
+        model = RESPONSES.find_for(request.second_response_model, "continuous")
+        responding["second."] = model.for_responses(trials.second, further[True], trials.outcome_range)
+    return responding

@@ -1,13 +1,12 @@
-"""What an analysis leaves: sentences, tables, figures, a report, a script, and the methods for a paper."""
+"""The report of an analysis: sentences, tables, figures, a script, and the methods for a paper."""
 
 import platform
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from astonish.core.citations import Entry, cited
 from astonish.core.refusal import not_installed
@@ -27,15 +26,12 @@ UNFINISHED = "unfinished"  # the folder of what is kept until an analysis is don
 REPORT, METHODS, REFERENCES, SCRIPT = "report.html", "methods.txt", "references.bib", "script.py"
 _PACKAGES = ("astonish", "jax", "numpy", "scipy", "pandas")
 _LEFT_OUT = 10  # participants of whom it is said why they are left out
-_TESTS = 40  # so many, the most significant, are in the terminal
 DESCRIBED = (
     "Of all participants: how many there are, mean, standard deviation, median and quartiles of their values (mean and "
     "standard deviation without values that grow without end); how many values are at a bound, and how many searches "
     "did not end. A mean that is far from the median may be that of a few participants whose responses hardly tell the "
     "parameter."
 )
-CORRELATED = "Correlations of parameters over participants, by ranks (Spearman)."
-BY_GROUP = "The same for each group."
 BEHAVIOUR = (
     "Means over people, with standard errors. Of numbers: the learning rate, which is the slope of the step of the "
     "response on the prediction error, for errors of each size, and around changes where the table says when these "
@@ -45,45 +41,29 @@ ONE = (
     "One participant, who is explained as well as most. Of numbers: outcomes, responses, and what the model expects of "
     "each response. Of choices: their probabilities under the model, and marks for those that were made."
 )
-TESTED = (
-    "On the unconstrained scale (logarithms of what has one bound, log-odds of what has two), the first minus the "
-    "second, with 95 % intervals (low, high). Groups: Welch's t-test, and Hedges' g as effect size; covariates: "
-    "Pearson's correlation, as difference and effect size; conditions: the t-test of differences within people, and "
-    "Cohen's d. people: in the test; left out: since a value is at a bound. p ranks: of the tests of Mann and Whitney, "
-    "Kruskal and Wallis, Spearman, or Wilcoxon, which leave nobody out; p holm: adjusted for all tests of this table."
-)
-TERMINAL = ["parameter", "comparison", "people", "left_out", "difference", "low", "high", "p", "p_holm"]
-DIFFERENT = (
-    "Dots are participants, diamonds means with 95 % intervals on the unconstrained scale; axes show values. Values at"
-    " a bound are not shown."
-)
 
 
 class Console(Protocol):
-    """Where sentences, results and progress go, whoever asked: somebody at a terminal, or on the page.
-
-    fitted: what to do with the few participants to whom a model, by its name, has just been fitted; None if nobody
-    waits for them.
-    """
+    """Where sentences, results and progress go, whoever asked: somebody at a terminal, or on the page."""
 
     @property
     def fitted(self) -> "Callable[[str, Fit], None] | None":
-        """See above."""
+        """What to do with the few participants to whom a model, by its name, has just been fitted; None for nothing."""
 
     def say(self, sentence: str) -> None:
-        """A line about what is going on, or what was assumed."""
+        """Say what is going on, or what was assumed."""
 
     def show(self, text: str) -> None:
-        """A result."""
+        """Show a result."""
 
     def table(self, name: str, frame: "DataFrame") -> None:
-        """A result that is a table."""
+        """Show a result that is a table."""
 
     def saved(self, report: Path) -> None:
-        """The report is written."""
+        """Say that the report is written."""
 
     def progress(self, doing: str, counted: bool = True) -> AbstractContextManager[Callable[[float], None]]:
-        """A bar for something that takes long; to be called with the share that is done, if that is known (counted)."""
+        """Show a bar for something that takes long; to be called with the share that is done, if known (counted)."""
 
 
 # Tables and figures
@@ -139,21 +119,21 @@ def file_name(model: str) -> str:
 # Sections that reports share
 
 
-def described_in_short(fit: "Fit") -> "Iterator[tuple[str, DataFrame]]":
-    """Yield the tables of parameters, and tests of differences, for the terminal, each with its name."""
-    from astonish.people.fit.description import correlations, describe, describe_groups
-    from astonish.people.fit.differences import differences
+def parameter_tables(fit: "Fit") -> "list[tuple[str, str, DataFrame]]":
+    """Describe the parameters, also by group where groups are known, and correlate them: names, what to say, tables."""
+    from astonish.people.fit.description import correlations, describe
 
-    yield "Parameters", describe(fit)
-    related, groups, tests = correlations(fit), describe_groups(fit), differences(fit)
-    if len(related) > 1:
-        yield "Correlations over participants, by ranks", related.reset_index(names="parameter")
+    tables, groups, related = (
+        [("Parameters", DESCRIBED, describe(fit))],
+        describe(fit, by_group=True),
+        correlations(fit),
+    )
     if not groups.empty:
-        yield "By group", groups
-    if not tests.empty:
-        most = tests.sort_values("p_holm", kind="stable").head(_TESTS).sort_index()
-        more = f"; {len(tests) - _TESTS} more in differences.csv" if len(tests) > _TESTS else ""
-        yield f"Differences and correlations, on the unconstrained scale{more}", most[TERMINAL]
+        tables.append(("By group", "The same for each group.", groups))
+    if len(related) > 1:
+        about = "Correlations of parameters over participants, by ranks (Spearman)."
+        tables.append(("Correlations over participants, by ranks", about, related.reset_index(names="parameter")))
+    return tables
 
 
 def understood(models: "Sequence[Candidate]") -> str:
@@ -164,36 +144,14 @@ def understood(models: "Sequence[Candidate]") -> str:
     return section("What was read", *map(paragraph, lines), details("Models before the search", before))
 
 
-def described(fit: "Fit", heading: str) -> list[str]:
-    """Describe the parameters, by group where groups are known, and their correlations."""
-    from astonish.people.fit.description import correlations, describe, describe_groups
-
-    parts, related, groups = [shown(describe(fit), heading)], correlations(fit), describe_groups(fit)
-    if not groups.empty:
-        parts += [paragraph(BY_GROUP), shown(groups, f"{heading}, by group")]
-    if len(related) > 1:
-        parts += [paragraph(CORRELATED), shown(related.reset_index(names="parameter"), "Correlations")]
-    return parts
-
-
-def differences_section(fit: "Fit", out: Path) -> list[str]:
-    """Test and draw parameters by group, condition and covariate; nothing if none are known."""
-    from astonish.people.fit.differences import differences
-    from astonish.people.fit.differences_plot import plot_differences
-
-    table = differences(fit)
-    if table.empty:
-        return []
-    write_table(table, out / "differences.csv")
-    figure = drawn(
-        plot_differences(fit), out / "differences", "Parameters by group, condition and covariate", DIFFERENT
-    )
-    return [section("Groups, conditions and covariates", paragraph(TESTED), shown(table, "Differences"), figure)]
+def described(fit: "Fit") -> list[str]:
+    """Describe the parameters in a report."""
+    return [part for name, about, table in parameter_tables(fit) for part in (paragraph(about), shown(table, name))]
 
 
 def behaviour_section(fits: "Mapping[str, Fit]", out: Path, one: bool = True) -> list[str]:
     """Draw what people do, and what models do. one: whether to show one participant, too."""
-    from astonish.people.fit.behaviour_plot import plot_behaviour, plot_participant
+    from astonish.people.fit.plot import plot_behaviour, plot_participant
 
     first = next(iter(fits.values()))
     if first.model.response.kind == "readout" or first.trials.kind == "transitions":
@@ -207,27 +165,10 @@ def behaviour_section(fits: "Mapping[str, Fit]", out: Path, one: bool = True) ->
 # For a paper: the methods, what to cite, and the same in Python
 
 
-@dataclass(frozen=True)
-class Methods:
-    """A paragraph for a paper; the publications that it cites; and the versions of what was used."""
-
-    paragraph: str
-    publications: tuple[Entry, ...]
-    versions: str
-
-
-def methods(
-    models: "Sequence[Candidate]", sentences: Iterable[str], cite: Iterable[str] = (), more: Sequence[str] = ()
-) -> Methods:
-    """Write the methods of an analysis.
-
-    Args:
-        models: What was fitted.
-        sentences: What was done, after what the models are.
-        cite: Names of methods to cite.
-        more: Packages that were used besides the usual ones.
-
-    """
+def _methods(
+    models: "Sequence[Candidate]", sentences: Sequence[str], cite: Sequence[str], packages: Sequence[str]
+) -> tuple[str, list[Entry], str]:
+    """Write the methods of an analysis: a paragraph, the publications that it cites, the versions of what was used."""
     from astonish.models.parameters import short_names
     from astonish.people.fit.likelihood import explained
 
@@ -247,29 +188,26 @@ def methods(
     people = f"{len(trials)} participant{'s' * (len(trials) != 1)} ({responses} responses)"
     opening = f"Responses of {people} were modelled trial by trial with {in_words(about)}."
     used = []
-    for name in (*_PACKAGES, *more):
-        try:
+    for name in (*_PACKAGES, *packages):
+        with suppress(PackageNotFoundError):
             used.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            continue
     versions = f"Versions: {', '.join(used)}, Python {platform.python_version()}."
-    return Methods(" ".join([opening, *sentences]), tuple(publications.values()), versions)
+    return " ".join([opening, *sentences]), list(publications.values()), versions
 
 
-def estimated(starts: int, priors: bool, shared: Sequence[str], conditions: Sequence[str]) -> list[str]:
-    """Say how parameters were found. conditions: the parameters that differ between conditions."""
-    weak = (
-        "maximum a posteriori (with weak normal priors where people's values usually lie, on the unconstrained scale)"
-    )
+def estimated(request: FitRequest | CompareRequest, models: "Sequence[Candidate]") -> list[str]:
+    """Say how parameters were found, which are shared, and which differ between conditions."""
+    priors = "with weak normal priors where people's values usually lie, on the unconstrained scale"
+    method = f"maximum a posteriori ({priors})" if request.weak_priors else "maximum likelihood"
     sentences = [
-        f"Parameters were estimated for each participant by {weak if priors else 'maximum likelihood'}, with exact "
-        f"gradients and {starts} searches from different starts; the best end was confirmed along the profile of each "
-        "parameter."
+        f"Parameters were estimated for each participant by {method}, with exact gradients and {request.starts} "
+        "searches from different starts; the best end was confirmed along the profile of each parameter."
     ]
-    if shared:
-        sentences.append(f"{in_words(list(shared))} had one value for all participants.")
-    if conditions:
-        sentences.append(f"{in_words(list(conditions))} differed between conditions.")
+    if isinstance(request, FitRequest) and request.shared:
+        sentences.append(f"{in_words(request.shared)} had one value for all participants.")
+    differing = dict.fromkeys(path.rpartition(".")[2] for model in models for path in model.model.differs)
+    if differing:
+        sentences.append(f"{in_words(list(differing))} differed between conditions.")
     return sentences
 
 
@@ -283,64 +221,19 @@ def in_words(words: Sequence[str]) -> str:
 
 
 def _cited(name: str) -> list[Entry]:
-    """What to cite for something; nothing where there is nothing, as for a learner of one's own."""
+    """List what to cite for something; nothing where there is nothing, as for a learner of one's own."""
     try:
         return cited(name)
     except ValueError:
         return []
 
 
-def fit_script(request: FitRequest) -> str:
-    """Write the Python that finds what `run_fit` finds for each participant."""
-    how = f"{_search(request)}{f', shared={list(request.shared)!r}' if request.shared else ''}"
-    return _script(
-        request,
-        [request.learner],
-        "fit",
-        "(model,) = models",
-        f"found = fit(model.model, trials, model.free, {how})",
-        "print(found.table().to_string())",
-    )
-
-
-def compare_script(request: CompareRequest, names: Sequence[str], evidence: str) -> str:
-    """Write the Python that finds what `run_compare` finds for these models. evidence: what stands for it."""
-    one = f"fit(each.model, trials, each.free, {_search(request)})"
-    return _script(
-        request,
-        names,
-        "compare_fits, fit",
-        f"fits = {{each.name: {one} for each in models}}",
-        f"print(compare_fits(fits, evidence={evidence!r}).table.to_string())",
-    )
-
-
-def recover_script(request: RecoverRequest, names: Sequence[str], starts: int) -> str:
-    """Write the Python that finds what `run_recover` finds. starts: of the fits to the real participants."""
-    priors = ', priors="usual"' * request.weak_priors
-    how = f"participants={request.participants}, seed={request.seed}{priors}"
-    return _script(
-        request,
-        names,
-        "fit, recover_parameters",
-        "for each in models:",
-        f"    people = fit(each.model, trials, each.free, starts={starts}, seed={request.seed}{priors})",
-        "    truth = None if all(people.notes) else people  # of those about whom there is nothing to note",
-        f"    found = recover_parameters(each.model, trials, each.free, truth=truth, {how})",
-        '    print(each.name, found.summary().to_string(), sep="\\n")',
-    )
-
-
-def _search(request: FitRequest | CompareRequest) -> str:
-    return f"starts={request.starts}, seed={request.seed}" + ', priors="usual"' * request.weak_priors
-
-
-def _script(request: TrialRequest, names: Sequence[str], functions: str, *lines: str) -> str:
+def script(request: TrialRequest, names: Sequence[str], functions: str, *lines: str) -> str:
+    """Write the Python that finds the same. lines: what is done with `models`, by functions of `people.fit`."""
     return "\n".join([
         "from astonish.cli.app import Terminal",
-        "from astonish.people.analysis.models import candidates",
+        "from astonish.people.analysis.models import candidates, read_responses",
         f"from astonish.people.analysis.requests import {type(request).__name__}",
-        "from astonish.people.analysis.table import read_responses",
         f"from astonish.people.fit import {functions}",
         "",
         f"request = {request.python()}",
@@ -352,45 +245,46 @@ def _script(request: TrialRequest, names: Sequence[str], functions: str, *lines:
     ])  # fmt: skip
 
 
+def search_words(request: FitRequest | CompareRequest) -> str:
+    """Write how to search as arguments of `fit`."""
+    return f"starts={request.starts}, seed={request.seed}" + ', priors="usual"' * request.weak_priors
+
+
 # The report itself
 
 
 def write_report(
     console: Console,
-    request: Any,
+    request: FitRequest | CompareRequest | RecoverRequest,
+    models: "Sequence[Candidate]",
     title: str,
     lead: str,
     sections: Sequence[str],
-    how: Methods,
+    *,
+    methods: Sequence[str],
     script: str,
+    cite: Sequence[str] = (),
+    packages: Sequence[str] = (),
     about: str = "",
     excluded: Mapping[str, str] | None = None,
 ) -> None:
     """Write the report, remove what was kept of unfinished fits, and show who is left out.
 
-    Args:
-        console: Where sentences go.
-        request: What was asked, a `FitRequest` or the like.
-        title: Of the report.
-        lead: The message of the report, in a sentence, which was shown before.
-        sections: Parts of the report.
-        how: The methods, for a paper.
-        script: The same in Python.
-        about: What was fitted.
-        excluded: Who is left out, and why.
-
+    lead: its message, in a sentence, which was shown before. methods: what was done, in sentences for a paper. script:
+    the same in Python. cite: names of methods to cite. packages: used besides the usual ones. about: what was fitted.
     """
-    out, bibtex = request.out, "\n\n".join(entry.bibtex for entry in how.publications)
-    command = request.command_line()
-    write_text(out / METHODS, f"{how.paragraph}\n\n{how.versions}\n")
+    out, command = request.out, request.command_line()
+    how, publications, versions = _methods(models, methods, cite, packages)
+    bibtex = "\n\n".join(entry.bibtex for entry in publications)
+    write_text(out / METHODS, f"{how}\n\n{versions}\n")
     write_text(out / REFERENCES, f"{bibtex}\n")
     write_text(out / SCRIPT, script)
     paper = section(
         "For a paper",
-        paragraph(how.paragraph),
+        paragraph(how),
         preformatted(command),
         paragraph(f"The same request is in {REQUEST}: astonish {request.command} {REQUEST} repeats it."),
-        paragraph(how.versions),
+        paragraph(versions),
         details("BibTeX", preformatted(bibtex)),
         details("The same in Python", preformatted(script)),
     )

@@ -1,12 +1,13 @@
-"""Which parameters explain each participant's responses best?
+"""Maximum-likelihood fits of a model to each participant's responses; maximum a posteriori if there are priors.
 
-Maximum likelihood, or maximum a posteriori if there are priors. All participants and starts of the search are rows of
-one compiled computation, with exact gradients; where each search goes next is decided by `bfgs`, where they start and
-whether there is anything better by `search`.
+All participants and starts of the search are rows of one compiled computation, with exact gradients; `search` decides
+where each search starts, where it goes next, and whether there is anything better. Where parameters are shared, the
+loss that is left at their values, of all participants together, is a function of these values alone, and its minimum is
+searched for as that of one participant is.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -14,51 +15,54 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from numpy.typing import NDArray
 
 from astonish.core.numbers import BoolArray, FloatArray
 from astonish.core.parameters import check_parameters
 from astonish.io.files import DamagedError, atomic_write, read, write
 from astonish.learners.base import check
-from astonish.people.fit.bfgs import second_derivatives
-from astonish.people.fit.likelihood import Model, ParticipantData, participant_data
-from astonish.people.fit.objective import BATCH, Losses
-from astonish.people.fit.priors import Priors, normal_priors
+from astonish.people.fit.likelihood import BATCH, Losses, Model, ParticipantData, participant_data
 from astonish.people.fit.result import Fit
-from astonish.people.fit.search import search
-from astonish.people.fit.shared import fit_shared, pooled_hessian
-from astonish.people.fit.space import Space
-from astonish.people.fit.starts import Box, best_starts
+from astonish.people.fit.search import (
+    Box,
+    Minimum,
+    Objective,
+    Optimum,
+    Rows,
+    best_starts,
+    look_around,
+    minimise,
+    search,
+    second_derivatives,
+)
+from astonish.people.fit.space import Priors, Space, normal_priors
 from astonish.people.tables import Trials
 
 _TOGETHER = 32  # participants who are finished, and kept in a file, together
 _FEW = 8  # if somebody waits for what is found
 _WHAT = "checkpoint of a fit"
+_SHARED_STARTS = 4  # searches for shared values, at most
+_EXACT = 1e-8  # an expected gain that ends the search for somebody's own parameters, at shared values
+_BETTER, _ROUNDS = 1e-3, 4  # a gain of all participants together for which it is worth going on, and how often at most
 
 Progress = Callable[[float], Any]
 
 
-class Found(NamedTuple):
-    """What searches have found, a row for each participant; see `Fit`."""
+class Problem(NamedTuple):
+    """A model and trials, ready to be fitted.
 
-    unconstrained: FloatArray
-    hessian: FloatArray
-    converged: BoolArray
-    starts_at_optimum: NDArray[np.intp]
-    second_optimum: FloatArray
-
-
-class Task(NamedTuple):
-    """What is to be searched for: the losses, where searches start, and how many of them there are.
-
-    first: where the first search of each participant starts, a row each; None if that is to be chosen, too.
+    Attributes:
+        space: The free parameters.
+        data: What there is to explain.
+        prior: See `normal_priors`.
+        trials: Of the participants who can be fitted.
+        excluded: Why others cannot.
     """
 
-    losses: Losses
-    box: Box
-    first: FloatArray | None
-    starts: int
-    seed: int
+    space: Space
+    data: ParticipantData
+    prior: FloatArray
+    trials: Trials
+    excluded: dict[str, str]
 
 
 def fit(
@@ -73,102 +77,111 @@ def fit(
     seed: int = 0,
     checkpoint: Path | None = None,
     progress: Progress | None = None,
-    found: Callable[[Fit], Any] | None = None,
+    fitted: Callable[[Fit], Any] | None = None,
 ) -> Fit:
     """Find, for each participant, the values of the free parameters that make the responses most probable.
 
-    model: its values are what parameters that are not free have.
-    free: names of parameters, short or in full: "m", "learner.family.noise", "response.noise".
-    shared: names of those that have one value for all participants.
-    priors: to maximise the posterior instead, which is better where responses are few. "usual": people's values are
-    where they usually are (see `priors`). Or, for some of these parameters, mean and standard deviation of a normal
-    prior on the unconstrained scale, on which values with one bound are logarithms and values with two are log-odds.
-    start_values: where the first search of each participant starts, a row each; else that is chosen as the others are.
-    starts: searches for each participant. They start where people's values usually lie: at points that cover this
-    range evenly, half of them the best of more such points. A participant's do not depend on who else there is.
-    checkpoint: a folder for what is finished; the same fit, begun again after an interruption, goes on from there.
-    progress: is called now and then with the share of the participants that are done.
-    found: is called with the fit of the next few participants, whenever these are done.
+    Args:
+        model: Its values are what parameters that are not free have.
+        trials: What participants saw and did.
+        free: Names of parameters, short or in full: "m", "learner.family.noise", "response.noise".
+        shared: Names of those that have one value for all participants.
+        priors: To maximise the posterior instead, which is better where responses are few. "usual": people's values are
+            where they usually are. Or, for some of these parameters, mean and standard deviation of a normal prior on
+            the unconstrained scale, on which values with one bound are logarithms and values with two are log-odds.
+        start_values: Where the first search of each participant starts, a row each; else that is chosen as the others
+            are.
+        starts: Searches for each participant. They start where people's values usually lie: at points that cover this
+            range evenly, half of them the best of more such points. A participant's do not depend on who else there is.
+        seed: Moves the points where searches start.
+        checkpoint: A folder for what is finished; the same fit, begun again after an interruption, goes on from there.
+        progress: Is called now and then with the share of the participants that are done.
+        fitted: Is called with the fit of the next few participants, whenever these are done.
     """
     if starts < 1:
         raise ValueError(f"starts = {starts} is no search; give at least 1")
     same = Space.of(model, shared, trials).names
-    free = tuple(dict.fromkeys((*Space.of(model, free, trials).names, *same)))
-    trials, excluded = usable(model, trials, free)
-    space, data, prior = prepared(model, trials, free, priors, same)
-    batch = min(BATCH, -(-len(trials) * starts // 8) * 8)
-    losses = Losses(model, data, space, trials.responds_before, prior, batch)
+    names = tuple(dict.fromkeys((*Space.of(model, free, trials).names, *same)))
+    space, data, prior, trials, excluded = prepare(model, trials, names, priors, same)
+    losses = Losses(model, data, space, trials.responds_before, prior, min(BATCH, -(-len(trials) * starts // 8) * 8))
     first = None if start_values is None else np.broadcast_to(space.unconstrained(start_values), prior.shape[1:])
     box = Box.of(space, trials, space.start(model) if first is None else first)
-    size = _FEW if found else _TOGETHER if checkpoint else len(trials)
-    stem = None
+    size = _FEW if fitted else _TOGETHER if checkpoint else len(trials)
+    stem = ""
     if checkpoint is not None:
-        about = model, data, prior, box, first, starts, seed, space.names, trials.responds_before, size
-        stem = checkpoint / _fingerprint(about)
-    groups = []
-    for who, best in _search_groups(Task(losses, box, first, starts, seed), stem, size, progress):
-        groups.append(best)
-        if found and not same:
+        stem = _fingerprint((model, data, prior, box, first, starts, seed, space.names, trials.responds_before, size))
+    groups, parts = np.array_split(np.arange(len(trials)), -(-len(trials) // size)), []
+    for k, who in enumerate(groups):
+        its_first = None if first is None else first[who]
+        search_group = partial(_search, losses, box.at(who), its_first, starts, seed, part_of(progress, k, len(groups)))
+        best = search_group() if checkpoint is None else _keep(checkpoint / f"{stem}-{k}.npz", search_group)
+        parts.append(best)
+        if fitted and not same:
             few = trials.at(who, tuple(trials.subjects[row] for row in who))
-            found(Fit(model, few, space, same, participant_data(model, few), *best, starts, {}, prior[:, who]))
-    every = Found(*map(np.concatenate, zip(*groups, strict=True)))
+            fitted(Fit(model, few, space, same, _rows(data, who, few), *best, starts, {}, prior[:, who]))
+    optimum = Optimum(*map(np.concatenate, zip(*parts, strict=True)))
     if same:
-        every, starts = _with_shared(losses, box, every, np.isin(space.names, same), starts, seed)
-    whole = Fit(model, trials, space, same, data, *every, starts, excluded, prior)
-    if found and same:
-        found(whole)
+        optimum, starts = fit_shared(losses, box, optimum.x, np.isin(space.names, same), starts, seed)
+    whole = Fit(model, trials, space, same, data, *optimum, starts, excluded, prior)
+    if fitted and same:
+        fitted(whole)
     return whole
 
 
-def _with_shared(
-    losses: Losses, box: Box, found: Found, is_shared: BoolArray, starts: int, seed: int
-) -> tuple[Found, int]:
-    """The best parameters if some have one value for all participants, and how many searches there were for these."""
-    together = fit_shared(losses, box, found.unconstrained, is_shared, starts, seed)
-    people = np.arange(len(together.x))
-    hessian = pooled_hessian(second_derivatives(losses, together.x, people), is_shared)
-    ended, starts_at_optimum = (
-        np.full(len(people), together.converged),
-        np.full(len(people), together.starts_at_optimum),
-    )
-    return Found(together.x, hessian, ended, starts_at_optimum, np.full(together.x.shape, np.nan)), together.starts
+def prepare(
+    model: Model, trials: Trials, free: Iterable[str], priors: Priors = None, shared: tuple[str, ...] = ()
+) -> Problem:
+    """Check model and trials, and leave out participants whose responses cannot tell the free parameters."""
+    check_parameters(model)
+    check(model.learner)
+    space = Space.of(model, free, trials)
+    data, excluded = participant_data(model, trials), dict(trials.excluded)
+    for subject, own, scored in zip(trials.subjects, data.responses, data.scored, strict=True):
+        responses = own[scored]
+        if len(responses) <= len(space):
+            excluded[subject] = f"{len(responses)} responses cannot tell {len(space)} parameters"
+        elif len(np.unique(responses)) == 1:
+            excluded[subject] = f"all responses are {responses[0]:g}"
+    kept = [row for row, subject in enumerate(trials.subjects) if subject not in excluded]
+    if not kept:
+        why = "; ".join(f"{subject}: {reason}" for subject, reason in list(excluded.items())[:3])
+        raise ValueError(f"no participant can be fitted ({why}); give participants with more responses")
+    if not len(space):
+        raise ValueError("nothing is free; name at least one parameter to be found")
+    left = trials.at(kept, tuple(trials.subjects[row] for row in kept))
+    space = Space.of(model, space.names, left)
+    return Problem(space, _rows(data, kept, left), normal_priors(model, space, left, priors, shared), left, excluded)
 
 
-def _search_groups(
-    task: Task, stem: Path | None, size: int, progress: Progress | None
-) -> Iterator[tuple[NDArray[np.intp], Found]]:
-    """The best parameters of each participant, group after group. stem: of the files that keep them."""
-    people = np.arange(len(task.box.low))
-    groups = np.array_split(people, -(-len(people) // size))
-    for k, who in enumerate(groups):
-        of_group = partial(_search, task, who, part_of(progress, k, len(groups)))
-        yield who, of_group() if stem is None else _keep(stem.with_name(f"{stem.name}-{k}.npz"), of_group)
+def _rows(data: ParticipantData, rows: Any, trials: Trials) -> ParticipantData:
+    """Return the data of some participants, which are padded to the longest of these as their trials are."""
+    few: ParticipantData = jax.tree.map(lambda part: part[rows, : trials.rows.shape[1]], data)
+    return few
 
 
-def _search(task: Task, who: NDArray[np.intp], progress: Progress | None) -> Found:
-    """The best parameters of some participants."""
-    box = task.box.at(who)
-    begin = best_starts(task.losses, box, who, task.starts, task.seed)
-    if task.first is not None:
-        begin[:, 0] = task.first[who]
-    found = search(task.losses, box, who, begin, progress)
-    hessian = second_derivatives(task.losses, found.x, who)
-    return Found(found.x, hessian, found.converged, found.starts_at_optimum, found.second_optimum)
+def _search(
+    losses: Losses, box: Box, first: FloatArray | None, starts: int, seed: int, progress: Progress | None
+) -> Optimum:
+    """Find the best parameters of some participants. first: where the first search of each participant starts."""
+    begin = best_starts(losses, box, starts, seed)
+    if first is not None:
+        begin[:, 0] = first
+    return search(losses, box, begin, progress)
 
 
-def _keep(path: Path, search: Callable[[], Found]) -> Found:
-    """What a search has found, read from a file if it is there and not damaged; else searched for, and kept there."""
+def _keep(path: Path, search: Callable[[], Optimum]) -> Optimum:
+    """Read an optimum from a file if it is there and not damaged; else search for it, and keep it there."""
     if path.is_file():
         with suppress(DamagedError):
-            return Found(**read(path, _WHAT)[0])
-    found = search()
+            return Optimum(**read(path, _WHAT)[0])
+    optimum = search()
     with atomic_write(path) as file:
-        write(file, _WHAT, found._asdict())
-    return found
+        write(file, _WHAT, optimum._asdict())
+    return optimum
 
 
 def _fingerprint(about: Any) -> str:
-    """A name that another fit would not have: of other data, another model or other settings."""
+    """Return a name that another fit would not have: of other data, another model or other settings."""
     leaves, structure = jax.tree.flatten(about)
     digest = hashlib.sha256(str(structure).encode())
     for leaf in leaves:
@@ -178,34 +191,74 @@ def _fingerprint(about: Any) -> str:
 
 
 def part_of(progress: Progress | None, part: int, parts: int) -> Progress | None:
-    """The progress of one of several searches or fits, reported as that of all of them."""
+    """Report the progress of one of several searches or fits as that of all of them."""
     return None if progress is None else lambda share: progress((part + share) / parts)
 
 
-def usable(model: Model, trials: Trials, free: Iterable[str]) -> tuple[Trials, dict[str, str]]:
-    """The participants who can be fitted, and why the others cannot."""
-    check_parameters(model)
-    check(model.learner)
-    count = len(Space.of(model, free, trials))
-    data, excluded = participant_data(model, trials), dict(trials.excluded)
-    for subject, own, scored in zip(trials.subjects, data.responses, data.scored, strict=True):
-        responses = own[scored]
-        if len(responses) <= count:
-            excluded[subject] = f"{len(responses)} responses cannot tell {count} parameters"
-        elif len(np.unique(responses)) == 1:
-            excluded[subject] = f"all responses are {responses[0]:g}"
-    kept = [subject for subject in trials.subjects if subject not in excluded]
-    if not kept:
-        why = "; ".join(f"{subject}: {reason}" for subject, reason in list(excluded.items())[:3])
-        raise ValueError(f"no participant can be fitted ({why}); give participants with more responses")
-    return trials.only(kept), excluded
+# Values that all participants share
 
 
-def prepared(
-    model: Model, trials: Trials, free: Iterable[str], priors: Priors, shared: tuple[str, ...] = ()
-) -> tuple[Space, ParticipantData, FloatArray]:
-    """The space to search, what there is to explain, and the priors (see `normal_priors`)."""
-    space = Space.of(model, free, trials)
-    if not len(space):
-        raise ValueError("nothing is free; name at least one parameter to be found")
-    return space, participant_data(model, trials), normal_priors(model, space, trials, priors, shared)
+def fit_shared(
+    objective: Objective, box: Box, alone: FloatArray, shared: BoolArray, starts: int, seed: int
+) -> tuple[Optimum, int]:
+    """Find the best parameters if some columns are the same in all rows, and count the searches for these.
+
+    alone: the best parameters where they need not be the same.
+    """
+    low, high = (end[:, shared].mean(0, keepdims=True) for end in (box.low, box.high))
+    columns: Any = (part[shared] for part in (box.limit, box.bounded, box.rates, box.held))
+    common = Box(np.zeros(1, np.intp), low, high, *columns)  # everybody is searched for as one participant
+    count, own = min(starts, _SHARED_STARTS), alone
+    for _ in range(_ROUNDS):
+        joint = _JointLoss(objective, box.limit, own, shared)
+        begin = best_starts(joint, common, count, seed)
+        begin[:, 0] = np.median(own[:, shared], 0)
+        best = search(joint, common, begin)
+        solved = joint.solved(best.x)
+        own, loss, hessian, ended = look_around(objective, box._replace(held=shared), solved.x)
+        if loss.sum() > solved.loss.sum() - _BETTER:
+            break
+    converged = np.full(len(alone), bool(best.converged[0] and ended.all()))
+    at_optimum = np.full(len(alone), int(best.starts_at_optimum[0]))
+    return Optimum(own, pooled_hessian(hessian, shared), converged, at_optimum, np.full(own.shape, np.nan)), count
+
+
+class _JointLoss:
+    """The loss of all participants at shared values, a row of these for each, and its gradient.
+
+    own: the parameters of all participants, from which their own are searched for.
+    """
+
+    def __init__(self, objective: Objective, limit: FloatArray, own: FloatArray, shared: BoolArray) -> None:
+        self._objective, self._limit, self._own, self._shared = objective, limit, own, shared
+        self._hessian = second_derivatives(objective, own, np.arange(len(own)))
+
+    def __call__(self, values: FloatArray, _: Rows) -> tuple[FloatArray, FloatArray]:
+        solved, shape = self.solved(values), (len(values), len(self._own))
+        gradient = solved.gradient[:, self._shared].reshape(*shape, self._shared.sum())  # by their own there is none
+        return solved.loss.reshape(shape).sum(1), gradient.sum(1)
+
+    def solved(self, values: FloatArray) -> Minimum:
+        """Find the best parameters of all participants at each row of shared values, one row after the other."""
+        rows, people = len(values), len(self._own)
+        begin = np.tile(self._own, (rows, 1))
+        begin[:, self._shared] = np.repeat(values, people, 0)
+        held = np.broadcast_to(self._shared, begin.shape)
+        who, hessian = np.tile(np.arange(people), rows), np.tile(self._hessian, (rows, 1, 1))
+        return minimise(self._objective, begin, who, limit=self._limit, tolerance=_EXACT, fixed=held, hessian=hessian)
+
+
+def pooled_hessian(hessian: FloatArray, shared: BoolArray) -> FloatArray:
+    """Add to each participant's Hessian what all the others tell about the shared parameters.
+
+    The Hessian of all parameters together has a block for each participant, and rows for what is shared; with the other
+    participants' own parameters eliminated, it is that of one participant plus what remains of the others.
+    """
+    own = ~shared
+    remains = np.zeros((len(hessian), shared.sum(), shared.sum()))
+    for row, matrix in enumerate(hessian):
+        across = matrix[np.ix_(own, shared)]
+        remains[row] = matrix[np.ix_(shared, shared)] - across.T @ np.linalg.pinv(matrix[np.ix_(own, own)]) @ across
+    pooled = hessian.copy()
+    pooled[np.ix_(np.arange(len(hessian)), shared, shared)] += remains.sum(0) - remains
+    return pooled

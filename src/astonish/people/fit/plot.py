@@ -1,14 +1,26 @@
-"""What does a fit look like?"""
+"""Figures of a fit: parameters, what people did and the model expects, behaviour, and differences between people."""
 
+from collections.abc import Iterator, Mapping
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
-from pandas import Series
+from pandas import DataFrame, Series
+from scipy.special import stdtrit
 
 from astonish.core.numbers import FloatArray
 from astonish.core.refusal import naming_extra
 from astonish.core.special import difference
-from astonish.people.fit.goodness import probability_of_choices
+from astonish.people.fit.description import (
+    PEOPLE,
+    between,
+    last_of_block,
+    members,
+    probability_of_choices,
+    rates_around_changes,
+    rates_by_error,
+    repeats_by_outcome,
+)
 from astonish.people.fit.result import Fit
 from astonish.report.style import BLUE, GREEN, STYLE, VERMILLION
 
@@ -18,26 +30,28 @@ with naming_extra("a plot needs"):
     from matplotlib.figure import Figure
 
 _BINS = 12
+_MARKERS = "osD^vP*X"
+_MOST_TRIALS = 200  # of one participant
+_ACROSS = 3  # panels in a row
+_GOLDEN = 0.6180339887498949  # steps of this size spread dots evenly, however many there are
 
 
 def plot_fit(fit: Fit) -> Figure:
-    """Above, each free parameter of all participants, with intervals; below, what people did and the model expects."""
-    below = _choices if fit.model.response.kind == "choice" else _numbers
+    """Draw each free parameter of all participants, with intervals; below, what people did and the model expects."""
     with mpl.rc_context(STYLE):
         figure = plt.figure(figsize=(7, 5), layout="constrained")
         halves: Any = figure.subfigures(2, 1)
-        upper, lower = halves
-        panels = upper.subplots(1, max(len(fit.names), 2))
+        panels = halves[0].subplots(1, max(len(fit.names), 2))
         for k in range(len(fit.names)):
             _parameter(panels[k], fit, k)
         for axis in panels[len(fit.names) :]:
             axis.set_visible(False)
-        below(lower, fit)
+        (_choices if fit.model.response.kind == "choice" else _numbers)(halves[1], fit)
     return figure
 
 
 def _parameter(axis: Any, fit: Fit, k: int) -> None:
-    """Participants in the order of their values."""
+    """Draw participants in the order of their values."""
     order = np.argsort(fit.values[:, k])
     value, low, high = fit.values[order, k], fit.low[order, k], fit.high[order, k]
     known = np.isfinite(low) & np.isfinite(high)
@@ -54,16 +68,12 @@ def _parameter(axis: Any, fit: Fit, k: int) -> None:
 
 
 def _numbers(figure: Any, fit: Fit) -> None:
-    """Left, steps against errors; right, responses against what was expected of them."""
+    """Draw, on the left, steps against errors; on the right, responses against what was expected of them."""
     left, right = figure.subplots(1, 2)
     scored = np.asarray(fit.data.scored, bool)
-    expected, responses = fit.outputs.expected, fit.outputs.responses
-    last = _last(responses, fit.trials.starts)
-    outcome = fit.trials.scalar_outcomes
-    if fit.trials.responds_before:  # the response follows the outcome of the trial before
-        outcome = np.concatenate([np.full((len(outcome), 1), np.nan), outcome[:, :-1]], axis=1)
+    expected, responses, period = fit.outputs.expected, fit.outputs.responses, fit.model.learner.period
+    last, outcome = last_of_block(responses, fit.trials.starts), between(fit, fit.trials.scalar_outcomes)
     there = scored & np.isfinite(last) & np.isfinite(outcome)
-    period = fit.model.learner.period
     wrong, steps, expected_steps = (difference(x, last, period)[there] for x in (outcome, responses, expected))
     _binned(left, wrong, steps, VERMILLION, "o", "people")
     _binned(left, wrong, expected_steps, BLUE, "s", "model")
@@ -77,7 +87,7 @@ def _numbers(figure: Any, fit: Fit) -> None:
 
 
 def _choices(figure: Any, fit: Fit) -> None:
-    """How probable the model takes the choices that were made to be, participant by participant."""
+    """Draw how probable the choices made were to the model, participant by participant."""
     axis = figure.subplots()
     mean = np.nanmean(probability_of_choices(fit), axis=1)
     axis.plot(np.arange(1, len(mean) + 1), np.sort(mean), "o", ms=3, color=BLUE)
@@ -86,19 +96,187 @@ def _choices(figure: Any, fit: Fit) -> None:
     axis.legend()
 
 
-def _last(responses: FloatArray, starts: Any) -> FloatArray:
-    """The response before each, in the same block."""
-    block = np.cumsum(starts)
-    filled = Series(responses.ravel()).groupby(block).ffill()
-    return np.asarray(filled.groupby(block).shift(), np.float64).reshape(responses.shape)
-
-
 def _binned(axis: Any, x: FloatArray, y: FloatArray, colour: str, marker: str, label: str | None) -> None:
-    """Means in bins with equally many, and quarter to three quarters of what is in them."""
+    """Draw means in bins with equally many, and quarter to three quarters of what is in them."""
     edges = np.unique(np.quantile(x, np.linspace(0, 1, _BINS + 1))) if len(x) else np.zeros(0)
     if len(edges) < 2:
         return
-    which = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, len(edges) - 2)
-    centre, inside = Series(x).groupby(which).mean(), Series(y).groupby(which)
+    bins = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, len(edges) - 2)
+    centre, inside = Series(x).groupby(bins).mean(), Series(y).groupby(bins)
     axis.fill_between(centre, inside.quantile(0.25), inside.quantile(0.75), color=colour, alpha=0.15, lw=0)
     axis.plot(centre, inside.mean(), marker=marker, ms=3.5, color=colour, label=label)
+
+
+# One participant
+
+
+def plot_participant(fit: Fit, who: str | None = None) -> Figure:
+    """Draw outcomes, one participant's responses, and what the model expects of them, trial by trial.
+
+    who: left out, the one whom the model explains better than half of all, and worse than the other half.
+    """
+    subjects = fit.trials.subjects
+    by_likelihood = np.argsort(fit.log_likelihood / np.maximum(fit.responses, 1))
+    subject = subjects[int(by_likelihood[len(subjects) // 2])] if who is None else who
+    if subject not in subjects:
+        raise ValueError(f"there is no participant {subject!r}; give one of {', '.join(subjects[:5])}, ...")
+    row = subjects.index(subject)
+    at = np.flatnonzero(fit.trials.rows[row] >= 0)[:_MOST_TRIALS]
+    with mpl.rc_context(STYLE):
+        figure, axis = plt.subplots(figsize=(7, 2.6), layout="constrained")
+        (_course_of_choices if fit.outputs.probabilities is not None else _course_of_numbers)(axis, fit, row, at)
+        for start in np.flatnonzero(fit.trials.starts[row])[1:]:
+            if start <= at[-1]:
+                axis.axvline(start + 0.5, color="0.8", lw=0.8, zorder=0)
+        cut = f", first {_MOST_TRIALS} trials" if len(at) == _MOST_TRIALS else ""
+        axis.set_title(f"participant {subject}{cut}", loc="left")
+        axis.set_xlabel("trial")
+        axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return figure
+
+
+def _course_of_numbers(axis: Any, fit: Fit, row: int, at: Any) -> None:
+    outcomes = np.where(fit.trials.observed[row], fit.trials.scalar_outcomes[row], np.nan)[at]
+    axis.plot(at + 1, outcomes, "o", ms=2.5, mew=0, color="0.6", label="outcomes")
+    axis.plot(at + 1, fit.outputs.responses[row][at], color=VERMILLION, marker=".", ms=3, lw=0.8, label="responses")
+    expected = np.where(fit.data.scored[row], fit.outputs.expected[row], np.nan)[at]
+    axis.plot(at + 1, expected, color=BLUE, lw=1.2, label="expected by the model")
+    axis.set_ylabel(str(fit.trials.columns.response))
+
+
+def _course_of_choices(axis: Any, fit: Fit, row: int, at: Any) -> None:
+    """Draw the probability of each choice but the first (of two, one line), and what was chosen above and below."""
+    labels, probabilities = fit.trials.choice_labels, fit.outputs.probabilities[row][at]
+    for k in range(1 if len(labels) == 2 else 0, len(labels)):
+        axis.plot(at + 1, probabilities[:, k], lw=1.2, label=f"P({labels[k]}), the model")
+    made = fit.outputs.responses[row][at]
+    height = 1.05 + 0.06 * np.nan_to_num(made) if len(labels) > 2 else np.where(made == 1, 1.06, -0.06)
+    rewards = fit.trials.scalar_outcomes[row][at]
+    good = rewards > rewards.mean() if fit.trials.options else made == rewards
+    known = np.isfinite(made)
+    name = "chosen, and paid more than usual" if fit.trials.options else "chosen, and right"
+    axis.plot((at + 1)[known & good], height[known & good], "|", ms=6, color=GREEN, label=name)
+    axis.plot((at + 1)[known & ~good], height[known & ~good], "|", ms=6, color="0.5", label="chosen, else")
+    axis.set_ylabel("probability")
+
+
+# People's behaviour, and models'
+
+
+def plot_behaviour(fits: Mapping[str, Fit]) -> Figure:
+    """Draw learning rates by the size of errors, or how often choices are repeated after worse and better outcomes.
+
+    On the right, if the table says when the world changed: the same around changes. Means over people with standard
+    errors.
+    """
+    choices = next(iter(fits.values())).outputs.probabilities is not None
+    around = rates_around_changes(fits)
+    label = "share of choices repeated" if choices else "learning rate"
+    with mpl.rc_context(STYLE):
+        figure, axes = plt.subplots(
+            1, 2 if around is not None else 1, figsize=(7 if around is not None else 4.5, 2.8), layout="constrained",
+            sharey=True, squeeze=False,
+        )  # fmt: skip
+        left = axes[0, 0]
+        if choices:
+            _lines(left, repeats_by_outcome(fits), "after")
+            left.set(xlabel="last outcome, compared with the usual one", ylabel=label, ylim=(0, 1.02))
+            left.set_xlim(-0.3, 1.3)
+        else:
+            _lines(left, rates_by_error(fits), "error")
+            left.set(xlabel="size of the prediction error", ylabel=label)
+        if around is not None:
+            _lines(axes[0, 1], around, "lag")
+            axes[0, 1].axvline(-0.5, color="0.8", lw=0.8, zorder=0)
+            axes[0, 1].set(xlabel="outcomes since a change (0: the first)")
+        left.legend()
+    return figure
+
+
+def _lines(axis: Any, table: DataFrame, across: str) -> None:
+    """Draw people in black, and each model, by its name without folders."""
+    for k, (name, own) in enumerate(table.groupby("of", sort=False)):
+        look = {"color": "black", "zorder": 3} if name == PEOPLE else {"alpha": 0.9}
+        own = own.sort_values(across, ascending=across != "after")  # worse before better
+        axis.errorbar(
+            own[across], own["rate"], yerr=own["se"].fillna(0.0), marker=_MARKERS[k % len(_MARKERS)], ms=4, capsize=2,
+            label="\n".join(wrap(str(name).rpartition("/")[2], 24)), **look,
+        )  # fmt: skip
+
+
+# Groups, conditions and covariates
+
+
+def plot_differences(fit: Fit) -> Figure:
+    """Draw a panel for each parameter and each way in which people, or conditions, differ.
+
+    Dots are participants (lines join the conditions of one), diamonds means with 95 % intervals, both on the
+    unconstrained scale; axes are labelled by values. Values at a bound are not shown.
+    """
+    panels = list(_panels(fit))
+    rows, columns = -(-len(panels) // _ACROSS), min(_ACROSS, len(panels))
+    with mpl.rc_context(STYLE):
+        size = (2.6 * columns + 0.4, 2.6 * rows)
+        figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
+        for axis in list(axes.flat)[len(panels) :]:
+            axis.set_axis_off()
+        for axis, (draw, k, *about) in zip(axes.flat, panels, strict=False):
+            draw(axis, fit, k, *about)
+            low, high = axis.get_ylim()  # places are unconstrained, and labels values of the parameter
+            marks = np.linspace(low, high, 9)[1::2]
+            axis.set_yticks(marks, [f"{value:.2g}" for value in fit.space.only(k).constrained(marks[:, None])[:, 0]])
+            axis.set_ylim(low, high)
+    return figure
+
+
+def _panels(fit: Fit) -> Iterator[tuple[Any, ...]]:
+    """Yield what draws each panel, the parameter (of conditions, the first), and what else that needs."""
+    own = [k for k, name in enumerate(fit.space.names) if name not in fit.shared]
+    if fit.trials.group is not None:
+        yield from ((_by_group, k) for k in own)
+    for path, names in fit.space.by_condition.items():
+        yield _by_condition, fit.space.names.index(names[0]), path, names
+    for name, numbers in fit.trials.covariates.items():
+        yield from ((_over_covariate, k, name, numbers) for k in own)
+
+
+def _by_group(axis: Any, fit: Fit, k: int) -> None:
+    groups = members(fit)
+    for place, those in enumerate(groups.values()):
+        _dots(axis, place, _inside(fit, k)[those])
+    axis.set_xticks(range(len(groups)), [str(label) for label in groups])
+    axis.set(xlabel=fit.trials.columns.group, ylabel=fit.names[k], xlim=(-0.6, len(groups) - 0.4))
+
+
+def _by_condition(axis: Any, fit: Fit, _: int, path: str, names: tuple[str, ...]) -> None:
+    values = np.stack([_inside(fit, fit.space.names.index(name)) for name in names], axis=1)
+    axis.plot(np.arange(len(names)), values.T, color="0.8", lw=0.6, zorder=0)
+    for place in range(len(names)):
+        _dots(axis, place, values[:, place], spread=0.0)
+    axis.set_xticks(range(len(names)), [str(label) for label in fit.trials.conditions])
+    axis.set(xlabel=fit.trials.columns.condition, ylabel=path.rpartition(".")[2], xlim=(-0.6, len(names) - 0.4))
+
+
+def _over_covariate(axis: Any, fit: Fit, k: int, name: str, numbers: FloatArray) -> None:
+    values = _inside(fit, k)
+    there = np.isfinite(values)
+    axis.plot(numbers[there], values[there], "o", ms=3, mew=0, color=BLUE, alpha=0.6)
+    if there.sum() > 2 and np.ptp(numbers[there]) > 0:
+        slope, start = np.polyfit(numbers[there], values[there], 1)
+        ends = np.array([numbers[there].min(), numbers[there].max()])
+        axis.plot(ends, start + slope * ends, color="black", lw=1)
+    axis.set(xlabel=name, ylabel=fit.names[k])
+
+
+def _inside(fit: Fit, k: int) -> FloatArray:
+    """Return unconstrained values of a parameter; NaN where they are at a bound."""
+    return np.where(fit.space.at_bound(fit.unconstrained)[:, k] == 0, fit.unconstrained[:, k], np.nan)
+
+
+def _dots(axis: Any, place: int, values: FloatArray, spread: float = 0.4) -> None:
+    known = values[np.isfinite(values)]
+    across = place + spread * (np.arange(len(known)) * _GOLDEN % 1 - 0.5)
+    axis.plot(across, known, "o", ms=3, mew=0, color=BLUE, alpha=0.5)
+    if len(known) > 1:
+        wide = stdtrit(len(known) - 1, 0.975) * known.std(ddof=1) / np.sqrt(len(known))
+        axis.errorbar(place, known.mean(), yerr=wide, fmt="D", ms=5, color="black", capsize=3, zorder=3)

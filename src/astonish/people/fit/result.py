@@ -1,4 +1,4 @@
-"""What has a fit found, and how far is it to be trusted?"""
+"""The result of a fit: parameters of each participant, standard errors, criteria, notes, and tables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,9 +17,8 @@ from astonish.learners.base import failed
 from astonish.models.parameters import short_names
 from astonish.online.series import OPTIONS
 from astonish.people.fit.likelihood import Model, ParticipantData, TrialOutputs, evaluate
-from astonish.people.fit.priors import in_words, method_in_words
 from astonish.people.fit.search import SAME
-from astonish.people.fit.space import Space
+from astonish.people.fit.space import Space, in_words
 from astonish.people.tables import Trials
 
 TRIAL_COLUMNS = ("expected_response", "log_likelihood", "fitted_learning_rate", "fitted_surprise")
@@ -30,13 +29,18 @@ SURE = 1.959963984540054  # standard errors to either side of 95 % of a normal d
 class Fit:
     """Parameters of each participant, a row each, and what the model computes for their trials.
 
-    unconstrained: the parameters on the unconstrained scale. hessian: the second derivatives of the loss there.
-    shared: full names of parameters that have one value for all participants; it is repeated in each row.
-    converged: whether, at last, nothing better was seen: neither by the search nor along the profile of any parameter.
-    starts_at_optimum: how many of the `starts` searches came to this end, or within 0.01 of its log-likelihood (if
-    parameters are shared, how many of the searches for these). second_optimum: another optimum that is as good, NaN
-    where none is known. excluded: who could not be fitted, and why. prior: means and precisions of the priors on the
-    unconstrained scale, by participant and parameter; a precision of 0 is no prior.
+    Attributes:
+        unconstrained: The parameters on the unconstrained scale.
+        hessian: The second derivatives of the loss there.
+        shared: Full names of parameters that have one value for all participants; it is repeated in each row.
+        converged: Whether, at last, nothing better was seen: neither by the search nor along the profile of any
+            parameter.
+        starts_at_optimum: How many of the `starts` searches came to this end, or within 0.01 of its log-likelihood (if
+            parameters are shared, how many of the searches for these).
+        second_optimum: Another optimum that is as good, NaN where none is known.
+        excluded: Who could not be fitted, and why.
+        prior: Means and precisions of the priors on the unconstrained scale, by participant and parameter; a precision
+            of 0 is no prior.
     """
 
     model: Model
@@ -60,8 +64,12 @@ class Fit:
 
     @cached_property
     def unconstrained_error(self) -> FloatArray:
-        """Standard errors on the unconstrained scale; NaN where the responses do not tell."""
-        return _standard_errors(self.hessian)
+        """Standard errors on the unconstrained scale; NaN where the loss does not rise in all directions."""
+        errors = np.full(self.hessian.shape[:2], np.nan)
+        for row, matrix in enumerate(self.hessian):
+            if np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] > 1e-8:
+                errors[row] = np.sqrt(np.diagonal(np.linalg.inv(matrix)))
+        return errors
 
     @property
     def error(self) -> FloatArray:
@@ -73,18 +81,16 @@ class Fit:
     @property
     def low(self) -> FloatArray:
         """The lower end of a 95 % interval, which is symmetric on the unconstrained scale."""
-        return self._interval[0]
+        return np.minimum(*self._ends())
 
     @property
     def high(self) -> FloatArray:
         """The upper end of it."""
-        return self._interval[1]
+        return np.maximum(*self._ends())
 
-    @property
-    def _interval(self) -> FloatArray:
-        half = SURE * self.unconstrained_error
-        ends = self.unconstrained - half, self.unconstrained + half
-        return np.sort([self.space.constrained(end) for end in ends], axis=0)  # below an upper bound they change places
+    def _ends(self) -> tuple[FloatArray, FloatArray]:
+        half = SURE * self.unconstrained_error  # below an upper bound, the ends change places
+        return self.space.constrained(self.unconstrained - half), self.space.constrained(self.unconstrained + half)
 
     @cached_property
     def outputs(self) -> TrialOutputs:
@@ -96,13 +102,28 @@ class Fit:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know about each participant's fit; empty where all is well."""
-        others = self.space.constrained(self.second_optimum)
-        rows = zip(self.unconstrained, self.unconstrained_error, self.converged, others, strict=True)
-        notes = [_note(self.space, *row) for row in rows]
-        if self.outputs.failed is not None:
-            counts = np.sum(self.outputs.failed, axis=1).tolist()
-            failures = [failed(self.model.learner, count) if count else "" for count in counts]
-            notes = ["; ".join(filter(None, both)) for both in zip(notes, failures, strict=True)]
+        names, notes = self.names, []
+        others, errors = self.space.constrained(self.second_optimum), self.unconstrained_error
+        edges, endless = self.space.at_bound(self.unconstrained), self.space.endless(self.unconstrained)
+        for row, error in enumerate(errors):
+            note = []
+            for name, edge, has_no_end in zip(names, edges[row], endless[row], strict=True):
+                if edge and has_no_end:
+                    note.append(f"{name} {'grows' if edge > 0 else 'falls'} without end")
+                elif edge:
+                    note.append(f"{name} is at its {'lower' if edge < 0 else 'upper'} bound")
+            if not self.converged[row]:
+                note.append("the search did not end")
+            elif not note and np.isnan(error).any():
+                note.append("the responses do not tell all parameters")
+            elif not note and (error > 5).any():
+                note.append(f"the responses hardly tell {', '.join(np.array(names)[error > 5])}")
+            if np.isfinite(others[row]).all():
+                values = ", ".join(f"{name} = {x:.3g}" for name, x in zip(names, others[row], strict=True))
+                note.append(f"another optimum is as good ({values}; difference < {SAME:g})")
+            if self.outputs.failed is not None and (count := int(np.sum(self.outputs.failed[row]))):
+                note.append(failed(self.model.learner, count))
+            notes.append("; ".join(note))
         return tuple(notes)
 
     @property
@@ -158,14 +179,21 @@ class Fit:
     @property
     def method(self) -> tuple[str, ...]:
         """What kind of estimates these are, or better would be, in sentences; none if there is nothing to say."""
-        return method_in_words(self.space, self.prior, self.shared, self.responses, self.model.response.kind)
+        if self.priors:
+            method = "values are maximum a posteriori: the most probable ones, given responses and priors"
+            return (f"{method}; AIC and BIC take the likelihood at these values", *self.priors)
+        enough = 100 if self.model.response.kind == "choice" else 10  # below, priors help: see docs/searches.md
+        few = int((self.responses < enough * len(self.space)).sum())
+        who = f"{few} of {len(self.responses)} participants gave fewer than {enough} responses for each free parameter"
+        advice = "--weak-priors (priors='usual') is recommended"
+        return (f"{who}: their values of the greatest likelihood may be far off; {advice}",) if few else ()
 
     def model_of(self, subject: str) -> Model:
-        """The model with a participant's values."""
+        """Return the model with a participant's values."""
         return self.space.put(self.model, self.values[self.trials.subjects.index(subject)])
 
     def table(self) -> DataFrame:
-        """A row for each participant and parameter.
+        """Return a row for each participant and parameter.
 
         If there are priors, also their mean and standard deviation on the unconstrained scale; NaN for none.
         """
@@ -182,7 +210,7 @@ class Fit:
         })  # fmt: skip
 
     def trial_table(self) -> DataFrame:
-        """The table of trials, row for row, and what the fitted model computes for each.
+        """Return the table of trials, row for row, and what the fitted model computes for each.
 
         Empty where a participant was excluded, or nothing was to be explained. Expected responses are written as those
         of the table are. Columns of the table stay as they are: a new one of the same name has a number behind it.
@@ -197,16 +225,14 @@ class Fit:
         return self.trials.with_columns(dict(zip(TRIAL_COLUMNS, columns, strict=True)))
 
     def people(self) -> DataFrame:
-        """A row for each participant: who it is, the best parameters, and how well the model explains the responses."""
-        group, known = self.trials.group, {name: list(values) for name, values in self.trials.covariates.items()}
+        """Return a row for each participant: the best parameters, and how well the model explains the responses."""
         return DataFrame({
             "participant": list(self.trials.subjects),
-            **({} if group is None else {"group": list(group)}), **known,
+            **({} if self.trials.group is None else {"group": list(self.trials.group)}),
+            **{name: list(values) for name, values in self.trials.covariates.items()},
             **{name: self.values[:, k] for k, name in enumerate(self.names)},
-            "responses": self.responses.astype(int),
-            "log_likelihood": self.log_likelihood,
-            "aic": self.aic,
-            "bic": self.bic,
+            "responses": self.responses.astype(int), "log_likelihood": self.log_likelihood,
+            "aic": self.aic, "bic": self.bic,
             **({"log_evidence": self.log_evidence} if self.priors else {}),
             "agreed": [f"{count} of {self.starts}" for count in self.starts_at_optimum],
             "note": list(self.notes),
@@ -222,33 +248,3 @@ class Fit:
 @partial(compiled, static_argnums=(3, 4), compiler_options=OPTIONS)
 def _outputs(model: Model, data: ParticipantData, xs: Array, space: Space, responds_before: bool) -> TrialOutputs:
     return jax.vmap(lambda x, own: evaluate(space.bind(model, x), own, responds_before))(xs, data)
-
-
-def _standard_errors(hessian: FloatArray) -> FloatArray:
-    """Standard errors on the unconstrained scale; NaN where the loss does not rise in all directions."""
-    errors = np.full(hessian.shape[:2], np.nan)
-    for row, matrix in enumerate(hessian):
-        if np.isfinite(matrix).all() and np.linalg.eigvalsh(matrix)[0] > 1e-8:
-            errors[row] = np.sqrt(np.diagonal(np.linalg.inv(matrix)))
-    return errors
-
-
-def _note(space: Space, x: FloatArray, error: FloatArray, converged: bool, second_optimum: FloatArray) -> str:
-    names = short_names(space.names)
-    found = [
-        f"{name} {'grows' if edge > 0 else 'falls'} without end"
-        if endless
-        else f"{name} is at its {'lower' if edge < 0 else 'upper'} bound"
-        for name, edge, endless in zip(names, space.at_bound(x), space.endless(x), strict=True)
-        if edge
-    ]
-    if not converged:
-        found.append("the search did not end")
-    elif not found and np.isnan(error).any():
-        found.append("the responses do not tell all parameters")
-    elif not found and (error > 5).any():
-        found.append(f"the responses hardly tell {', '.join(np.array(names)[error > 5])}")
-    if np.isfinite(second_optimum).all():
-        values = ", ".join(f"{name} = {value:.3g}" for name, value in zip(names, second_optimum, strict=True))
-        found.append(f"another optimum is as good ({values}; difference < {SAME:g})")
-    return "; ".join(found)

@@ -19,12 +19,10 @@ from jax import Array
 from jax.scipy.linalg import cho_solve, solve_triangular
 from numpy.typing import NDArray
 
-from astonish.core.domain import FloatArray
-from astonish.people.fit.bfgs import minimise, second_derivatives
-from astonish.people.fit.contrasts import effects
-from astonish.people.fit.likelihood import Model, ParticipantData
-from astonish.people.fit.objective import BATCH, Losses, log_likelihoods_and_gradients
-from astonish.people.fit.space import Space
+from astonish.core.numbers import FloatArray
+from astonish.people.fit.likelihood import BATCH, Losses, Model, ParticipantData, log_likelihoods_and_gradients
+from astonish.people.fit.search import minimise, second_derivatives
+from astonish.people.fit.space import Space, effects
 from astonish.people.tables import Trials
 from astonish.people.tables.cells import in_order
 

@@ -28,14 +28,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from astonish.core.numbers import COUNT, OPEN_PROBABILITY, FloatArray, as_double, double
+from astonish.core.programs import compiled
 from astonish.core.refusal import naming_extra
-from astonish.core.xla_kernels import compiled
 from astonish.online.series import OPTIONS
-from astonish.people.fit.estimate import Progress, prepared, usable
+from astonish.people.fit.estimate import Progress, prepare
 from astonish.people.fit.likelihood import Model
-from astonish.people.fit.priors import by_column, usual_priors
-from astonish.people.fit.space import Space
-from astonish.people.fit.usual import usual
+from astonish.people.fit.space import Space, by_column, usual, usual_priors
 from astonish.people.posterior.density import (
     ParameterBlocks,
     Prior,
@@ -99,8 +97,7 @@ def hierarchical(
     OPEN_PROBABILITY.check("accept", 0.5 if accept is None else accept)
     same = Space.of(model, shared, trials).names
     names = tuple(dict.fromkeys((*Space.of(model, free, trials).names, *same)))
-    trials, excluded = usable(model, trials, names)
-    space, data, _ = prepared(model, trials, names, None)
+    space, data, _, trials, excluded = prepare(model, trials, names)
     space = space.contrasted()
     alone = by_column(model, trials, space, known or {}, 2, "known")
     design = design_of(trials)

@@ -17,11 +17,9 @@ from astonish.core.programs import compiled
 from astonish.learners.base import check
 from astonish.people.fit.likelihood import Model, ParticipantData, participant_data, simulate
 from astonish.people.fit.result import Fit
-from astonish.people.fit.space import Space
-from astonish.people.fit.usual import usual
+from astonish.people.fit.space import Space, usual
 from astonish.people.tables import Columns, Trials, read_trials
-from astonish.people.tables.choices import chosen_anew, paid_columns, with_payoffs
-from astonish.people.tables.trials import free_name
+from astonish.people.tables.trials import chosen_anew, free_name, paid_columns, with_payoffs
 from astonish.worlds.bandit import Bandit
 from astonish.worlds.gaussian_jumps import Episode
 
