@@ -32,7 +32,7 @@ from astonish.page import jobs, requests
 from astonish.page.connections import make_server
 from astonish.page.jobs import Jobs
 from astonish.page.server import make_app
-from astonish.people.tables.guesses import constant_columns, guessed_columns
+from astonish.people.tables.cells import constant_columns, guessed_columns
 
 NAMES = ("=ann", "bob", "eve")  # the first is a formula to a spreadsheet
 ASKED = {"name": "my trials.csv", "outcome": "x", "response": "b", "responded": "before", "subject": "id"}

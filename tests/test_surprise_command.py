@@ -18,7 +18,7 @@ from astonish import Delta, run
 from astonish.cli.app import app
 from astonish.cli.console import progress
 from astonish.people.tables import Columns, read_trials
-from astonish.people.tables.bids import write_bids
+from astonish.people.tables.regressors import write_bids
 
 VALIDATOR = "bids-validator-deno"
 TABLE = """id,run,onset,length,x,r

@@ -19,11 +19,10 @@ from astonish.page.formulas import defused
 from astonish.page.requests import form
 from astonish.page.upload import ENDS, LARGEST, as_file, check_size
 from astonish.people.tables import Columns, Trials, read_trials
-from astonish.people.tables.explanation import explain_trial
+from astonish.people.tables.cells import constant_columns, guessed_columns
 from astonish.people.tables.facts import choose
-from astonish.people.tables.guesses import constant_columns, guessed_columns
-from astonish.people.tables.regressors import ALL, regressors
-from astonish.people.tables.source import open_rows
+from astonish.people.tables.files import open_rows
+from astonish.people.tables.regressors import ALL, explain_trial, regressors
 
 SHOWN_ROWS, SHOWN_TRIALS = 5, 5000
 GUESSED = "guessed"

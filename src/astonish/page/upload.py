@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from astonish.core.kinds import MEASURED, NUMBERS
 from astonish.page.controls import too_much
 from astonish.people.tables import Trials
-from astonish.people.tables.text import width
+from astonish.people.tables.files import width
 
 LARGEST = 20 * 2**20  # bytes, as sent and as unpacked
 MOST_ROWS, MOST_CELLS, LONGEST_LINE, MOST_LABELS = 100_000, 2_000_000, 100_000, 50

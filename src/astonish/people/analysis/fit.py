@@ -31,7 +31,7 @@ from astonish.people.fit.description import describe
 from astonish.people.fit.plot import plot_fit
 from astonish.people.fit.priors import Priors
 from astonish.people.fit.result import TRIAL_COLUMNS
-from astonish.people.tables.choices import ASSUMED
+from astonish.people.tables.trials import ASSUMED
 from astonish.report.page import details, paragraph, section
 
 CAPTION = (

@@ -21,7 +21,7 @@ from astonish.people.analysis.report import (
 from astonish.people.analysis.requests import RecoverRequest
 from astonish.people.analysis.table import read_responses
 from astonish.people.fit import Fit, recover_models, recover_parameters, trials_needed
-from astonish.people.tables.choices import ASSUMED
+from astonish.people.tables.trials import ASSUMED
 from astonish.report.page import paragraph, section
 
 PARAMETERS = (

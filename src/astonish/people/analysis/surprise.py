@@ -6,9 +6,8 @@ from astonish.people.analysis.models import say_assembly
 from astonish.people.analysis.report import Console, write_table
 from astonish.people.analysis.requests import SurpriseRequest
 from astonish.people.analysis.table import read_outcomes
-from astonish.people.tables.bids import write_bids
 from astonish.people.tables.facts import choose
-from astonish.people.tables.regressors import describe, regressors
+from astonish.people.tables.regressors import describe, regressors, write_bids
 
 ENDS = (".csv", ".tsv", ".parquet")
 

@@ -9,7 +9,7 @@ from astonish.core.precision import double
 from astonish.learners.base import Learner
 from astonish.models.registry import RESPONSES
 from astonish.people.tables import Trials
-from astonish.people.tables.questions import choice_beside_numbers
+from astonish.people.tables.cells import choice_beside_numbers
 from astonish.responses.base import Response
 
 

@@ -19,7 +19,7 @@ from astonish.online.series import OPTIONS
 from astonish.people.fit.likelihood import Model, ParticipantData, simulate
 from astonish.people.fit.space import Space
 from astonish.people.tables import Trials
-from astonish.people.tables.choices import with_payoffs
+from astonish.people.tables.trials import with_payoffs
 
 MIDDLE = (0.025, 0.975)  # between these quantiles are 95 %
 

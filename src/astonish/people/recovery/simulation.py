@@ -22,7 +22,7 @@ from astonish.people.fit.space import Space
 from astonish.people.fit.usual import usual
 from astonish.people.recovery.plan import repeated
 from astonish.people.tables import Trials
-from astonish.people.tables.choices import chosen_anew, paid_columns, with_payoffs
+from astonish.people.tables.trials import chosen_anew, paid_columns, with_payoffs
 
 _NARROW = 6.0  # the width of the usual range, over the standard deviation of the values drawn
 _UNKNOWN = 0.5  # that standard deviation where no usual range is known
