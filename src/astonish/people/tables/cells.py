@@ -86,26 +86,20 @@ def labels(column: "pd.Series[Any]") -> Cells:
 
 def flags(column: "pd.Series[Any]") -> BoolArray:
     """Where a cell says yes: neither empty, nor 0, nor False."""
-    codes, different = _factorized(column)
-    return np.array([*(str(value).strip().lower() not in _NO for value in different), False], bool)[codes]
+    return _holds(column, lambda value: str(value).strip().lower() not in _NO)
 
 
 def present(column: "pd.Series[Any]") -> BoolArray:
     """Where a cell is not empty."""
     there = column.notna().to_numpy(bool)
-    if pd.api.types.is_numeric_dtype(column):
-        return there
-    codes, different = _factorized(column)
-    return there & np.array([*(str(value).strip() != "" for value in different), False], bool)[codes]
+    is_number = pd.api.types.is_numeric_dtype(column)
+    return there if is_number else there & _holds(column, lambda value: str(value).strip() != "")
 
 
 def without(column: "pd.Series[Any]", empty: Sequence[Any]) -> "pd.Series[Any]":
     """The column without the cells that mean that something is missing."""
-    if not empty:
-        return column
-    codes, different = _factorized(column)
     meant = [label(value) for value in empty]
-    gone = np.array([*(label(value) in meant for value in different), False], bool)[codes]
+    gone = _holds(column, lambda value: label(value) in meant) if meant else np.zeros(len(column), bool)
     return column.mask(pd.Series(gone, column.index)) if gone.any() else column
 
 
@@ -163,14 +157,18 @@ def _factorized(column: "pd.Series[Any]") -> tuple[Any, list[Any]]:
     return codes, list(different)
 
 
+def _holds(column: "pd.Series[Any]", test: Callable[[Any], bool]) -> BoolArray:
+    """Where something holds of a cell; nowhere among empty ones."""
+    codes, different = _factorized(column)
+    return np.array([*map(test, different), False], bool)[codes]
+
+
 def _objects(column: "pd.Series[Any]", read: Callable[[Any], Any]) -> Cells:
     codes, different = _factorized(column)
+    infinite = [at for at, value in enumerate(different) if isinstance(value, float) and math.isinf(value)]
     values = np.full(len(different) + 1, None, object)
-    infinite = []
     for at, value in enumerate(different):
-        if isinstance(value, float) and math.isinf(value):
-            infinite.append(at)
-        elif not isinstance(value, str) or value.strip():
+        if at not in infinite and (not isinstance(value, str) or value.strip()):
             values[at] = read(value)
     odd = np.flatnonzero(np.isin(codes, infinite)) if infinite else ()
     return Cells(values[codes], {int(at): f"{column.name} = {different[codes[at]]} is infinite" for at in odd})
@@ -179,23 +177,7 @@ def _objects(column: "pd.Series[Any]", read: Callable[[Any], Any]) -> Cells:
 # The order of trials
 
 
-def by_trial(
-    who: NDArray[np.intp], trial: "pd.Series[Any] | None", blocks: FloatArray | None = None
-) -> NDArray[np.intp]:
-    """The rows by participant, block and trial; as they come in the file where these are the same, or not known.
-
-    who, blocks: a number for each row.
-    """
-    keys = [part for part in (None if trial is None else _ranks(trial), blocks) if part is not None]
-    return np.lexsort((np.arange(len(who)), *keys, who))
-
-
-def repeats(who: NDArray[np.intp], trial: "pd.Series[Any]") -> bool:
-    """Whether a participant has trials of the same number."""
-    return bool(pd.DataFrame({"who": who, "trial": _ranks(trial)}).dropna().duplicated().any())
-
-
-def _ranks(trial: "pd.Series[Any]") -> FloatArray:
+def ranks(trial: "pd.Series[Any]") -> FloatArray:
     """Numbers in the order of the trials: of their own, or of names, in which 9 comes before 10."""
     if not is_text(trial):
         return numbers(trial).values
@@ -206,31 +188,29 @@ def _ranks(trial: "pd.Series[Any]") -> FloatArray:
     return np.append(places.astype(np.float64), np.nan)[codes]
 
 
-def check_different(
-    who: Any, blocks: FloatArray, trial: "pd.Series[Any]", good: BoolArray, lines: Any, unit: str
-) -> None:
-    """Refuse if two trials of a block have the same number."""
-    at = np.flatnonzero(good)
-    keys = pd.DataFrame({"who": np.asarray(who)[at], "block": blocks[at], "trial": _ranks(trial)[at]})
-    again = np.flatnonzero(keys.duplicated())
-    if len(again):
-        second = again[0]
-        first = np.flatnonzero((keys == keys.iloc[second]).all(axis=1))[0]
-        name, value = trial.name, label(trial.iloc[at[second]])
-        where = f"{unit}s {lines[at[first]]} and {lines[at[second]]}"
-        advice = "name the column of the block (block=, --block), or give each trial a number of its own"
-        raise ValueError(f"{name} = {value} is there twice in a block, in {where}; {advice}")
-
-
-def check_counters(
-    frame: pd.DataFrame, who: Any, blocks: FloatArray, good: BoolArray, lines: Any, unit: str
+def check_order(
+    frame: pd.DataFrame, trial: str | None, who: Any, blocks: FloatArray, good: BoolArray, where: Callable[[Any], str]
 ) -> list[str]:
-    """Ask if a column that is called trial is not in order; what to say if it starts again, or stays, in a block."""
+    """Refuse two trials of the same number in a block; or ask if a column that is called trial is not in order.
+
+    trial: the column by which trials are ordered. good: rows that are used. where: says the place of a row.
+
+    Returns:
+        What to say if the column that is called trial starts again, or stays, in a block.
+    """
     at = np.flatnonzero(good)
-    order = at[np.lexsort((at, np.asarray(who)[at]))]
+    if trial is not None:
+        keys = pd.DataFrame({"who": who[at], "block": blocks[at], "trial": ranks(frame[trial])[at]})
+        for second in np.flatnonzero(keys.duplicated())[:1]:
+            first = np.flatnonzero((keys == keys.iloc[second]).all(axis=1))[0]
+            twice = f"{trial} = {label(frame[trial].iloc[at[second]])} is there twice in a block"
+            advice = "name the column of the block (block=, --block), or give each trial a number of its own"
+            raise ValueError(f"{twice}, in {where(at[[first, second]])}; {advice}")
+        return []
+    order = at[np.argsort(who[at], kind="stable")]
     same = (np.diff(who[order]) == 0) & (np.diff(blocks[order]) == 0)
     for name in [name for name in frame.columns if _TRIAL.fullmatch(str(name))]:
-        counts, written = _ranks(frame[name])[order], frame[name].iloc[order]
+        counts, written = ranks(frame[name])[order], frame[name].iloc[order]
         falls = np.flatnonzero(same & (np.diff(counts) < 0) & _counts(counts, same)) + 1
         # Out of order are trials that fall, but not to the least of a participant; or all, if none is there twice.
         least = pd.Series(counts).groupby(who[order]).transform("min").to_numpy()
@@ -239,7 +219,7 @@ def check_counters(
         for row in (astray if len(astray) or again.any() else falls)[:1]:
             before, now = (label(written.iloc[place]) for place in (row - 1, row))
             raise ValueError(
-                f"{name} falls from {before} to {now} in {unit} {lines[order[row]]}: are the rows out of order? "
+                f"{name} falls from {before} to {now} in {where(order[[row]])}: are the rows out of order? "
                 f"Give trial={name!r} (--trial {name}) to order them by {name}, or name another column that counts "
                 "trials or tells the time, or that of the block (--block)"
             )
@@ -261,7 +241,7 @@ def doubles(frame: pd.DataFrame, who: NDArray[np.intp]) -> dict[int, str]:
 
     Without a column that counts trials, or tells the time, rows may well be the same.
     """
-    order = np.lexsort((np.arange(len(frame)), who))
+    order = np.argsort(who, kind="stable")
     same = np.diff(who[order]) == 0
     for name in [name for name in frame.columns if _COUNTERS.fullmatch(str(name))]:
         counts = numbers(frame[name]).values[order]
@@ -304,32 +284,37 @@ def guessed_columns(frame: pd.DataFrame) -> dict[str, str]:
     left = [str(name) for name in frame.columns if frame[name].nunique() > 1]
     guesses: dict[str, str] = {}
 
-    def take(meaning: str, fits: Callable[[str], Any]) -> None:
+    def repeated(name: str) -> bool:
+        return bool(frame[name].nunique() <= len(frame) / _REPEATED)
+
+    def counts_trials(name: str) -> bool:
+        within = [guesses[meaning] for meaning in ("subject", "block") if meaning in guesses]
+        return not frame.duplicated([*within, name]).any()
+
+    def of_participants(name: str) -> bool:
+        return "subject" in guesses and bool((frame.groupby(guesses["subject"])[name].nunique() <= 1).all())
+
+    def paid(name: str) -> bool:
+        return _is_called(name, _PAID)
+
+    def chosen(name: str) -> bool:
+        return _is_called(name, _CHOSEN)
+
+    meanings: dict[str, Callable[[str], Any]] = {
+        "subject": lambda name: _WHO.fullmatch(name) and repeated(name),
+        "block": lambda name: _BLOCK.fullmatch(name) and repeated(name),
+        "trial": lambda name: _TRIAL.fullmatch(name) and counts_trials(name),
+        "group": lambda name: _GROUP.fullmatch(name) and of_participants(name),
+        "condition": lambda name: _CONDITION.fullmatch(name) and repeated(name),
+        "choice": lambda name: any(map(paid, left)) and chosen(name) and repeated(name),
+        "outcome": lambda name: paid(name) or ("choice" not in guesses and _HAPPENED.fullmatch(name)),
+        "response": lambda name: "choice" not in guesses and (chosen(name) or _is_called(name, _ANSWERED)),
+    }
+    for meaning, fits in meanings.items():
         name = next((name for name in left if fits(name)), None)
         if name is not None:
             guesses[meaning] = name
             left.remove(name)
-
-    def repeated(name: str) -> bool:
-        return bool(frame[name].nunique() <= len(frame) / _REPEATED)
-
-    def of_participants(name: str) -> bool:
-        who = guesses.get("subject")
-        return who is not None and bool((frame.groupby(who)[name].nunique() <= 1).all())
-
-    take("subject", lambda name: _WHO.fullmatch(name) and repeated(name))
-    take("block", lambda name: _BLOCK.fullmatch(name) and repeated(name))
-    within = [guesses[meaning] for meaning in ("subject", "block") if meaning in guesses]
-    take("trial", lambda name: _TRIAL.fullmatch(name) and not frame.duplicated([*within, name]).any())
-    take("group", lambda name: _GROUP.fullmatch(name) and of_participants(name))
-    take("condition", lambda name: _CONDITION.fullmatch(name) and repeated(name))
-    if any(_is_called(name, _CHOSEN) for name in left) and any(_is_called(name, _PAID) for name in left):
-        take("choice", lambda name: _is_called(name, _CHOSEN) and repeated(name))
-    if "choice" in guesses:
-        take("outcome", lambda name: _is_called(name, _PAID))
-        return guesses
-    take("outcome", lambda name: _HAPPENED.fullmatch(name) or _is_called(name, _PAID))
-    take("response", lambda name: _is_called(name, _ANSWERED) or _is_called(name, _CHOSEN))
     return guesses
 
 

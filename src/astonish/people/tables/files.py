@@ -86,6 +86,10 @@ class TableRows(NamedTuple):
     doubled: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
 
+    def where(self, rows: Sequence[int]) -> str:
+        """The places of one or two rows, such as "line 3" or "lines 3 and 5"."""
+        return f"{self.unit}{'s' * (len(rows) > 1)} {' and '.join(str(self.lines[row]) for row in rows)}"
+
 
 def open_rows(
     source: Any, keep_zeros: str | None = None, needed: Sequence[str] = (), decimal: str | None = None
@@ -185,8 +189,8 @@ class _Records(NamedTuple):
 def _from_text(data: bytes, mark: str | None, keep_zeros: str | None) -> tuple[TableRows, _AsWritten]:
     """Read the rows that have a cell for each name; and return how to read columns again as they are written."""
     text, said = _as_utf8(data)
-    first, noticed = _first_line(text, mark)
-    records = _find_records(text, first, mark or _mark(text[first:].partition(b"\n")[0]))
+    first, mark, noticed = _first_line(text, mark)
+    records = _find_records(text, first, mark)
     names, doubled = _distinct_names(records.cells(0))
     good, rejected = _check_records(records, len(names))
     extra = int(records.counts[good].max(initial=len(names))) - len(names)  # empty cells beyond the last column
@@ -225,8 +229,8 @@ def _from_text(data: bytes, mark: str | None, keep_zeros: str | None) -> tuple[T
 def width(data: bytes, mark: str | None = None) -> int:
     """How many cells the line of names has; without reading any further."""
     text, _ = _as_utf8(data)
-    first, _ = _first_line(text, mark)
-    return len(next(_split(text[first:], mark or _mark(text[first:].partition(b"\n")[0]))))
+    first, mark, _ = _first_line(text, mark)
+    return len(next(_split(text[first:], mark)))
 
 
 def _as_utf8(data: bytes) -> tuple[bytes, list[str]]:
@@ -255,8 +259,12 @@ def _as_utf8(data: bytes) -> tuple[bytes, list[str]]:
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data, said
 
 
-def _first_line(text: bytes, mark: str | None) -> tuple[int, list[str]]:
-    """Where the line of names begins: after blank lines and comments, unless the last comment has the names."""
+def _first_line(text: bytes, mark: str | None) -> tuple[int, str, list[str]]:
+    """Where the line of names begins: after blank lines and comments, unless the last comment has the names.
+
+    Returns:
+        Where it begins; what separates cells, if that is not known the mark of which this line has most; and a notice.
+    """
     at, comments, first = 0, [], b""
     for number, line in enumerate(BytesIO(text), 1):
         if line.strip() and not line.lstrip().startswith(b"#"):
@@ -264,17 +272,24 @@ def _first_line(text: bytes, mark: str | None) -> tuple[int, list[str]]:
             break
         comments += [(at, number, line)] if line.strip() else []
         at += len(line)
+
+    def separator(line: bytes) -> str:
+        bare = b"".join(line.split(b'"')[::2])  # outside of quotes
+        return mark or max(MARKS, key=lambda mark: bare.count(mark.encode()))
+
     if not comments and first:
-        return at, []
+        return at, separator(first), []
     begin, number, last = comments[-1] if comments else (0, 0, b"")
     names = last.lstrip().lstrip(b"#")
     if not first and not names.strip():
         raise ValueError("it is empty")
-    between = mark or _mark(names)
+    between = separator(names)
     cells = next(_split(first, between), [])
     if not first or (len(next(_split(names, between), [])) == len(cells) and all(map(_is_number, cells))):
-        return begin + len(last) - len(names), [f"the names of the columns are in a comment, line {number}"]
-    return at, [f"comments before the table, not read: {len(comments)} (up to line {number})"]
+        at, notice = begin + len(last) - len(names), f"the names of the columns are in a comment, line {number}"
+        return at, between, [notice]
+    notice = f"comments before the table, not read: {len(comments)} (up to line {number})"
+    return at, separator(first), [notice]
 
 
 def _is_number(cell: str) -> bool:
@@ -282,12 +297,6 @@ def _is_number(cell: str) -> bool:
         return cell.strip() == "" or float(cell.replace(",", ".")) is not None
     except ValueError:
         return False
-
-
-def _mark(line: bytes) -> str:
-    """The mark of which the line of names has most, outside of quotes."""
-    bare = b"".join(line.split(b'"')[::2])
-    return max(MARKS, key=lambda mark: bare.count(mark.encode()))
 
 
 def _split(text: bytes, mark: str) -> Iterator[list[str]]:

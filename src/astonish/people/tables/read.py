@@ -91,10 +91,11 @@ def read_trials(
         cells.check_missing(frame, columns, labels, options)
     scaled = response_kind or ("continuous" if response_scale else None)
     schema = _infer_schema(frame, columns, kind, scaled, labels, options)
-    parsed = parse_rows(frame, columns, schema, response_scale, rows)
-    trials = _to_series(rows.frame, frame, columns, schema, parsed, bool(responds_before))
-    left = {int(rows.lines[at]): reason for at, reason in parsed.problems.items()} | dict(rows.rejected)
-    unread = {int(rows.lines[at]): reason for at, reason in (unread | parsed.unread).items()}
+    values, order, problems, strange, notes = parse_rows(frame, columns, schema, response_scale, rows)
+    trials = _to_series(rows.frame, columns, schema, values, order, bool(responds_before))
+    trials = _with_design(trials, frame.iloc[np.sort(order)])
+    left = {int(rows.lines[at]): reason for at, reason in problems.items()} | dict(rows.rejected)
+    unread = {int(rows.lines[at]): reason for at, reason in (unread | strange).items()}
     ask = cells.another_scale(trials) if trials.response_kind == "continuous" and response_scale is None else ""
     return replace(
         trials,
@@ -103,7 +104,7 @@ def read_trials(
         unit=rows.unit,
         response_scale=response_scale,
         another_scale=ask,
-        notes=(*(f"file: {said}" for said in rows.said), *(f"note: {note}" for note in parsed.notes)),
+        notes=(*(f"file: {said}" for said in rows.said), *(f"note: {note}" for note in notes)),
     )
 
 
@@ -129,8 +130,8 @@ def _check_request(
             "ignore, response_range and response_scale are about responses; name the column of the response"
         )
     for name, ends in ranges.items():
-        ordered = ends is None or len(ends) != 2 or name == "response_scale" or ends[0] < ends[1]
-        if ends is not None and (len(ends) != 2 or ends[0] == ends[1] or not np.isfinite(ends).all() or not ordered):
+        falls = name == "response_range" and ends is not None and ends[0] > ends[-1]
+        if ends is not None and (len(ends) != 2 or ends[0] == ends[1] or falls or not np.isfinite(ends).all()):
             raise ValueError(f"{name} = {ends!r} is not allowed; give a pair (low, high)")
     if kind not in (None, *OutcomeKind):
         raise ValueError(f"kind = {kind!r} is not allowed; give one of {', '.join(OutcomeKind)}")
@@ -300,6 +301,7 @@ def _mostly_other(choices: "pd.Series[Any]", happened: set[Any], share: float) -
 class _RowValues(NamedTuple):
     """What the rows hold, by the meaning of the columns; payoffs by their names. Then the same, trial by trial."""
 
+    subjects: Any
     blocks: FloatArray
     outcomes: tuple[FloatArray, ...]
     responses: FloatArray | None
@@ -309,23 +311,15 @@ class _RowValues(NamedTuple):
     ignored: BoolArray
 
 
-class _ParsedRows(NamedTuple):
-    """The values of the rows, whose they are, and their order by participant and trial.
+def parse_rows(
+    frame: pd.DataFrame, columns: Columns, schema: _Schema, scale: _Range, rows: TableRows
+) -> tuple[_RowValues, NDArray[np.intp], dict[int, str], dict[int, str], list[str]]:
+    """Read all columns that have a meaning.
 
-    problems: by position, what is wrong with a row. unread: the same of responses, whose rows are used nevertheless.
-    notes: what else was noticed.
+    Returns:
+        The values of the rows; the rows that can be used, by participant and trial; by position, the first thing that
+        is wrong with each other row; the same of responses, whose rows are used nevertheless; and notes.
     """
-
-    values: _RowValues
-    subjects: Any
-    order: NDArray[np.intp]
-    problems: dict[int, str]
-    unread: dict[int, str]
-    notes: list[str]
-
-
-def parse_rows(frame: pd.DataFrame, columns: Columns, schema: _Schema, scale: _Range, rows: TableRows) -> _ParsedRows:
-    """Read all columns that have a meaning; a row with several problems has the first of them."""
     names = ["1"] * len(frame) if columns.subject is None else frame[columns.subject]
     subjects = cells.names(pd.Series(names, name=columns.subject))
     who = pd.factorize(subjects.values)[0]
@@ -357,24 +351,23 @@ def parse_rows(frame: pd.DataFrame, columns: Columns, schema: _Schema, scale: _R
 
     # The order of the trials
     blocks, order = _blocks_and_order(frame, columns, who)
+    order = order[good[order]]
     notes = [] if columns.subject else cells.of_whom(frame)
-    if trial is not None:
-        cells.check_different(who, blocks, trial, good, rows.lines, rows.unit)
-    else:
-        notes += cells.check_counters(frame, who, blocks, good, rows.lines, rows.unit)
-    notes += cells.returns(who, blocks, order[good[order]], columns.block)
-    if not good.any():
+    notes += cells.check_order(frame, columns.trial, who, blocks, good, rows.where)
+    notes += cells.returns(who, blocks, order, columns.block)
+    if not len(order):
         raise ValueError(
-            f"all {len(problems)} rows were rejected, the first of them ({rows.unit} {rows.lines[min(problems)]}) "
+            f"all {len(problems)} rows were rejected, the first of them ({rows.where([min(problems)])}) "
             f"because {problems[min(problems)]}; give other columns, or another kind"
         )
     unread = {at: reason for at, reason in (second.problems | unread).items() if good[at]}
     if responses is not None and unread and np.isnan(responses).all():
         raise ValueError(
-            f"none of the responses could be read, the first of them ({rows.unit} {rows.lines[min(unread)]}) because "
+            f"none of the responses could be read, the first of them ({rows.where([min(unread)])}) because "
             f"{unread[min(unread)]}; give another column, or another kind (--response-kind)"
         )
     values = _RowValues(
+        subjects.values,
         blocks,
         tuple(part.values for part in outcomes),
         responses,
@@ -383,7 +376,7 @@ def parse_rows(frame: pd.DataFrame, columns: Columns, schema: _Schema, scale: _R
         {name: part.values for name, part in payoffs.items()},
         np.any([np.zeros(len(frame), bool), *(cells.flags(rows.frame[name]) for name in columns.ignore)], axis=0),
     )
-    return _ParsedRows(values, subjects.values, order, problems, unread, notes)
+    return values, order, problems, unread, notes
 
 
 def _read(column: "pd.Series[Any]", labels: tuple[Any, ...] | None) -> Cells:
@@ -424,12 +417,13 @@ def _responses(frame: pd.DataFrame, columns: Columns, schema: _Schema, scale: _R
 
 def _blocks_and_order(frame: pd.DataFrame, columns: Columns, who: Any) -> tuple[FloatArray, NDArray[np.intp]]:
     """A number for each row, which differs between a participant's successive blocks; and the rows in order."""
-    trial = None if columns.trial is None else frame[columns.trial]
-    order = cells.by_trial(who, trial)
+    ranks = np.zeros(len(frame)) if columns.trial is None else cells.ranks(frame[columns.trial])
+    order = np.lexsort((ranks, who))  # stable: rows that are equal stay as they come in the file
     if columns.block is None:
         return np.zeros(len(frame)), order
     written = cells.names(frame[columns.block]).values
-    unique = trial is None or not cells.repeats(who, trial)
+    repeated = pd.DataFrame({"who": who, "trial": ranks}).dropna().duplicated().any()
+    unique = columns.trial is None or not repeated
     if unique and _are_marks(written, who, order[pd.notna(written)[order] & (who >= 0)[order]]):
         blocks = np.empty(len(frame))
         blocks[order] = pd.Series((written == "1")[order].astype(np.float64)).groupby(who[order]).cumsum().to_numpy()
@@ -438,7 +432,7 @@ def _blocks_and_order(frame: pd.DataFrame, columns: Columns, who: Any) -> tuple[
     codes, different = pd.factorize(written)
     own = pd.to_numeric(pd.Series(different, dtype=object), errors="coerce").to_numpy(np.float64)
     blocks = np.append(np.arange(len(own)) if np.isnan(own).any() else own, np.nan)[codes]
-    return blocks, order if unique else cells.by_trial(who, trial, blocks)
+    return blocks, order if unique else np.lexsort((ranks, blocks, who))
 
 
 def _are_marks(found: Any, who: Any, rows: NDArray[np.intp]) -> bool:
@@ -453,19 +447,17 @@ def _are_marks(found: Any, who: Any, rows: NDArray[np.intp]) -> bool:
 
 
 def _to_series(
-    written: pd.DataFrame,
-    frame: pd.DataFrame,
+    table: pd.DataFrame,
     columns: Columns,
     schema: _Schema,
-    parsed: _ParsedRows,
+    values: _RowValues,
+    order: NDArray[np.intp],
     responds_before: bool,
 ) -> Trials:
-    """Make rows series, one for each participant. written: the table, of which `frame` lacks cells that are missing."""
-    good = np.ones(len(frame), bool)
-    good[list(parsed.problems)] = False
-    kept = np.flatnonzero(good)
-    codes, names = pd.factorize(parsed.subjects[kept])
-    present = ~np.any([np.isnan(part[kept]) for part in parsed.values.outcomes], axis=0)
+    """Make rows of the table series, one for each participant. order: rows that can be used."""
+    kept = np.sort(order)
+    codes, names = pd.factorize(values.subjects[kept])
+    present = ~np.any([np.isnan(part[kept]) for part in values.outcomes], axis=0)
     counts = np.bincount(codes, weights=present, minlength=len(names))
     excluded = {
         name: f"{int(count) or 'no'} outcome{'' if count == 1 else 's'}, fewer than {LEAST}"
@@ -476,14 +468,14 @@ def _to_series(
         raise ValueError(f"no participant has {LEAST} outcomes or more; give more trials, or another subject column")
 
     # The rows of each participant in the order of the trials, padded by -1
-    order = (np.cumsum(good) - 1)[parsed.order[good[parsed.order]]]
+    order = np.searchsorted(kept, order)
     everyone = np.split(order[np.argsort(codes[order], kind="stable")], np.cumsum(np.bincount(codes))[:-1])
     lists = [places for name, places in zip(names, everyone, strict=True) if name not in excluded]
     rows = np.full((len(lists), max(map(len, lists))), -1, np.intp)
     for row, places in zip(rows, lists, strict=True):
         row[: len(places)] = places
     there = rows >= 0
-    series = jax.tree.map(lambda values: values[kept][rows], parsed.values)
+    series = jax.tree.map(lambda part: part[kept][rows], values)
     observed = there & present[rows]
     parts = [np.where(observed, part, 0.0) for part in series.outcomes]
     if schema.kind not in MEASURED:
@@ -496,7 +488,7 @@ def _to_series(
     if responds_before and columns.choice is None:
         ignored = np.concatenate([np.zeros_like(ignored[:, :1]), ignored[:, :-1]], axis=1) & ~starts
     trials = Trials(
-        frame=_with_numbers(written.iloc[kept].reset_index(drop=True), columns, schema),
+        frame=_with_numbers(table.iloc[kept].reset_index(drop=True), columns, schema),
         subjects=tuple(name for name in names if name not in excluded),
         outcomes=parts[0] if len(parts) == 1 else tuple(parts),
         observed=observed,
@@ -517,9 +509,7 @@ def _to_series(
         guessed=schema.guessed,
         second=None if series.second is None else np.where(there, series.second, np.nan),
     )
-    if schema.options is not None:
-        trials = _with_choices(trials, schema.options, series.payoffs)
-    return _with_design(trials, frame, kept)
+    return trials if schema.options is None else _with_choices(trials, schema.options, series.payoffs)
 
 
 def _with_numbers(frame: pd.DataFrame, columns: Columns, schema: _Schema) -> pd.DataFrame:
@@ -527,9 +517,11 @@ def _with_numbers(frame: pd.DataFrame, columns: Columns, schema: _Schema) -> pd.
     names = [*columns.given.values()]
     names += columns.outcomes if schema.kind in MEASURED else ()
     names += [str(columns.response)] if schema.response_kind in MEASURED else []
-    texts = {name: frame[name] for name in names if not pd.api.types.is_numeric_dtype(frame[name])}
-    read = {name: pd.to_numeric(column, errors="coerce") for name, column in texts.items()}
-    return frame.assign(**{name: read[name] for name in texts if not (read[name].isna() & texts[name].notna()).any()})
+    for name in names:
+        read = pd.to_numeric(frame[name], errors="coerce")
+        if not (read.isna() & frame[name].notna()).any():
+            frame[name] = read
+    return frame
 
 
 def _with_choices(trials: Trials, options: tuple[Any, ...], columns: Mapping[str, FloatArray]) -> Trials:
@@ -565,14 +557,14 @@ def _with_choices(trials: Trials, options: tuple[Any, ...], columns: Mapping[str
     return replace(trials, outcomes=outcomes, observed=observed, options=options, payoffs=payoffs)
 
 
-def _with_design(trials: Trials, frame: pd.DataFrame, kept: NDArray[np.intp]) -> Trials:
+def _with_design(trials: Trials, frame: pd.DataFrame) -> Trials:
     """The trials with conditions, changes, and the groups and covariates of participants, as far as columns are named.
 
-    Participants about whom something is not known are excluded.
+    frame: the rows of the trials. Participants about whom something is not known are excluded.
     """
     columns, there = trials.columns, trials.rows >= 0
     if columns.condition is not None:
-        labels = cells.labels(frame[columns.condition]).values[kept]
+        labels = cells.labels(frame[columns.condition]).values
         conditions = cells.in_order(set(labels))
         if len(conditions) < 2:
             raise ValueError(f"{columns.condition} is {few(conditions)} on all trials; name a column that differs")
@@ -580,16 +572,17 @@ def _with_design(trials: Trials, frame: pd.DataFrame, kept: NDArray[np.intp]) ->
         codes = np.array([place[label] for label in labels], np.int32)
         trials = replace(trials, conditions=conditions, condition=np.where(there, codes[trials.rows], 0))
     if columns.change is not None:
-        trials = replace(trials, changed=there & cells.flags(frame[columns.change])[kept][trials.rows])
+        trials = replace(trials, changed=there & cells.flags(frame[columns.change])[trials.rows])
 
     # What is known of participants
-    columns_read = {columns.group: cells.labels(frame[columns.group])} if columns.group else {}
-    columns_read |= {name: cells.numbers(frame[name]) for name in columns.covariates}
     values = {}
-    for name, (written, problems) in columns_read.items():
-        if problems and name != columns.group:
+    if columns.group is not None:
+        values[columns.group] = _of_participants(trials, columns.group, cells.labels(frame[columns.group]).values)
+    for name in columns.covariates:
+        numbers, problems = cells.numbers(frame[name])
+        if problems:
             raise ValueError(f"{next(iter(problems.values()))}; give a number for each participant")
-        values[name] = _of_participants(trials, name, written[kept])
+        values[name] = _of_participants(trials, name, numbers)
     unknown = {
         trials.subjects[row]: f"{name} is empty" for name, own in values.items() for row in np.flatnonzero(pd.isna(own))
     }

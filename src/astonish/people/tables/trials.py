@@ -194,8 +194,7 @@ class Trials:
     @property
     def choices(self) -> NDArray[np.int32]:
         """The option chosen on each trial; 0 where there is none."""
-        choices: NDArray[np.int32] = self.outcomes[0]
-        return choices
+        return np.asarray(self.outcomes[0], np.int32)
 
     @property
     def choice_labels(self) -> tuple[Any, ...]:
