@@ -6,6 +6,7 @@ Each different cell is looked at once, however often it occurs. Where the reader
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -194,9 +195,7 @@ def check_order(
     """Refuse two trials of the same number in a block; or ask if a column that is called trial is not in order.
 
     trial: the column by which trials are ordered. good: rows that are used. where: says the place of a row.
-
-    Returns:
-        What to say if the column that is called trial starts again, or stays, in a block.
+    Returns: What to say if the column that is called trial starts again, or stays, in a block.
     """
     at = np.flatnonzero(good)
     if trial is not None:
@@ -294,12 +293,7 @@ def guessed_columns(frame: pd.DataFrame) -> dict[str, str]:
     def of_participants(name: str) -> bool:
         return "subject" in guesses and bool((frame.groupby(guesses["subject"])[name].nunique() <= 1).all())
 
-    def paid(name: str) -> bool:
-        return _is_called(name, _PAID)
-
-    def chosen(name: str) -> bool:
-        return _is_called(name, _CHOSEN)
-
+    paid, chosen = partial(_is_called, beginning=_PAID), partial(_is_called, beginning=_CHOSEN)
     meanings: dict[str, Callable[[str], Any]] = {
         "subject": lambda name: _WHO.fullmatch(name) and repeated(name),
         "block": lambda name: _BLOCK.fullmatch(name) and repeated(name),

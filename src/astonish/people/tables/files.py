@@ -260,10 +260,9 @@ def _as_utf8(data: bytes) -> tuple[bytes, list[str]]:
 
 
 def _first_line(text: bytes, mark: str | None) -> tuple[int, str, list[str]]:
-    """Where the line of names begins: after blank lines and comments, unless the last comment has the names.
+    """Find the line of names: after blank lines and comments, unless the last comment has the names.
 
-    Returns:
-        Where it begins; what separates cells, if that is not known the mark of which this line has most; and a notice.
+    Returns: Where it begins; what separates cells, if that is not known the mark of which it has most; and a notice.
     """
     at, comments, first = 0, [], b""
     for number, line in enumerate(BytesIO(text), 1):

@@ -28,6 +28,7 @@ _YES = (
 )  # fmt: skip
 
 _Range = tuple[float, float] | None
+_Listed = Sequence[Any] | None
 
 
 def read_trials(
@@ -75,7 +76,8 @@ def read_trials(
     excluded participants: 1
       b: 1 outcome, fewer than 3
     """
-    _check_request(columns, kind, response_kind, responds_before, response_range, response_scale)
+    ranges = {"response_range": response_range, "response_scale": response_scale}
+    _check_request(columns, kind, response_kind, responds_before, ranges)
     rows = open_rows(source, columns.subject, columns.measured, decimal)
     columns.check(list(rows.frame.columns), rows.doubled)
     if not len(rows.frame):
@@ -109,13 +111,9 @@ def read_trials(
 
 
 def _check_request(
-    columns: Columns,
-    kind: str | None,
-    response_kind: str | None,
-    responds_before: bool | None,
-    response_range: Any,
-    response_scale: Any,
+    columns: Columns, kind: str | None, response_kind: str | None, responds_before: bool | None, ranges: dict[str, Any]
 ) -> None:
+    """Refuse what contradicts itself, whatever the table holds."""
     if columns.choice is not None and responds_before is False:
         raise ValueError("a choice comes before its outcome; leave out responds_before (--responded)")
     if columns.response is not None and columns.choice is None and responds_before is None:
@@ -124,11 +122,9 @@ def _check_request(
             "responds_before=True for predictions of the outcome in the same row, responds_before=False for estimates "
             "that have taken it into account (in the command: --responded before, or after)"
         )
-    ranges = {"response_range": response_range, "response_scale": response_scale}
     if columns.response is None and (columns.ignore or any(ranges.values())):
-        raise ValueError(
-            "ignore, response_range and response_scale are about responses; name the column of the response"
-        )
+        problem = "ignore, response_range and response_scale are about responses"
+        raise ValueError(f"{problem}; name the column of the response")
     for name, ends in ranges.items():
         falls = name == "response_range" and ends is not None and ends[0] > ends[-1]
         if ends is not None and (len(ends) != 2 or ends[0] == ends[1] or falls or not np.isfinite(ends).all()):
@@ -184,8 +180,8 @@ def _infer_schema(
     columns: Columns,
     kind: str | None,
     response_kind: str | None,
-    labels: Sequence[Any] | None,
-    options: Sequence[Any] | None,
+    labels: _Listed,
+    options: _Listed,
 ) -> _Schema:
     """Complete the schema that was given by what the columns hold; ask where that may be wrong.
 
@@ -316,9 +312,8 @@ def parse_rows(
 ) -> tuple[_RowValues, NDArray[np.intp], dict[int, str], dict[int, str], list[str]]:
     """Read all columns that have a meaning.
 
-    Returns:
-        The values of the rows; the rows that can be used, by participant and trial; by position, the first thing that
-        is wrong with each other row; the same of responses, whose rows are used nevertheless; and notes.
+    Returns: The values of the rows; the rows that can be used, by participant and trial; by position, the first thing
+    that is wrong with each other row; the same of responses, whose rows are used nevertheless; and notes.
     """
     names = ["1"] * len(frame) if columns.subject is None else frame[columns.subject]
     subjects = cells.names(pd.Series(names, name=columns.subject))
@@ -447,14 +442,12 @@ def _are_marks(found: Any, who: Any, rows: NDArray[np.intp]) -> bool:
 
 
 def _to_series(
-    table: pd.DataFrame,
-    columns: Columns,
-    schema: _Schema,
-    values: _RowValues,
-    order: NDArray[np.intp],
-    responds_before: bool,
+    table: pd.DataFrame, columns: Columns, schema: _Schema, values: _RowValues, order: NDArray[np.intp], before: bool
 ) -> Trials:
-    """Make rows of the table series, one for each participant. order: rows that can be used."""
+    """Make rows of the table series, one for each participant.
+
+    order: rows that can be used. before: whether a response is given before the outcome of its trial is seen.
+    """
     kept = np.sort(order)
     codes, names = pd.factorize(values.subjects[kept])
     present = ~np.any([np.isnan(part[kept]) for part in values.outcomes], axis=0)
@@ -483,9 +476,10 @@ def _to_series(
     starts = there & np.concatenate([there[:, :1], series.blocks[:, 1:] != series.blocks[:, :-1]], axis=1)
 
     # Responses to explain: if given before outcomes, that to an outcome is the next one of the block
+    given = series.given
     responses = None if series.responses is None else np.where(there, series.responses, np.nan)
     ignored = series.ignored
-    if responds_before and columns.choice is None:
+    if before and columns.choice is None:
         ignored = np.concatenate([np.zeros_like(ignored[:, :1]), ignored[:, :-1]], axis=1) & ~starts
     trials = Trials(
         frame=_with_numbers(table.iloc[kept].reset_index(drop=True), columns, schema),
@@ -496,10 +490,8 @@ def _to_series(
         rows=rows,
         responses=responses,
         scored=np.zeros_like(there) if responses is None else np.isfinite(responses) & ~ignored,
-        given={  # allowed values in padding, too
-            name: np.where(there, series.given[name], series.given[name][:, :1]) for name in columns.given
-        },
-        responds_before=responds_before or columns.choice is not None,
+        given={name: np.where(there, given[name], given[name][:, :1]) for name in columns.given},  # allowed in padding
+        responds_before=before or columns.choice is not None,
         kind=schema.kind,
         response_kind=schema.response_kind,
         labels=schema.labels,
