@@ -24,9 +24,9 @@ from astonish.people.fit import (
 from astonish.people.fit.likelihood import evaluate, participant_data
 from astonish.people.posterior.checks import statistics
 from astonish.people.tables import Columns, read_trials
-from astonish.people.tables.choices import with_payoffs
 from astonish.people.tables.facts import choose
 from astonish.people.tables.regressors import regressors
+from astonish.people.tables.trials import with_payoffs
 from astonish.worlds import bandit
 
 

@@ -73,7 +73,7 @@ def test_methods_exist(name: str) -> None:
         "people.fit",
         "people.posterior",
         "theory.novelty",
-        "people.tables.bids",
+        "people.tables.regressors",
         "learners",
         "worlds.bandit",
         "worlds.gaussian_jumps",

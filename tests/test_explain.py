@@ -35,7 +35,7 @@ from astonish.models.registry import FAMILIES, LEARNERS
 from astonish.online import explanation
 from astonish.online.explanation import STAGES
 from astonish.people.tables import Columns, read_trials
-from astonish.people.tables.explanation import explain_trial
+from astonish.people.tables.regressors import explain_trial
 from astonish.report.views import number, probability
 from astonish.theory import surprise
 from families import LEARNER, NUMBERS

@@ -22,16 +22,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-
-pytest.importorskip("starlette", reason="the page needs starlette")
-
 from typer.testing import CliRunner
 
 from astonish.cli.app import app as command
 from astonish.page import data, jobs
 from astonish.page.jobs import Jobs
 from astonish.page.server import make_app, make_server
-from astonish.people.tables.guesses import constant_columns, guessed_columns
+from astonish.people.tables.cells import constant_columns, guessed_columns
+
+pytest.importorskip("starlette", reason="the page needs starlette")
+
 
 NAMES = ("=ann", "bob", "eve")  # the first is a formula to a spreadsheet
 ASKED = {"name": "my trials.csv", "outcome": "x", "response": "b", "responded": "before", "subject": "id"}

@@ -1,4 +1,4 @@
-"""Is a table of trials read as it was meant, and is nothing left out without a word?"""
+"""Tables of trials, read as they were meant; nothing is left out without a word."""
 
 import gzip
 import os
@@ -47,12 +47,8 @@ def test_rows_become_series_in_the_order_of_each_participants_trials(tmp_path: P
     _same(trials.scored, [[True, False, True, False], [False, True, True, False]])
     assert trials.outcomes.dtype == np.float64
     assert trials.rows.dtype == np.intp
-    assert (trials.kind, trials.response_kind, trials.labels, trials.responds_before) == (
-        "continuous",
-        "continuous",
-        None,
-        False,
-    )
+    assert (trials.kind, trials.response_kind, trials.labels) == ("continuous", "continuous", None)
+    assert not trials.responds_before
     assert (trials.rejected, trials.excluded, trials.given) == ((), {}, {})
     pd.testing.assert_frame_equal(trials.frame, pd.read_csv(tmp_path / "trials.csv"))
 
@@ -299,13 +295,6 @@ def test_a_bad_response_is_missing_but_its_outcome_was_seen(cell: str, reason: s
     assert trials.preview().splitlines()[-2:] == ["responses not read: 1", f"  line 9: {trials.unread[0].reason}"]
 
 
-def test_lines_are_counted_as_an_editor_counts_them(tmp_path: Path) -> None:
-    path = _file(tmp_path, 'x,remark\n1,"two\nlines"\n2,\noops,here\n3,\n\n\n')
-    trials = read_trials(path, Columns("x"))
-    assert trials.rejected == (Rejected(5, "x = 'oops' is not a number"),)
-    _same(trials.outcomes, [[1, 2, 3]])
-
-
 def test_outcomes_may_repeat_where_nothing_counts_the_trials() -> None:
     plain = pd.DataFrame({"x": [1.0, 1.0, 1.0, 2.0], "trial_type": [1, 1, 1, 1]})
     assert read_trials(plain, Columns("x")).rejected == ()
@@ -344,9 +333,8 @@ def test_some_participants_alone(tmp_path: Path) -> None:
 
 
 def test_rows_of_a_data_frame_are_called_rows() -> None:
-    assert (
-        "  row 1: x = 'oops' is not a number" in read_trials(_x(1, "oops", 2, 3), Columns("x")).preview().splitlines()
-    )
+    lines = read_trials(_x(1, "oops", 2, 3), Columns("x")).preview().splitlines()
+    assert "  row 1: x = 'oops' is not a number" in lines
     with pytest.raises(ValueError, match=r"all 2 rows were rejected, the first of them \(row 0\) because x = 'a'"):
         read_trials(_x("a", "b"), Columns("x"), kind="continuous")
     with pytest.raises(ValueError, match="no participant has 3 outcomes"):
@@ -356,41 +344,31 @@ def test_rows_of_a_data_frame_are_called_rows() -> None:
 # What is refused
 
 
+BEFORE = {"responds_before": True}
+
+
 @pytest.mark.parametrize(
     ("columns", "options", "sentence"),
     [
-        (
-            Columns("y", response="y"),
-            {},
-            "'y' given before or after .* responds_before=True for predictions.*--responded",
-        ),
+        (Columns("y", response="y"), {}, "'y' given before or after .* responds_before=True for .*--responded"),
         (Columns("outcom"), {}, r"there is no column 'outcom'; known are who, session, trial, x, y, odd"),
         (Columns("x", subject="Wo"), {}, r"there is no column 'Wo'; did you mean 'who'\? Known are who, ses"),
         (Columns("x", block="sesion"), {}, "did you mean 'session'"),
-        (Columns("x", response="Y"), {"responds_before": True}, "did you mean 'y'"),
-        (Columns("x", response="y", ignore=("od",)), {"responds_before": True}, "did you mean 'odd'"),
+        (Columns("x", response="Y"), BEFORE, "did you mean 'y'"),
+        (Columns("x", response="y", ignore=("od",)), BEFORE, "did you mean 'odd'"),
         (Columns("x", given={"noise": "sigma"}), {}, "there is no column 'sigma'"),
         (Columns("x", ignore=("odd",)), {}, "name the column of the response"),
         (Columns("x"), {"kind": "normal"}, "kind = 'normal' is not allowed; give one of continuous, binary"),
         (Columns("x"), {"kind": "transitions"}, "kind = 'transitions' does not fit; give a pair"),
         (Columns(("who", "x")), {"kind": "binary"}, "kind = 'binary' does not fit"),
         (Columns("x"), {"response_kind": "choice"}, "no response was named"),
-        (
-            Columns("x", response="y"),
-            {"responds_before": True, "response_kind": "no"},
-            "response_kind = 'no' is not allowed",
-        ),
-        (Columns("x", response="y"), {"responds_before": True, "response_range": (1, 0)}, r"response_range = \(1, 0\)"),
+        (Columns("x", response="y"), BEFORE | {"response_kind": "no"}, "response_kind = 'no' is not allowed"),
         (Columns("who"), {"kind": "continuous"}, r"all 7 rows were rejected, the first.*\(line 2\) because who = 'a'"),
-        (
-            Columns("who", response="odd"),
-            {"responds_before": True, "response_kind": "choice"},
-            "choices 0, 1 are none of the ou",
-        ),
+        (Columns("who", response="odd"), BEFORE | {"response_kind": "choice"}, "choices 0, 1 are none of the outcomes"),
         (Columns("x", subject="x"), {}, "no participant has 3 outcomes or more; give more trials"),
         (Columns("y"), {"kind": "binary", "labels": ["a", "q", "z"]}, "'a', 'q', 'z', which are not two outcomes"),
     ],
-)
+)  # fmt: skip
 def test_what_makes_no_sense_is_refused(columns: Columns, options: Any, sentence: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=sentence):
         read_trials(_file(tmp_path, SMALL), columns, **options)

@@ -20,14 +20,14 @@ from typing import Any
 from pandas import DataFrame, isna
 from pandas.api.types import is_numeric_dtype
 
-from astonish.core.kinds import NUMBERS
-from astonish.core.names import MEASURED, OutcomeKind
+from astonish.core.names import MEASURED, NUMBERS, OutcomeKind
 from astonish.core.numbers import Domain
 from astonish.io.request import Asked
 from astonish.models.parameters import Assembly, Outcomes, Specification, arguments, known_facts
 from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES
 from astonish.online.measures import holds_a_belief
 from astonish.page.controls import Json, check_keys, explained, one, one_of, packed
+from astonish.people.analysis.models import read_outcomes
 from astonish.people.analysis.requests import (
     SEARCH,
     CompareRequest,
@@ -36,14 +36,11 @@ from astonish.people.analysis.requests import (
     SurpriseRequest,
     TrialRequest,
 )
-from astonish.people.analysis.table import read_outcomes
 from astonish.people.tables import Trials
-from astonish.people.tables.explanation import explain_trial
+from astonish.people.tables.cells import constant_columns, guessed_columns
 from astonish.people.tables.facts import choose
-from astonish.people.tables.guesses import constant_columns, guessed_columns
-from astonish.people.tables.regressors import ALL, regressors
-from astonish.people.tables.source import open_rows
-from astonish.people.tables.text import width
+from astonish.people.tables.files import open_rows, width
+from astonish.people.tables.regressors import ALL, explain_trial, regressors
 
 LARGEST = 20 * 2**20  # bytes of a table, as sent and as unpacked
 MOST_ROWS, MOST_CELLS, LONGEST_LINE, MOST_LABELS = 100_000, 2_000_000, 100_000, 50
@@ -312,7 +309,7 @@ class DataTab:
         columns = ("surprise", "learning_rate", "prediction")
         lines = [
             "from astonish.people.analysis.requests import SurpriseRequest",
-            "from astonish.people.analysis.table import read_outcomes",
+            "from astonish.people.analysis.models import read_outcomes",
             "from astonish.people.tables.facts import learner_for",
             "from astonish.people.tables.regressors import regressors",
             "",

@@ -20,7 +20,7 @@ from astonish.online.series import OPTIONS
 from astonish.people.fit.likelihood import Model, ParticipantData, simulate
 from astonish.people.fit.space import Space
 from astonish.people.tables import Trials
-from astonish.people.tables.choices import with_payoffs
+from astonish.people.tables.trials import with_payoffs
 from astonish.report.style import BLUE, VERMILLION, styled_figure
 
 if TYPE_CHECKING:

@@ -18,15 +18,10 @@ _HALF = 0.6745  # half of a normal distribution is within so many standard devia
 
 def outcomes_of(trials: Trials) -> Outcomes:
     """What a learner has to know about the outcomes of a table."""
-    count = int(trials.outcomes[0].max()) + 1 if trials.kind == OutcomeKind.TRANSITIONS else 0
-    return Outcomes(
-        trials.kind,
-        lambda *asked: fact_of(trials, *asked),
-        len(trials.labels or ()),
-        count,
-        len(trials.options or ()),
-        bool(trials.columns.counterfactual),
-    )
+    contexts = int(trials.outcomes[0].max()) + 1 if trials.kind == OutcomeKind.TRANSITIONS else 0
+    labels, options = len(trials.labels or ()), len(trials.options or ())
+    shown = bool(trials.columns.counterfactual)
+    return Outcomes(trials.kind, lambda *asked: fact_of(trials, *asked), labels, contexts, options, shown)
 
 
 def learner_for(
@@ -67,53 +62,40 @@ def choose(
 
 
 def fact_of(trials: Trials, name: str, settings: Mapping[str, float]) -> Fact | None:
-    """A fact about outcomes that are numbers: noise, drift, low, high, middle, spread or range; None for any other.
+    """Estimate a fact about outcomes that are numbers: noise, drift, low, high, middle, spread or range.
 
-    About angles: period and concentration.
-
-    settings: parameters that were set, on which others depend.
+    About angles: period and concentration. None for any other. settings: parameters that were set, on which others
+    depend.
     """
+    if name in ("noise", "concentration") and name in trials.given:
+        column = trials.columns.given[name]
+        return Fact(float(np.median(trials.given[name])), f"the median of {column}, which gives it trial by trial")
     if name == "noise":
-        return _noise(trials)
+        if trials.kind == OutcomeKind.BINARY:
+            return Fact(0.5, "the standard deviation of 0 and 1, if they are equally frequent")
+        if trials.options is not None:
+            return Fact(_reward_noise(trials), "the standard deviation of what an option pays a participant")
+        return Fact(_median_noise(trials, name), "from the median difference of successive outcomes")
     if name == "period":
         return Fact(2 * math.pi, "for angles in radians; set 360 for degrees")
     if name == "concentration":
-        return _concentration(trials, settings.get("period", 2 * math.pi))
+        period = settings.get("period", 2 * math.pi)
+        radians = math.tau / period * _median_noise(trials, name, period)
+        return Fact(radians**-2, "from the median difference of successive outcomes")
     if name == "drift":
-        return Fact(0.1 * (settings["noise"] if "noise" in settings else _noise(trials).value), "a tenth of noise")
+        noise = Fact(settings["noise"], "it was set") if "noise" in settings else fact_of(trials, "noise", {})
+        return noise and Fact(0.1 * noise.value, "a tenth of noise")
     low, high = trials.outcome_range
     if name in _OF_A_RANGE and low == high:
         raise ValueError(f"{_OF_A_RANGE[name]} cannot be estimated from outcomes that are all {low:g}; set it")
-    known = {
+    facts = {
         "low": Fact(low, "the smallest outcome"),
         "high": Fact(high, "the largest outcome"),
         "middle": Fact(0.5 * (low + high), "the middle of the range of outcomes"),
         "spread": Fact((high - low) / math.sqrt(12), "as of a mean anywhere in the range of outcomes"),
         "range": Fact(high - low, "the range of outcomes"),
     }
-    return known.get(name)
-
-
-def _noise(trials: Trials) -> Fact:
-    if "noise" in trials.given:
-        return _median(trials, "noise")
-    if trials.kind == OutcomeKind.BINARY:
-        return Fact(0.5, "the standard deviation of 0 and 1, if they are equally frequent")
-    if trials.options is not None:
-        return Fact(_reward_noise(trials), "the standard deviation of what an option pays a participant")
-    return Fact(_median_noise(trials, "noise"), "from the median difference of successive outcomes")
-
-
-def _concentration(trials: Trials, period: float) -> Fact:
-    if "concentration" in trials.given:
-        return _median(trials, "concentration")
-    radians = 2 * math.pi / period * _median_noise(trials, "concentration", period)
-    return Fact(radians**-2, "from the median difference of successive outcomes")
-
-
-def _median(trials: Trials, name: str) -> Fact:
-    column = trials.columns.given[name]
-    return Fact(float(np.median(trials.given[name])), f"the median of {column}, which gives it trial by trial")
+    return facts.get(name)
 
 
 def _median_noise(trials: Trials, name: str, period: float | None = None) -> float:

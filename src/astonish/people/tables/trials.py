@@ -1,4 +1,4 @@
-"""What is known of an experiment once its table has been read, and which of its columns mean what?"""
+"""Trials of an experiment, once its table has been read; how they were understood, and what other choices would pay."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,14 @@ from astonish.core.names import MEASURED, OutcomeKind, ResponseKind
 from astonish.core.numbers import BoolArray, FloatArray
 from astonish.core.refusal import unknown
 from astonish.learners.base import Learner
-from astonish.people.tables.preview import preview
+from astonish.people.tables.cells import MOST_LABELS, few, label
+
+NEAREST = 5  # trials in which an option was chosen, from which what it would have paid is drawn
+ASSUMED = (
+    "what an option would have paid when it was not chosen is not in the table; simulations draw it from the "
+    f"{NEAREST} nearest trials of the block in which the participant chose it (--payoff names columns that know it)"
+)
+_SHOWN = 5  # of items in a list of the preview
 
 
 @dataclass(frozen=True)
@@ -187,8 +194,7 @@ class Trials:
     @property
     def choices(self) -> NDArray[np.int32]:
         """The option chosen on each trial; 0 where there is none."""
-        found: NDArray[np.int32] = self.outcomes[0]
-        return found
+        return np.asarray(self.outcomes[0], np.int32)
 
     @property
     def choice_labels(self) -> tuple[Any, ...]:
@@ -242,8 +248,34 @@ class Trials:
         return outcomes if self.kind in MEASURED else _labelled(outcomes, self.labels or ())
 
     def preview(self) -> str:
-        """A few lines on how everything was understood."""
-        return preview(self)
+        """A few lines that say everything that was assumed, recognised or left out."""
+        columns, there = self.columns, self.rows >= 0
+        people = "one participant" if columns.subject is None else f"by {columns.subject}"
+        blocks = f"{_span(self.starts.sum(axis=1))} blocks by {columns.block}" if columns.block else "one block"
+        ordered = f", ordered by {columns.trial}" if columns.trial else ""
+        outcomes = self.scalar_outcomes
+        outcome = _column(self, " to ".join(columns.outcomes), "kind", outcomes[self.observed])
+        missing = (there & ~self.observed).sum() or "none"
+        lines = [
+            f"participants: {len(self)} ({people}), of {_span(there.sum(axis=1))} trials in {blocks}{ordered}",
+            f"{'reward' if self.options else 'outcome'} {outcome}; {missing} missing",
+            *_responses(self),
+            *_design(self),
+        ]
+        for name, values in self.given.items():
+            lines.append(f"given {name}: by {columns.given[name]}, from {values.min():g} to {values.max():g}")
+        lines += [*self.notes, *_few_values(self), *_constant(self, "outcomes", outcomes, self.observed)]
+        if self.responses is not None:
+            lines += _constant(self, "responses", self.responses, self.scored)
+        lists = {
+            "responses not read": [f"{self.unit} {line}: {reason}" for line, reason in self.unread],
+            "rejected rows": [f"{self.unit} {line}: {reason}" for line, reason in self.rejected],
+            "excluded participants": [f"{name}: {reason}" for name, reason in self.excluded.items()],
+        }
+        for heading, items in lists.items():
+            more = [f"and {len(items) - _SHOWN} more"] if len(items) > _SHOWN else []
+            lines += [f"{heading}: {len(items)}", *(f"  {item}" for item in items[:_SHOWN] + more)] if items else []
+        return "\n".join(lines)
 
 
 def _labelled(indices: FloatArray, labels: tuple[Any, ...]) -> Any:
@@ -260,3 +292,147 @@ def free_name(name: str, taken: Any) -> str:
     """
     endings = ("", *(f"_{number}" for number in range(2, len(taken) + 3)))
     return next(name + ending for ending in endings if name + ending not in taken)
+
+
+# The lines of the preview
+
+
+def _column(trials: Trials, name: str, field: str, values: Any) -> str:
+    """The kind of a column, and what it holds. field: "kind" or "response_kind"."""
+    kind, labels = getattr(trials, field), trials.labels
+    text = f"{name}: {kind}{' (guessed)' * (field in trials.guessed)}"
+    if labels and kind == OutcomeKind.BINARY and labels != (0, 1):
+        return f"{text}, 1 stands for {labels[1]!r}, 0 for {labels[0]!r}"
+    if labels and kind not in MEASURED:
+        return f"{text}, one of {few(labels)}"
+    return f"{text}, from {values.min():g} to {values.max():g}" if len(values) else text
+
+
+def _responses(trials: Trials) -> list[str]:
+    """A line about responses, if there are any."""
+    if trials.responses is None:
+        return []
+    columns, made = trials.columns, trials.responses[np.isfinite(trials.responses)]
+    missing = f"{int((trials.rows >= 0).sum()) - len(made) or 'none'} missing"
+    if ignored := len(made) - int(trials.scored.sum()):
+        missing += f", {ignored} known but not to be explained ({', '.join(columns.ignore)})"
+    if trials.options is not None:
+        others = ", ".join(columns.counterfactual)
+        shown = f"; outcomes of options not chosen are shown ({others})" if others else ""
+        return [f"choice {columns.choice}: one of {few(trials.options)}; {missing}{shown}"]
+    column = _column(trials, str(columns.response), "response_kind", made)
+    if trials.response_scale is not None:
+        low, high = trials.response_scale
+        column += f" ({low:g} means 0, {high:g} means 1)"
+    when = "before" if trials.responds_before else "after"
+    return [f"response {column}; given {when} the outcome of its trial; {missing}"]
+
+
+def _design(trials: Trials) -> list[str]:
+    """Lines about second responses, conditions, groups and covariates."""
+    there, lines = trials.rows >= 0, []
+    if trials.second is not None:
+        made = trials.second[np.isfinite(trials.second)]
+        span = f"from {made.min():g} to {made.max():g}" if len(made) else "nothing"
+        missing = int(there.sum()) - len(made) or "none"
+        lines.append(f"second response {trials.columns.second_response}: {span}; {missing} missing")
+    if trials.condition is not None:
+        counts = np.bincount(trials.condition[there], minlength=len(trials.conditions))
+        listed = ", ".join(f"{label} ({count} trials)" for label, count in zip(trials.conditions, counts, strict=True))
+        lines.append(f"conditions by {trials.columns.condition}: {listed}")
+    if trials.group is not None:
+        labels, counts = np.unique(trials.group.astype(str), return_counts=True)
+        listed = ", ".join(f"{label} ({count})" for label, count in zip(labels, counts, strict=True))
+        lines.append(f"groups by {trials.columns.group}: {listed}")
+    for name, values in trials.covariates.items():
+        lines.append(f"covariate {name}: from {values.min():g} to {values.max():g}, mean {values.mean():g}")
+    return lines
+
+
+def _few_values(trials: Trials) -> list[str]:
+    """A note about numbers that may be labels, since they are only two, or few whole ones."""
+    if trials.kind != OutcomeKind.CONTINUOUS or "kind" not in trials.guessed:
+        return []
+    values = np.unique(trials.scalar_outcomes[trials.observed])
+    whole = (values == np.floor(values)).all() and values[-1] - values[0] <= MOST_LABELS
+    if trials.options or (len(values) != 2 and not (whole and len(values) > 2)):
+        return []
+    kind = "binary" if len(values) == 2 else "categorical"
+    gap = "; if -1 means missing, give missing=[-1] (--missing -1)" if values.tolist() == [-1, 0, 1] else ""
+    only = few(label(value) for value in values)
+    return [f"note: the outcomes are only {only}; if these are labels, give kind={kind!r} (--kind {kind}){gap}"]
+
+
+def _constant(trials: Trials, what: str, values: FloatArray, there: BoolArray) -> list[str]:
+    """A note about participants whose values are all equal, and so say little."""
+    low = np.where(there, values, np.inf).min(axis=1)
+    high = np.where(there, values, -np.inf).max(axis=1)
+    names = [name for name, same in zip(trials.subjects, low == high, strict=True) if same]
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return [f"note: all {what} are equal for {', '.join(names[:_SHOWN])}{more}"] if names else []
+
+
+def _span(counts: Any) -> str:
+    low, high = int(counts.min()), int(counts.max())
+    return str(low) if low == high else f"{low} to {high}"
+
+
+# Trials of choices with consequences, whose outcomes are other ones if choices are
+
+
+def with_payoffs(trials: Trials, seed: int = 0) -> Trials:
+    """Assume what each option of each trial pays, where the table does not say so.
+
+    What was paid stays. Where an option was not chosen, it pays what it did in one of the nearest trials of the block
+    in which the participant chose it, at random; else in any trial of theirs; else in anybody's.
+    """
+    if trials.options is None or trials.payoffs is not None:
+        return trials
+    rng, rewards, choices = np.random.default_rng(seed), trials.scalar_outcomes, trials.choices
+    payoffs = np.zeros((*rewards.shape, len(trials.options)))
+    blocks = np.cumsum(trials.starts, axis=1)
+    for option in range(len(trials.options)):
+        chosen = trials.observed & (choices == option)
+        anybodys = rewards[chosen]
+        if not len(anybodys):
+            label = trials.options[option]
+            raise ValueError(f"nobody chose {label!r}, so what it would pay is not known; name columns with --payoff")
+        for row, there in enumerate(chosen):
+            if not there.any():
+                payoffs[row, :, option] = rng.choice(anybodys, rewards.shape[1])
+                continue
+            payoffs[row, :, option] = rewards[row, _near(np.flatnonzero(there), blocks[row], rng)]
+            payoffs[row, there, option] = rewards[row, there]
+    return replace(trials, payoffs=payoffs)
+
+
+def _near(chosen: Any, blocks: Any, rng: np.random.Generator) -> Any:
+    """For each trial, one at random of the nearest in which an option was chosen, of the same block if there is any."""
+    at = np.arange(len(blocks))
+    distance = np.abs(at[:, None] - chosen) + len(at) * (blocks[:, None] != blocks[chosen])
+    nearest = np.argsort(distance, axis=1, kind="stable")[:, :NEAREST]
+    same = np.take_along_axis(distance, nearest, 1) < len(at)
+    count = np.where(same.any(1), same.sum(1), nearest.shape[1])
+    return chosen[nearest[at, rng.integers(0, count)]]
+
+
+def chosen_anew(trials: Trials, responses: FloatArray) -> Trials:
+    """The same trials with other choices, and the outcomes that follow from them; payoffs must be known."""
+    assert trials.payoffs is not None
+    choices = np.where(np.isfinite(responses), responses, 0).astype(np.int32)
+    _, rewards, *shown = trials.outcomes
+    paid = np.nan_to_num(trials.payoffs).astype(rewards.dtype)
+    paid = paid if shown else np.take_along_axis(paid, choices[..., None], -1)[..., 0]
+    return replace(trials, outcomes=(choices, paid, *shown))
+
+
+def paid_columns(trials: Trials) -> dict[str, FloatArray]:
+    """What columns of the table say about rewards, and about what was shown of options that were not chosen."""
+    columns = {trials.columns.outcomes[0]: np.where(trials.observed, trials.scalar_outcomes, np.nan)}
+    names = trials.columns.counterfactual
+    if len(names) == 1:
+        _, every, shown = trials.outcomes
+        other = 1 - trials.choices[..., None]
+        seen = np.take_along_axis(shown, other, -1)[..., 0] > 0
+        columns[names[0]] = np.where(seen, np.take_along_axis(every, other, -1)[..., 0], np.nan)
+    return columns
