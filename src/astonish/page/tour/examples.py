@@ -12,8 +12,8 @@ from astonish.core.interpreter import interpreted
 from astonish.learners import Smile
 from astonish.page.controls import Slider, Values, slider_for
 from astonish.page.tour.screen import Options, Screen, Shown, Words, mark, panel
-from astonish.paper.claims import same, verdict
-from astonish.paper.examples import COLLEAGUES, density, elected, measured, told
+from astonish.paper.figure import same, verdict
+from astonish.paper.figure1 import COLLEAGUES, density, elected, measured, told
 from astonish.paper.figure2 import FAR, folded_pair, log_evidence, normal_pair, surprise_again
 from astonish.theory import rule
 from astonish.theory.expfam import Belief, Family
@@ -58,7 +58,7 @@ def _joke(at: Values, chosen: Words) -> Shown:
     heard = [surprises[0] if line >= 1 else 0.0, *(surprises[1:] if line == 3 else [0.0, 0.0])]
     bars, most = [mark("bars", "surprise", 2, x=words, y=heard)], 1.1 * max(surprises)
     script = f"""
-        from astonish.paper.examples import told
+        from astonish.paper.figure1 import told
         from astonish.core.precision import double
 
         with double():
@@ -116,7 +116,7 @@ def _voters(at: Values, _: Words) -> Shown:
     bars = mark("bars", "surprise at candidate 2", 3, x=["A", "B", "C"], y=[a, b, c])
     panels.append(panel("surprise (nats)", [bars], "colleague", zero=True))
     script = f"""
-        from astonish.paper.examples import COLLEAGUES, elected
+        from astonish.paper.figure1 import COLLEAGUES, elected
         from astonish.core.precision import double
 
         with double():
@@ -204,7 +204,7 @@ def _commitment(at: Values, chosen: Words) -> Shown:
     ]  # fmt: skip
     indented = "\n            ".join(lines)
     script = f"""
-        from astonish.paper.examples import measured
+        from astonish.paper.figure1 import measured
         from astonish.paper.figure2 import {"normal_pair" if pair == "normal" else "folded_pair"}
         from astonish.core.precision import double
 

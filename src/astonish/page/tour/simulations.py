@@ -10,11 +10,10 @@ from astonish.core.domain import Domain, FloatArray, declared
 from astonish.learners import Smile
 from astonish.page.controls import Slider, Values, slider_for
 from astonish.page.tour.screen import Options, Screen, Shown, Words, mark, panel, with_band
-from astonish.paper import agents, figure3, figure8
-from astonish.paper.claims import interval, verdict
-from astonish.paper.figure import RunSettings
+from astonish.paper import figure3, figure8, maze_learners as agents
+from astonish.paper.figure import RunSettings, interval, verdict
 from astonish.paper.figure5 import around_switches
-from astonish.paper.sweeps import ACCURATE, FROZEN, summary
+from astonish.paper.maze_learners import ACCURATE, FROZEN, summary
 from astonish.worlds.gaussian_jumps import Episode
 from astonish.worlds.maze import A, B, maze, walk
 
@@ -83,7 +82,7 @@ def _jumps(at: Values, chosen: Words) -> Shown:
         panel(f"mean {error} error", errors, "fixed learning rate", 1, range=[0, most]),
     ]
     script = f"""
-        from astonish.paper.claims import interval
+        from astonish.paper.figure import interval
         from astonish.paper.figure import RunSettings
         from astonish.paper.figure3 import RATES, episodes, follow, scores_of, scores_of_fixed, smile
         from astonish.core.precision import double
@@ -159,7 +158,7 @@ def _switch(at: Values, _: Words) -> Shown:
     ]
     script = f"""
         import numpy as np
-        from astonish.paper.agents import MazeWalks, current, errors, naive, signals_of, smile
+        from astonish.paper.maze_learners import MazeWalks, current, errors, naive, signals_of, smile
         from astonish.paper.figure5 import around_switches
         from astonish.worlds.maze import A, B, maze, walk
 
@@ -245,8 +244,8 @@ def _online_em(at: Values, _: Words) -> Shown:
     picture = panel("error in the current arrangement", marks, "step", STEPS, zero=True)
     script = f"""
         import numpy as np
-        from astonish.paper.agents import OURS, MazeWalks, current, errors, errors_of_em_on_device, smile
-        from astonish.paper.claims import interval
+        from astonish.paper.maze_learners import OURS, MazeWalks, current, errors, errors_of_em_on_device, smile
+        from astonish.paper.figure import interval
         from astonish.worlds.maze import A, B, maze, walk
 
         walks = walk(maze(A, B), {STEPS}, [[1, k] for k in range({WALKS})])
@@ -310,7 +309,7 @@ def _visits(_: Values, chosen: Words) -> Shown:
     label = f"error {figure8.LATER} steps after a switch to A"
     picture = panel(label, marks, "share of time spent in A", 1, zero=True)
     script = f"""
-        from astonish.paper.claims import interval
+        from astonish.paper.figure import interval
         from astonish.paper.figure8 import LEARNERS, simulate
 
         for psi in {shares}:

@@ -12,10 +12,10 @@ from astonish.sweep.study import Study
 
 KINDS = {  # the module and function of each, imported when it is wanted
     "gaussian": ("astonish.sweep.kinds.gaussian", "study"),
-    "maze": ("astonish.paper.maze_study", "study"),
+    "maze": ("astonish.paper.figure8", "study_of_maze"),
     "recovery": ("astonish.sweep.kinds.recovery", "study"),
     "models": ("astonish.sweep.kinds.recovery", "study_of_models"),
-    "figure8": ("astonish.paper.maze_study", "study_of_figure8"),
+    "figure8": ("astonish.paper.figure8", "study_of_figure8"),
 }
 _EXAMPLE = '[[learner]] with name = "smile" and perhaps m = [0.03, 0.1]'
 
