@@ -16,8 +16,8 @@ import numpy as np
 from astonish import Dirichlet, Gaussian, MessagePassing, PerContext, Smile, VarSmile
 from astonish.core.numbers import as_double, double
 from astonish.learners.base import Learner, advance, scan
-from astonish.paper.agents import OURS, MazeWalks, errors_of_em_on_device, errors_on_device, naive, smile
 from astonish.paper.figure8 import LEARNERS, PSIS, TAUS, scenes
+from astonish.paper.maze_learners import OURS, MazeWalks, errors_of_em_on_device, errors_on_device, naive, smile
 from timing import show
 
 ROOMS, DOORS = 16, 15

@@ -15,12 +15,12 @@ from pathlib import Path
 
 from PIL import Image
 
-from astonish.paper.claims import Claim
-from astonish.paper.reproduce import (
+from astonish.paper.figure import (
     MARKS,
     NOTE_COLUMNS,
     NOTES,
     OWN,
+    Claim,
     claims_from_json,
     claims_markdown,
     count,

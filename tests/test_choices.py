@@ -5,16 +5,15 @@ import pytest
 from pandas import DataFrame
 
 from astonish import Nassar2010, Stream, run
-from astonish.paper import choices, figure3
-from astonish.paper.claims import FAILS, HOLDS, IN_PART
-from astonish.paper.figure import RunSettings
+from astonish.paper import figure3, variants as choices
+from astonish.paper.figure import FAILS, HOLDS, IN_PART, RunSettings
 from astonish.paper.figure3 import GaussianTask
 
 SAMPLES = [1.0, -3.0, 12.0, 30.0, 18.0]
 
 
 def test_no_jump_outside_the_range() -> None:
-    usual, other = (run(kind(4.0, 0.1, -20.0, 20.0), SAMPLES) for kind in (Nassar2010, choices._NoJumpOutside))
+    usual, other = (run(kind(4.0, 0.1, -20.0, 20.0), SAMPLES) for kind in (Nassar2010, choices.NoJumpOutside))
     np.testing.assert_array_equal(other.estimate[:3], usual.estimate[:3])  # the same inside
     stream = Stream(Nassar2010(4.0, 0.1, -20.0, 20.0))
     for x in SAMPLES[:3]:
@@ -24,7 +23,7 @@ def test_no_jump_outside_the_range() -> None:
 
 
 def test_the_first_sample_is_the_first_estimate() -> None:
-    found = run(choices._FirstSampleCounts(4.0, 0.1, -20.0, 20.0), SAMPLES)
+    found = run(choices.FirstSampleCounts(4.0, 0.1, -20.0, 20.0), SAMPLES)
     assert found.estimate[0] == pytest.approx(SAMPLES[0], rel=1e-2)
 
 
@@ -55,7 +54,7 @@ def _rows(*verdicts: tuple[str, str, str]) -> DataFrame:
 def test_a_verdict_that_depends_on_a_choice_is_named(
     rows: list[tuple[str, str, str]], verdict: str, words: str
 ) -> None:
-    [claim] = choices.claims({"verdicts": _rows(*rows)})
+    [claim] = choices.choices_claims({"verdicts": _rows(*rows)})
     assert claim.verdict == verdict
     assert words in claim.measured
     assert claim.ours

@@ -10,8 +10,8 @@ from pandas import DataFrame
 
 from astonish.core import special
 from astonish.learners import Delta, Nassar2010
-from astonish.paper import cost, figure3
-from astonish.paper.claims import FAILS, HOLDS, IN_PART
+from astonish.paper import figure3, smile_limits as cost
+from astonish.paper.figure import FAILS, HOLDS, IN_PART
 
 
 @pytest.mark.parametrize(
@@ -88,5 +88,5 @@ def _table(**changed: float) -> DataFrame:
     ],
 )
 def test_verdicts_follow_the_numbers(changed: dict[str, float], verdicts: list[str]) -> None:
-    found = cost.claims({"operations": _table(**changed)})
+    found = cost.cost_claims({"operations": _table(**changed)})
     assert [claim.verdict for claim in found] == verdicts

@@ -13,8 +13,7 @@ import astonish.people.fit
 import astonish.people.posterior
 import astonish.people.tables
 import astonish.sweep
-from astonish.paper.claims import FAILS, HOLDS, Claim
-from astonish.paper.reproduce import claims_from_json
+from astonish.paper.figure import FAILS, HOLDS, Claim, claims_from_json
 
 ROOT = Path(__file__).parent.parent
 ROWS = re.findall(r"`([\w.]+)` \| `(test_\w+)` \|", (ROOT / "docs" / "paper.md").read_text())

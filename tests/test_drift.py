@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from pandas import DataFrame
 
-from astonish.paper.claims import FAILS, HOLDS, IN_PART
-from astonish.paper.drift import (
+from astonish.paper.figure import FAILS, HOLDS, IN_PART, RunSettings, Tables
+from astonish.paper.smile_limits import (
     BEST,
-    DRIFT,
     DRIFTS,
+    FIGURE_DRIFT,
     LAST,
     NAIVE,
     NASSAR,
@@ -21,9 +21,8 @@ from astonish.paper.drift import (
     WALK,
     best_rates,
     drifting,
-    episodes,
+    drifting_episodes,
 )
-from astonish.paper.figure import RunSettings, Tables
 
 RUN = RunSettings(3)
 NOISE = 4.0
@@ -31,12 +30,12 @@ NOISE = 4.0
 
 @pytest.fixture(scope="module")
 def numbers() -> Tables:
-    return DRIFT.compute(RUN)
+    return FIGURE_DRIFT.compute(RUN)
 
 
 def off_by(kind: str, drift: float, learner: str) -> tuple[Any, Any]:
     """Errors after each sample, and gamma, by the recursions in NumPy; one row per episode."""
-    task = episodes(RUN, kind, drift)
+    task = drifting_episodes(RUN, kind, drift)
     estimate, length, off, rates = np.zeros(50), np.float64(1.0), [], []
     for n, (x, truth) in enumerate(zip(task.samples.T, task.truth.T, strict=True), 1):
         error = x - estimate
@@ -98,7 +97,7 @@ def test_the_world_drifts_as_told() -> None:
 
 def test_verdicts(numbers: Tables) -> None:
     """Naive Bayes is better where the mean hardly moves, and the last sample where it runs away."""
-    suitable, adjusts, near = DRIFT.claims(numbers)
+    suitable, adjusts, near = FIGURE_DRIFT.claims(numbers)
     assert [suitable.verdict, adjusts.verdict, near.verdict] == [IN_PART, HOLDS, FAILS]
     assert near.ours
     means = numbers["errors"].groupby(["kind", "drift", "learner"])[["squared", "absolute"]].mean()
@@ -137,4 +136,4 @@ def scaled(learner: str, factor: float, column: str = "") -> Callable[[DataFrame
 def test_claims_follow_the_numbers(
     numbers: Tables, claim: int, change: Callable[[DataFrame], DataFrame], verdict: str
 ) -> None:
-    assert DRIFT.claims(numbers | {"errors": change(numbers["errors"])})[claim].verdict == verdict
+    assert FIGURE_DRIFT.claims(numbers | {"errors": change(numbers["errors"])})[claim].verdict == verdict

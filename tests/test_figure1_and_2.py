@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, special, stats
 
-from astonish.paper.claims import FAILS, HOLDS, IN_PART, Claim
-from astonish.paper.figure import Figure, RunSettings, Tables
+from astonish.paper.figure import FAILS, HOLDS, IN_PART, Claim, Figure, RunSettings, Tables
 from astonish.paper.figure1 import FIGURE_1
 from astonish.paper.figure2 import FIGURE_2
 

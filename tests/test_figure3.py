@@ -15,8 +15,7 @@ from pandas import DataFrame
 from pandas.testing import assert_frame_equal
 from scipy import optimize
 
-from astonish.paper.claims import FAILS, HOLDS, IN_PART
-from astonish.paper.figure import RunSettings, Tables
+from astonish.paper.figure import FAILS, HOLDS, IN_PART, RunSettings, Tables
 from astonish.paper.figure3 import (
     BEST,
     ERRORS,

@@ -12,10 +12,9 @@ from scipy import optimize, special
 from astonish.beliefs import Dirichlet
 from astonish.learners import Smile
 from astonish.paper import figure3
-from astonish.paper.claims import FAILS, HOLDS, IN_PART
-from astonish.paper.figure import RunSettings, Tables
-from astonish.paper.links import (
-    LINK_CHOICE,
+from astonish.paper.figure import FAILS, HOLDS, IN_PART, RunSettings, Tables
+from astonish.paper.variants import (
+    FIGURE_LINKS,
     LINKS,
     LOGARITHM,
     PAPER,
@@ -40,7 +39,7 @@ FORMULAS: dict[str, Callable[[float, Any], Any]] = {
 
 @pytest.fixture(scope="module")
 def numbers() -> Tables:
-    return LINK_CHOICE.compute(RUN)
+    return FIGURE_LINKS.compute(RUN)
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -133,7 +132,7 @@ def judged(partial: float = 0.0, gamma: float = 0.01, jumps: Any = (), maze: Any
     for task in ("jumps", "maze"):
         columns = {"link": [PAPER, PAPER, STEP], "value": [SLOW, M, 1.0], "partial": [1.0, 1.0, partial]}
         tables[f"gamma_{task}"] = DataFrame({**columns, "gamma": [gamma, 0.2, 0.3], "task": task})
-    return [claim.verdict for claim in LINK_CHOICE.claims(tables)]
+    return [claim.verdict for claim in FIGURE_LINKS.claims(tables)]
 
 
 OTHER = {"exponential": 1.2, "linear": 0.8, "logarithm": 3.0}

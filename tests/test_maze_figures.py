@@ -12,10 +12,9 @@ from scipy import stats
 
 from astonish import Dirichlet, OnlineEM, PerContext, Smile, run
 from astonish.beliefs import DirichletBelief
-from astonish.paper import agents, ceiling, em, figure4, figure5, figure6, figure7, figure8, sweeps
-from astonish.paper.agents import MazeWalks
-from astonish.paper.claims import FAILS, HOLDS, IN_PART
-from astonish.paper.figure import RunSettings
+from astonish.paper import figure4, figure5, figure6, figure7, figure8, maze_learners as agents, smile_limits
+from astonish.paper.figure import FAILS, HOLDS, IN_PART, RunSettings
+from astonish.paper.maze_learners import MazeWalks
 from astonish.sweep import run_study
 from astonish.theory import expfam
 from astonish.worlds.maze import Walk
@@ -137,8 +136,8 @@ def test_steps_after_switches_are_found_in_many_walks_at_once() -> None:
 
 def test_a_small_error_is_out_of_reach_at_the_papers_readiness_but_not_at_a_smaller_one() -> None:
     where = _where()
-    first = sweeps.summary(where, _smile().errors)["first"]
-    careful = sweeps.summary(where, agents.errors(agents.smile(0.01), where))["first"]
+    first = agents.summary(where, _smile().errors)["first"]
+    careful = agents.summary(where, agents.errors(agents.smile(0.01), where))["first"]
     assert not (first <= 1000).any()
     assert careful.notna().all()
     assert careful.median() < 1500
@@ -164,7 +163,7 @@ def test_the_error_of_naive_bayes_depends_on_the_share_of_time_in_a() -> None:
 
 
 def test_the_ceiling_is_never_passed_and_costs_what_it_should() -> None:
-    numbers = ceiling.CEILING.compute(RunSettings(seed=4, quick=True))
+    numbers = smile_limits.FIGURE_CEILING.compute(RunSettings(seed=4, quick=True))
     samples = numbers["samples"]
     assert samples[samples.start <= 1].samples.max() <= 1 + 1e-12
     fixed = numbers["errors"].query("learner == 'fixed' and gamma >= 0.1")
@@ -227,7 +226,7 @@ def test_first_probabilities_are_those_they_are_called() -> None:
 
 def test_half_of_an_error_is_found_as_by_hand() -> None:
     errors = DataFrame([[4.0, 3.0, 2.0, 1.0], [4.0, 3.0, 2.5, 2.1], [np.nan] * 4])
-    np.testing.assert_equal(figure7._halved(errors), [2, 4, np.nan])
+    np.testing.assert_equal(figure7.halved(errors), [2, 4, np.nan])
 
 
 def test_stays_are_counted_as_by_hand() -> None:
@@ -272,15 +271,15 @@ def test_changes_of_uncertainty_are_those_of_the_signals() -> None:
 def test_speed_is_judged_at_the_papers_m(ours: float, em_first: float, verdicts: list[str]) -> None:
     first = {"SMiLe": ours, "SMiLe_": 400.0, "online EM": em_first}
     series = [DataFrame({"x": 10 * [value]}).x for value in first.values()]
-    assert [claim.verdict for claim in figure7._speed(*series)] == verdicts
+    assert [claim.verdict for claim in figure7.speed_claims(*series)] == verdicts
 
 
 def _em_table(**steps: float) -> DataFrame:
     varied = {
-        "switch": em.SWITCHES,
-        "frozen": em.FREEZES,
+        "switch": agents.SWITCHES,
+        "frozen": agents.FREEZES,
         "first": tuple(agents.FIRST_PROBABILITIES),
-        "SMiLe": (em.SMALL_M,),
+        "SMiLe": (agents.SMALL_M,),
     }
     rows = [
         (episode, name, str(value), steps.get(f"{name}={value}", 4000.0) + episode, 0.001)
@@ -295,14 +294,14 @@ def _em_table(**steps: float) -> DataFrame:
     ("steps", "verdicts"),
     [
         ({}, [FAILS, FAILS, FAILS]),
-        ({f"switch={p}": 5000.0 for p in em.SWITCHES if p != 0.1}, [HOLDS, FAILS, FAILS]),
+        ({f"switch={p}": 5000.0 for p in agents.SWITCHES if p != 0.1}, [HOLDS, FAILS, FAILS]),
         ({"switch=0.3": 5000.0}, [IN_PART, FAILS, FAILS]),
         ({"frozen=0": 9000.0, "first=random": 9000.0}, [FAILS, IN_PART, IN_PART]),
         ({"first=nearly equal, without staying": 2000.0}, [FAILS, FAILS, HOLDS]),
     ],
 )
 def test_what_online_em_needs_is_judged_by_its_numbers(steps: dict[str, float], verdicts: list[str]) -> None:
-    assert [claim.verdict for claim in em.claims({"settings": _em_table(**steps)})] == verdicts
+    assert [claim.verdict for claim in agents.em_claims({"settings": _em_table(**steps)})] == verdicts
 
 
 def _cells(error: float, anew: float) -> DataFrame:

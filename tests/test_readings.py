@@ -8,9 +8,8 @@ import pytest
 from pandas import DataFrame, concat
 
 from astonish import Dirichlet, run
-from astonish.paper import agents, readings
-from astonish.paper.claims import FAILS, HOLDS, IN_PART
-from astonish.paper.figure import RunSettings
+from astonish.paper import maze_learners as agents, variants as readings
+from astonish.paper.figure import FAILS, HOLDS, IN_PART, RunSettings
 from astonish.theory.surprise import confidence_corrected
 
 
@@ -28,7 +27,7 @@ def test_first_steps_are_those_of_a_plain_loop() -> None:
     rng = np.random.default_rng(2)
     off = rng.normal(size=(3, 40, 16, 16)) * np.linspace(0.1, 0.01, 40)[:, None, None]
     in_a = rng.random((3, 40)) < 0.5
-    table = readings._first_steps(off, in_a).set_index(["norm", "episode"])["first"]
+    table = readings.first_steps(off, in_a).set_index(["norm", "episode"])["first"]
     for walk in range(3):
         for name in readings.NORMS:
             first = np.nan
@@ -42,7 +41,7 @@ def test_first_steps_are_those_of_a_plain_loop() -> None:
 @pytest.mark.parametrize(("logarithm", "unit"), [("natural", 1.0), ("base 2", np.log(2))])
 def test_gamma_straight_from_surprise_in_either_unit(logarithm: str, unit: float) -> None:
     outcomes = [(0, 3), (0, 3), (0, 7)]
-    history = run(readings._learner("direct", logarithm), outcomes)
+    history = run(readings.smile_as_read("direct", logarithm), outcomes)
     family, alpha = Dirichlet(15), np.ones(15)
     for k, (_, x) in enumerate(outcomes):
         surprise = float(confidence_corrected(family, family.prior(alpha=alpha), x)) / unit
@@ -88,6 +87,6 @@ def _table(soon: dict[str, int], em: float) -> DataFrame:
     ],
 )
 def test_verdicts_follow_the_numbers(soon: dict[str, int], em: float, verdicts: list[str]) -> None:
-    found = readings.claims({"readings": _table(soon, em)})
+    found = readings.readings_claims({"readings": _table(soon, em)})
     assert [claim.verdict for claim in found] == verdicts
     assert all(claim.ours for claim in found)

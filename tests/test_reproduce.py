@@ -5,36 +5,47 @@ which tables it computes, and waits at one of them, if asked to, until there is 
 """
 
 import errno
+import numpy as np
 import os
+import pytest
 import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from PIL import Image
+from astonish import __version__
+from astonish.cli.app import app
+from astonish.cli.app import main
+from astonish.io.files import locked
+from astonish.paper import figure as paper
+from astonish.paper.figure import Claim
+from astonish.paper.figure import FAILS
+from astonish.paper.figure import Figure
+from astonish.paper.figure import FigureResult
+from astonish.paper.figure import HOLDS
+from astonish.paper.figure import IN_PART
+from astonish.paper.figure import RunSettings
+from astonish.paper.figure import Tables
+from astonish.paper.figure import count
+from astonish.paper.figure import html
+from astonish.paper.figure import markdown
+from astonish.paper.figure import simulated
+from astonish.sweep import store
+from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
+from functools import partial
 from html.parser import HTMLParser
 from io import FileIO
-from pathlib import Path
-from typing import Any
-
-import numpy as np
-import pytest
 from markdown_it import MarkdownIt
 from matplotlib.figure import Figure as Drawing
 from pandas import DataFrame
-from PIL import Image
+from pathlib import Path
 from typer.testing import CliRunner
+from typing import Any
 
-from astonish import __version__
-from astonish.cli.app import app, main
-from astonish.io.files import locked
-from astonish.paper import reproduce
-from astonish.paper.claims import FAILS, HOLDS, IN_PART, Claim
-from astonish.paper.figure import Figure, RunSettings, Tables, simulated
-from astonish.paper.reproduce import FigureResult, count, html, markdown
-from astonish.sweep import store
 
 ODD = "a < b & *c* | \"d\" [e](f) <script>alert('g')</script> `h` $i$ j_k_l ~m~ \\n"
 Note = Callable[[str], Any]
@@ -90,11 +101,17 @@ EXPECTED = {
 }  # fmt: skip
 
 
+def _replace_figures(replace: Callable[..., Any], note: Note) -> None:
+    figures = {figure.name: figure for figure in _two(note)}
+    replace(paper, "MODULES", dict.fromkeys(figures, ""))
+    replace(paper, "paper_figure", figures.get)
+
+
 @pytest.fixture
 def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The paper's figures replaced; names of tables that are computed (those of a figure in any order)."""
     names: list[str] = []
-    monkeypatch.setattr(reproduce, "FIGURES", _two(names.append))
+    _replace_figures(monkeypatch.setattr, names.append)
     monkeypatch.setattr(store, "code", lambda: "as it is")  # whoever edits the library meanwhile
     return names
 
@@ -129,7 +146,7 @@ def test_a_thorough_run_takes_five_seeds_and_says_where_they_agree(computed: lis
 
 def test_seeds_that_disagree_are_counted() -> None:
     claims = [[Claim(n, "", n, "", "", v, "") for n, v in (("a", HOLDS), ("b", verdict))] for verdict in (HOLDS, FAILS)]
-    found = reproduce._over_seeds(claims)
+    found = paper.over_seeds(claims)
     assert [claim.seeds for claim in found] == ["2 of 2", "1 of 2"]
     assert count(found).endswith("1 verdicts are the same for each of 2 seeds.")
 
@@ -375,7 +392,8 @@ def test_the_markdown_shows_every_claim_as_it_was_written() -> None:
     images = [attributes for tag, attributes in page.tags if tag == "img"]
     assert [image["src"] for image in images] == ["figure3.png", "ceiling.png"]
     assert [image["alt"] for image in images] == [result.figure.caption for result in _results()]
-    assert len([tag for tag, _ in page.tags if tag == "td"]) == 6 * 4
+    notes = sum(len(notes) for notes in paper.NOTES.values())
+    assert len([tag for tag, _ in page.tags if tag == "td"]) == 6 * 4 + 3 * notes
 
 
 def _joined(text: str) -> str:
@@ -669,7 +687,7 @@ def _main(log: str, wait_at: str) -> None:
         while table == wait_at and not Path(f"{log}.go").exists():
             time.sleep(0.02)
 
-    reproduce.FIGURES = _two(note)
+    _replace_figures(setattr, note)
     main()
 
 

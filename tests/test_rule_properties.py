@@ -11,11 +11,8 @@ import pytest
 from pandas import DataFrame
 from scipy import special, stats
 
-from astonish.paper import rule_properties
-from astonish.paper.claims import FAILS, HOLDS, IN_PART, Claim
-from astonish.paper.figure import RunSettings, Tables
-from astonish.paper.figure2 import FIGURE_2
-from astonish.paper.rule_properties import by_sums, dirichlet, gaussian, grid
+from astonish.paper.figure import FAILS, HOLDS, IN_PART, Claim, RunSettings, Tables
+from astonish.paper.figure2 import FIGURE_2, by_sums, dirichlet, gaussian, grid, rule_claims
 
 GAMMAS = (0.0, 0.3, 1.0)
 COLUMNS = ["before", "after", "change", "forth", "variance"]
@@ -86,7 +83,7 @@ def test_sums_over_models_are_those_of_scipy(gamma: float) -> None:
 def test_all_of_it_holds_and_the_table_is_complete(tables: Tables) -> None:
     steps, order = tables["rule"], tables["order"]
     assert list(steps.groupby("family", sort=False).groups) == ["Gaussian", "Dirichlet", "grid"]
-    assert [claim.verdict for claim in rule_properties.claims(steps, order)] == [HOLDS] * 6
+    assert [claim.verdict for claim in rule_claims(steps, order)] == [HOLDS] * 6
     assert (order.ready_gamma > order.gamma).all()
     np.testing.assert_allclose(order.reported, order.before, atol=1e-7)
 
@@ -103,7 +100,7 @@ def changed(tables: Tables, name: str, families: tuple[str, ...], columns: dict[
     for column, value in columns.items():
         table.loc[here, column] = value(table[here]) if callable(value) else value
     both = tables | {name: table}
-    return rule_properties.claims(both["rule"], both["order"])
+    return rule_claims(both["rule"], both["order"])
 
 
 @pytest.mark.parametrize(("families", "verdict"), [(ONE, IN_PART), (EVERY, FAILS)])

@@ -28,9 +28,9 @@ from astonish.page.tour.screens import (
     walks,
 )
 from astonish.paper import figure3
-from astonish.paper.agents import smile
 from astonish.paper.figure5 import isolated
 from astonish.paper.figure8 import scenes
+from astonish.paper.maze_learners import smile
 from astonish.worlds.gaussian_jumps import gaussian_jumps
 
 ROOT = Path(__file__).parents[1]

@@ -9,8 +9,7 @@ import typer
 
 from astonish.cli.app import guarded
 from astonish.cli.studies import make_figures, print_verdicts
-from astonish.paper.figure import Figure, RunSettings
-from astonish.paper.reproduce import numbers_folder
+from astonish.paper.figure import Figure, RunSettings, numbers_folder
 from validation.liakoni2021 import comparison, drawing, numbers, published
 
 TITLE = "Published errors of eight learners"

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame, concat
 
-from astonish.paper.claims import FAILS, HOLDS, IN_PART, Claim
-from astonish.paper.figure import Tables
+from astonish.paper.figure import FAILS, HOLDS, IN_PART, Claim, Tables
 from validation.liakoni2021.published import WORLD
 from validation.liakoni2021.series import SERIES, STEPS
 

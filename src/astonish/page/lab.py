@@ -30,7 +30,7 @@ from astonish.page.controls import (
     stack,
 )
 from astonish.paper import figure1, figure2
-from astonish.paper.examples import COLLEAGUES, WORDS, listener, voting
+from astonish.paper.figure1 import COLLEAGUES, WORDS, listener, voting
 from astonish.people.tables.regressors import describe
 from astonish.theory import expfam, rule
 from astonish.theory.drawing import BARS, drawn

@@ -1,21 +1,37 @@
-"""Figure 1, and sections 2.1 and 4.2 to 4.4: who is surprised by what?"""
+"""Figure 1, and sections 2.1 and 4.2 to 4.4: who is surprised by what? Voters, the listener of a joke, drivers."""
 
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from pandas import DataFrame
 
-from astonish.beliefs import Dirichlet, Grid
+from astonish.beliefs import Dirichlet, Grid, finite
 from astonish.core.numbers import Domain
-from astonish.paper.claims import Claim, listed, same, verdict
-from astonish.paper.examples import COLLEAGUES, RARE, WORDS, bayes, density, elected, listener, measured, voting
-from astonish.paper.figure import Drawing, Figure, RunSettings, Simulation, Tables, simulated, wide
+from astonish.core.programs import interpreted
+from astonish.paper.figure import (
+    Claim,
+    Drawing,
+    Figure,
+    RunSettings,
+    Simulation,
+    Tables,
+    letter_panels,
+    listed,
+    same,
+    simulated,
+    verdict,
+    wide,
+)
 from astonish.report.style import BLUE, GREEN, ORANGE, PURPLE, VERMILLION
-from astonish.theory import expfam
-from astonish.theory.expfam import Belief
+from astonish.theory import expfam, surprise
+from astonish.theory.expfam import Belief, Family
 
+RARE = 0.05  # epsilon: what a model leaves to everything but its favourite
+COLLEAGUES = {"A": (0.75, 0.25, 0.0, 0.0), "B": (0.0, 0.25, 0.75, 0.0), "C": (0.25, 0.25, 0.25, 0.25)}
+WORDS = {"goldfish": (0.19, 0.01), "guns": (0.01, 0.19), "Tuesday": (0.001, 0.001)}  # in talk of containers, vehicles
 CARS = ("red", "green BMW")
 DRIVERS = ("slot", "undecided", "used to red")
 COUNTING = ("counting, undecided", "counting, used to red")  # drivers who believe about how common each kind is
@@ -43,6 +59,128 @@ CAPTION = (
     "one or, as usual, the red one. The last do not think of one kind, but ask how common each is (a Dirichlet belief, "
     "flat before the first morning)."
 )
+
+
+@interpreted
+def measures(family: Family, belief: Belief, x: Any) -> dict[str, Array]:
+    """Measure what section 2.1 says about a sample and a belief, in nats; `scale`, of the likelihood, is ln||p_x||."""
+    return {
+        "surprise": surprise.confidence_corrected(family, belief, x),
+        "raw": surprise.raw(family, belief, x),
+        "shannon": surprise.shannon(family, belief, x),
+        "bayesian": surprise.bayesian(family, belief, x),
+        "commitment": surprise.commitment(family, belief),
+        "scale": family.log_base(x) + family.log_partition(family.likelihood(x)),
+    }
+
+
+def measured(family: Family, belief: Belief, x: Any) -> dict[str, float]:
+    """Compute the same, as a part of a row of a table."""
+    return {name: float(value) for name, value in measures(family, belief, x).items()}
+
+
+bayes = interpreted(expfam.bayes)
+density = interpreted(Grid.density)
+
+
+def voting() -> DataFrame:
+    """Tell what each model of the election says of each candidate."""
+    rows = [(k + 1, x + 1, 1 - RARE if k == x else RARE / 3) for k in range(4) for x in range(4)]
+    return DataFrame(rows, columns=["model", "candidate", "probability"])
+
+
+def elected(weights: Any, candidate: int) -> dict[str, float]:
+    """Measure the victory of a candidate, counted from 1, for someone who weighs the models so."""
+    models: Any = voting().probability.to_numpy().reshape(4, 4)
+    family = finite(models)
+    return measured(family, family.prior(weights), candidate - 1)
+
+
+def listener_models() -> Grid:
+    """Make what each meaning of tank says of each word."""
+    words = np.array(list(WORDS.values())).T
+    models: Any = np.column_stack([words, 1 - words.sum(axis=1)])  # with all other words in the last column
+    return finite(models)
+
+
+def listener() -> tuple[Grid, dict[str, Belief]]:
+    """Make beliefs about what tank may mean, before and after one has heard of goldfish."""
+    family = listener_models()
+    before = family.prior()
+    return family, {"before": before, "after": bayes(family, before, list(WORDS).index("goldfish"))}
+
+
+class Told(NamedTuple):
+    """A joke that begins with one word and ends with guns, as a listener hears it.
+
+    believed: the weights of what tank may mean, before the first word, after it, and after guns (Bayes' rule).
+    suggested: those that guns alone suggests. entropy: of the belief before and after the first word. first, guns: how
+    surprising the two words are. alone: how surprising guns is without the first word. again: the first word, repeated.
+    """
+
+    believed: Any
+    suggested: Any
+    entropy: Any
+    first: Any
+    guns: Any
+    alone: Any
+    again: Any
+
+
+def told(first: str) -> Told:
+    """Tell the joke with this first word, one of `WORDS`."""
+    joke: Told = _told(listener_models(), list(WORDS).index(first))
+    return joke
+
+
+@interpreted
+def _told(family: Grid, first: Any) -> Told:
+    guns, before = list(WORDS).index("guns"), family.prior()
+    after = expfam.bayes(family, before, first)
+    beliefs = before, after, expfam.bayes(family, after, guns)
+    felt = partial(surprise.confidence_corrected, family)
+    return Told(
+        jnp.stack([belief.weights for belief in beliefs]),
+        expfam.scaled_likelihood(family, guns).weights,
+        jnp.stack([expfam.entropy(family, belief) for belief in beliefs[:2]]),
+        felt(before, first),
+        felt(after, guns),
+        felt(before, guns),
+        felt(after, first),
+    )
+
+
+def drivers(kinds: int) -> list[tuple[Any, Belief]]:
+    """Make one who has models of slots only, one who has models of cars, and one who has seen the red car each morning.
+
+    There is one model per kind of car; those that favour neither of our two cars predict alike, and share a point.
+    """
+    other = RARE / (kinds - 1)
+    models: Any = np.array([[1 - RARE, other], [other, 1 - RARE], [other, other]])
+    equal: Any = np.full((3, len(CARS)), 1 / kinds)
+    shares: Any = np.array([1.0, 1.0, kinds - 2.0])
+    alike: Any = np.ones(3)
+    seen = Domain(0, len(CARS) - 1, whole=True)
+    cars = Grid(models, _log_probability, shares, seen)
+    slots = Grid(equal, _log_probability, alike, seen)
+    return [(slots, slots.prior()), (cars, cars.prior()), (cars, _used_to_red(cars))]
+
+
+def counting(kinds: int) -> list[tuple[Any, Belief]]:
+    """Make one who finds all shares of kinds equally likely, and one who has seen the red car since."""
+    family = Dirichlet(kinds)
+    return [(family, family.prior()), (family, _used_to_red(family))]
+
+
+def _used_to_red(family: Any) -> Belief:
+    belief = family.prior()
+    for _ in range(MORNINGS):
+        belief = bayes(family, belief, CARS.index("red"))
+    return belief
+
+
+def _log_probability(x: Any, models: Array) -> Array:
+    return jnp.log(models[:, x])
 
 
 def _election(_: RunSettings) -> Tables:
@@ -77,43 +215,32 @@ def _parking(_: RunSettings) -> DataFrame:
     )
 
 
-def drivers(kinds: int) -> list[tuple[Any, Belief]]:
-    """One who has models of slots only, one who has models of cars, and one who has seen the red car every morning.
-
-    There is one model per kind of car; those that favour neither of our two cars predict alike, and share a point.
-    """
-    other = RARE / (kinds - 1)
-    models: Any = np.array([[1 - RARE, other], [other, 1 - RARE], [other, other]])
-    equal: Any = np.full((3, len(CARS)), 1 / kinds)
-    alike: Any = np.ones(3)
-    shares: Any = np.array([1.0, 1.0, kinds - 2.0])
-    seen = Domain(0, len(CARS) - 1, whole=True)
-    cars = Grid(models, _log_probability, shares, seen)
-    slots = Grid(equal, _log_probability, alike, seen)
-    used = cars.prior()
-    for _ in range(MORNINGS):
-        used = bayes(cars, used, CARS.index("red"))
-    return [(slots, slots.prior()), (cars, cars.prior()), (cars, used)]
-
-
-def counting(kinds: int) -> list[tuple[Any, Belief]]:
-    """One who finds every way in which kinds may be common equally likely, and one who has seen the red car since."""
-    family = Dirichlet(kinds)
-    used = family.prior()
-    for _ in range(MORNINGS):
-        used = bayes(family, used, CARS.index("red"))
-    return [(family, family.prior()), (family, used)]
-
-
-def _log_probability(x: Any, models: Array) -> Array:
-    return jnp.log(models[:, x])
-
-
 def claims(tables: Tables) -> list[Claim]:
-    """What section 2.1 says about its examples."""
+    """Judge what section 2.1 says about its examples."""
     election, joke = tables["election"], tables["joke"]
-    first = [*_election_claims(election, tables["models"].probability), _joke_claim(joke)]
-    return [*first, *_parking_claims(tables["parking"]), _less_likely(election, joke)]
+    words = joke[joke.belief == "before"].set_index("word")
+    rare, telling = words.loc["Tuesday"], words.loc["guns"]
+    ordered = [  # whether surprise never falls as Shannon surprise rises
+        bool((np.diff(table.sort_values("shannon").surprise) > -1e-9).all())
+        for table in (*(of_one for _, of_one in election.groupby("colleague")), words)
+    ]
+    return [
+        *_election_claims(election, tables["models"].probability),
+        _joke_claim(joke),
+        *_parking_claims(tables["parking"]),
+        Claim(
+            "surprise.less-likely",
+            "section 2.1 (1) and section 4.3",
+            "To one and the same belief, less likely data are more surprising.",
+            "without exception",
+            "true of all candidates and colleagues; not of words: to an even belief about tank, a rare word that fits "
+            f"both meanings has Shannon {rare.shannon:.2f} and S_cc {abs(rare.surprise):.2f} nats, guns "
+            f"{telling.shannon:.2f} and {telling.surprise:.2f}",
+            verdict([all(ordered[:-1]), ordered[-1]]),
+            "Shannon surprise is only one of the terms of S_cc, and another, the scale of the likelihood, takes back "
+            "what is common to all models; the parking lot of Fig. 1C needs just that.",
+        ),
+    ]
 
 
 def _election_claims(election: DataFrame, probabilities: Any) -> list[Claim]:
@@ -192,7 +319,21 @@ def _joke_claim(joke: DataFrame) -> Claim:
 def _parking_claims(parking: DataFrame) -> list[Claim]:
     """Not surprised, here, is who is no more surprised than a driver with the same models who sees what he expects."""
     surprise, rare = (wide(parking[parking.kinds == MANY], "driver", "car", name) for name in ("surprise", "shannon"))
-    expected, unlikely, green = surprise.red["used to red"], rare["green BMW"], surprise["green BMW"]
+    red, unlikely, green = surprise.red, rare["green BMW"], surprise["green BMW"]
+    by_kinds, shannon = (  # at the green car
+        wide(parking[parking.car == "green BMW"], "kinds", "driver", name) for name in ("surprise", "shannon")
+    )
+    committed = (
+        f"{models}: S_cc {green[used]:.2f} nats at the green car and {red[used]:.2f} at the red one, against "
+        f"{green[undecided]:.2f} for the undecided driver (Shannon {unlikely[used]:.2f} and {unlikely[undecided]:.2f})"
+        for models, (undecided, used) in MODELS.items()
+    )
+    uncommitted = (
+        f"{models}: S_cc {listed(by_kinds[undecided], '.2f')} (Shannon {listed(shannon[undecided], '.1f')}), and the "
+        f"red car, to the driver who expects it: {red[used]:.2f}"
+        for models, (undecided, used) in MODELS.items()
+    )
+    finer = (f"{models}: {listed(by_kinds[used], '.2f')}" for models, (_, used) in MODELS.items())
     return [
         Claim(
             "parking.slot",
@@ -200,99 +341,49 @@ def _parking_claims(parking: DataFrame) -> list[Claim]:
             "The car next to a free slot is very unlikely, and no surprise to a driver who only cares about the slot.",
             "unlikely, but not very surprising",
             f"with {MANY} kinds of cars, Shannon {unlikely.slot:.2f} nats, S_cc {abs(green.slot):.2f}",
-            verdict([unlikely.slot > rare.red["used to red"] and green.slot <= expected]),
+            verdict([unlikely.slot > rare.red["used to red"] and green.slot <= red["used to red"]]),
             "All of his models make the car equally likely: it speaks for none of them, so his even belief fits it.",
         ),
-        _committed_driver(surprise, unlikely),
-        _uncommitted_driver(parking, surprise.red),
-        _details(parking),
+        Claim(
+            "parking.committed",
+            "section 2.1, third example",
+            "The green car surprises the driver who sees the little red one there every morning; what makes the "
+            "difference is commitment.",
+            "surprised, where the uncommitted driver is not",
+            "; ".join(committed),
+            verdict(green[used] > max(green[undecided], red[used]) for undecided, used in MODELS.values()),
+            "The two drivers have the same models, and only the beliefs over them differ; the green car must surprise "
+            "the committed one more than the red one would, and more than it surprises the undecided one.",
+        ),
+        Claim(
+            "parking.uncommitted",
+            "section 2.1, third example",
+            "Without commitment even a very unlikely car is not surprising.",
+            "not surprised",
+            f"undecided driver, {listed(KINDS, 'd')} kinds of cars, in nats; {'; '.join(uncommitted)}",
+            verdict(green[undecided] <= red[used] for undecided, used in MODELS.values()),
+            "However rare the car, S_cc of either undecided driver stays bounded while Shannon surprise grows without "
+            f"end: below ln(1 / epsilon) = {np.log(1 / RARE):.2f} with one model per kind, where what the car "
+            "suggests, one model among many, is far from an even belief, and below 0.58 (Euler's constant) with a flat "
+            "Dirichlet. But the red car, too, surprises the driver whose Dirichlet belief has become firmer than one "
+            "car would make it, and the more so the more mornings there were.",
+        ),
+        Claim(
+            "parking.details",
+            "section 2.1, third example",
+            "How surprised the driver is who expects the red car does not depend on the details of the green one.",
+            "quite independent of the details",
+            f"S_cc, in nats, if cars are of {listed(KINDS, 'd')} kinds; {'; '.join(finer)}",
+            verdict(abs(by_kinds[used][KINDS[-1]] / by_kinds[used][MANY] - 1) < 0.1 for _, used in MODELS.values()),
+            f"The more details, the more kinds: from {MANY} to {KINDS[-1]} kinds S_cc may change by a tenth (our "
+            "criterion). With one model per kind each kind's share of what the red car's model leaves gets smaller, "
+            "whereas a Dirichlet belief tells apart only cars that were seen and cars that were not.",
+        ),
     ]
 
 
-def _committed_driver(surprise: Any, unlikely: Any) -> Claim:
-    green, red = surprise["green BMW"], surprise.red
-    found = (
-        f"{models}: S_cc {green[used]:.2f} nats at the green car and {red[used]:.2f} at the red one, against "
-        f"{green[open_]:.2f} for the undecided driver (Shannon {unlikely[used]:.2f} and {unlikely[open_]:.2f})"
-        for models, (open_, used) in MODELS.items()
-    )
-    return Claim(
-        "parking.committed",
-        "section 2.1, third example",
-        "The green car surprises the driver who sees the little red one there every morning; what makes the "
-        "difference is commitment.",
-        "surprised, where the uncommitted driver is not",
-        "; ".join(found),
-        verdict(green[used] > green[open_] and green[used] > red[used] for open_, used in MODELS.values()),
-        "The two drivers have the same models, and only the beliefs over them differ; the green car must surprise the "
-        "committed one more than the red one would, and more than it surprises the undecided one.",
-    )
-
-
-def _uncommitted_driver(parking: DataFrame, red: Any) -> Claim:
-    green = wide(parking[parking.car == "green BMW"], "kinds", "driver", "surprise")
-    shannon = wide(parking[parking.car == "green BMW"], "kinds", "driver", "shannon")
-    found = (
-        f"{models}: S_cc {listed(green[open_], '.2f')} (Shannon {listed(shannon[open_], '.1f')}), and the red car, to "
-        f"the driver who expects it: {red[used]:.2f}"
-        for models, (open_, used) in MODELS.items()
-    )
-    return Claim(
-        "parking.uncommitted",
-        "section 2.1, third example",
-        "Without commitment even a very unlikely car is not surprising.",
-        "not surprised",
-        f"undecided driver, {listed(KINDS, 'd')} kinds of cars, in nats; {'; '.join(found)}",
-        verdict(green[open_][MANY] <= red[used] for open_, used in MODELS.values()),
-        "However rare the car, S_cc of either undecided driver stays bounded while Shannon surprise grows without "
-        f"end: below ln(1 / epsilon) = {np.log(1 / RARE):.2f} with one model per kind, where what the car suggests, "
-        "one model among many, is far from an even belief, and below 0.58 (Euler's constant) with a flat Dirichlet. "
-        "But the red car, too, surprises the driver whose Dirichlet belief has become firmer than one car would make "
-        "it, and the more so the more mornings there were.",
-    )
-
-
-def _details(parking: DataFrame) -> Claim:
-    green = wide(parking[parking.car == "green BMW"], "kinds", "driver", "surprise")
-    growth = {models: green[used][KINDS[-1]] / green[used][MANY] - 1 for models, (_, used) in MODELS.items()}
-    found = (f"{models}: {listed(green[used], '.2f')}" for models, (_, used) in MODELS.items())
-    return Claim(
-        "parking.details",
-        "section 2.1, third example",
-        "How surprised the driver is who expects the red car does not depend on the details of the green one.",
-        "quite independent of the details",
-        f"S_cc, in nats, if cars are of {listed(KINDS, 'd')} kinds; {'; '.join(found)}",
-        verdict(abs(share) < 0.1 for share in growth.values()),
-        f"The more details, the more kinds: from {MANY} to {KINDS[-1]} kinds S_cc may change by a tenth (our "
-        "criterion). With one model per kind each kind's share of what the red car's model leaves gets smaller, "
-        "whereas a Dirichlet belief tells apart only cars that were seen and cars that were not.",
-    )
-
-
-def _less_likely(election: DataFrame, joke: DataFrame) -> Claim:
-    words = joke[joke.belief == "before"].set_index("word")
-    rare, telling = words.loc["Tuesday"], words.loc["guns"]
-    return Claim(
-        "surprise.less-likely",
-        "section 2.1 (1) and section 4.3",
-        "To one and the same belief, less likely data are more surprising.",
-        "without exception",
-        "true of all candidates and colleagues; not of words: to an even belief about tank, a rare word that fits both "
-        f"meanings has Shannon {rare.shannon:.2f} and S_cc {abs(rare.surprise):.2f} nats, guns {telling.shannon:.2f} "
-        f"and {telling.surprise:.2f}",
-        verdict([all(_ordered(table) for _, table in election.groupby("colleague")), _ordered(words)]),
-        "Shannon surprise is only one of the terms of S_cc, and another, the scale of the likelihood, takes back what "
-        "is common to all models; the parking lot of Fig. 1C needs just that.",
-    )
-
-
-def _ordered(table: DataFrame) -> bool:
-    """Whether surprise never falls as Shannon surprise rises."""
-    return bool((np.diff(table.sort_values("shannon").surprise) > -1e-9).all())
-
-
 def draw(tables: Tables) -> Drawing:
-    """Election above, joke in the middle, parking lot below."""
+    """Draw the election above, the joke in the middle, the parking lot below."""
     import matplotlib.pyplot as plt
 
     figure = plt.figure(figsize=(7.2, 8.6), layout="constrained")
@@ -304,27 +395,26 @@ def draw(tables: Tables) -> Drawing:
 
 
 def _draw_election(part: Any, models: DataFrame, election: DataFrame) -> None:
-    grid = part.add_gridspec(2, 4, width_ratios=(1, 1, 1, 1.25), height_ratios=(1.5, 1))
-    axes = [part.add_subplot(grid[0, k]) for k in range(4)]
-    for axis, (name, rows), colour in zip(axes, election.groupby("colleague"), (BLUE, ORANGE, GREEN), strict=False):
-        axis.bar(rows.candidate, rows.weight, color=colour)
-        axis.set(title=rf"belief $\pi^{name}$", xlabel=r"model $\theta_k$", xticks=rows.candidate, ylim=(0, 1))
-        axis.tick_params(labelleft=axis is axes[0])
-    axes[0].set_ylabel("weight")
-    axes[0].set_title("A", loc="left", fontweight="bold", x=-0.42)
-    probabilities = wide(models, "model", "candidate", "probability")
-    axes[3].imshow(probabilities, cmap="Greys", vmin=0, vmax=2.5)
-    for (row, column), probability in np.ndenumerate(probabilities):
-        axes[3].text(column, row, f"{probability:.2g}", ha="center", va="center", fontsize=7)
-    axes[3].set_xticks(range(4), probabilities.columns)
-    axes[3].set_yticks(range(4), probabilities.index)
-    axes[3].set(title=r"likelihood $p(X|\theta_k)$", xlabel="candidate $X$", ylabel=r"model $\theta_k$")
-    _draw_table(part.add_subplot(grid[1, :]), election)
-
-
-def _draw_table(axis: Any, election: DataFrame) -> None:
     from matplotlib.colors import to_rgba
 
+    grid = part.add_gridspec(2, 4, width_ratios=(1, 1, 1, 1.25), height_ratios=(1.5, 1))
+    *beliefs, likelihood = [part.add_subplot(grid[0, k]) for k in range(4)]
+    for axis, (name, rows), colour in zip(beliefs, election.groupby("colleague"), (BLUE, ORANGE, GREEN), strict=True):
+        axis.bar(rows.candidate, rows.weight, color=colour)
+        axis.set(title=rf"belief $\pi^{name}$", xlabel=r"model $\theta_k$", xticks=rows.candidate, ylim=(0, 1))
+        axis.tick_params(labelleft=axis is beliefs[0])
+    beliefs[0].set_ylabel("weight")
+    letter_panels(beliefs, "A", x=-0.42)
+    probabilities = wide(models, "model", "candidate", "probability")
+    likelihood.imshow(probabilities, cmap="Greys", vmin=0, vmax=2.5)
+    for (row, column), probability in np.ndenumerate(probabilities):
+        likelihood.text(column, row, f"{probability:.2g}", ha="center", va="center", fontsize=7)
+    likelihood.set_xticks(range(4), probabilities.columns)
+    likelihood.set_yticks(range(4), probabilities.index)
+    likelihood.set(title=r"likelihood $p(X|\theta_k)$", xlabel="candidate $X$", ylabel=r"model $\theta_k$")
+
+    # The table below
+    axis = part.add_subplot(grid[1, :])
     likely = np.exp(-wide(election, "colleague", "candidate", "shannon"))
     surprise = wide(election, "colleague", "candidate", "surprise")[[1, 2]]
     cells = [[f"{p:.3f}" for p in likely.loc[n]] + [f"{s:.2f}" for s in surprise.loc[n]] for n in likely.index]
@@ -346,7 +436,7 @@ def _draw_joke(axes: Any, meanings: DataFrame, joke: DataFrame) -> None:
         axis.set(title=title, ylim=(0, 1))
         axis.tick_params(labelleft=axis is axes[0])
     axes[0].set_ylabel("weight")
-    axes[0].set_title("B", loc="left", fontweight="bold", x=-0.42)
+    letter_panels(axes, "B", x=-0.42)
     surprise = wide(joke, "belief", "word", "surprise")
     names = [r"'goldfish' to $\pi_0$", r"'guns' to $\pi_0$", r"'guns' to $\pi_1$"]
     lengths = [surprise.goldfish.before, surprise.guns.before, surprise.guns.after]
@@ -367,7 +457,7 @@ def _draw_parking(axis: Any, parking: DataFrame) -> None:
     axis.set_yticks(places, list(ROWS))
     axis.set(xlabel="surprise at the car (nats)", xlim=(0, 1.15 * some.shannon.max()))
     axis.invert_yaxis()
-    axis.set_title("C", loc="left", fontweight="bold", x=-0.32)
+    letter_panels([axis], "C", x=-0.32)
     axis.legend(loc="lower right")
 
 

@@ -16,8 +16,23 @@ from astonish.core.numbers import as_double
 from astonish.core.programs import compiled
 from astonish.learners import Delta, MessagePassing, Nassar2010, Smile
 from astonish.learners.base import Learner, Steps, scan
-from astonish.paper.claims import Claim, Interval, interval, listed, verdict
-from astonish.paper.figure import Drawing, Figure, RunSettings, Simulation, Tables, simulated, wide
+from astonish.paper.figure import (
+    Claim,
+    Drawing,
+    Figure,
+    Interval,
+    RunSettings,
+    Simulation,
+    Tables,
+    by_episode,
+    interval,
+    letter_panels,
+    listed,
+    missed,
+    simulated,
+    verdict,
+    wide,
+)
 from astonish.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from astonish.worlds.gaussian_jumps import Episode, many_gaussian_jumps
 
@@ -50,13 +65,13 @@ CAPTION = (
 
 
 def episodes(run: RunSettings, hazard: float) -> Episode:
-    """All of them, one per row; they share their seeds with those at other hazards."""
+    """Make all of them, one per row; they share their seeds with those at other hazards."""
     number, steps = (8, 250) if run.quick else (50, 1000)
     return many_gaussian_jumps(steps, [(run.seed, 3, k) for k in range(number)], hazard, NOISE, LOW, HIGH)
 
 
 def smile(std: float = NOISE) -> Smile:
-    """SMiLe as in the paper, but for the standard deviation of its first belief."""
+    """Make SMiLe as in the paper, but for the standard deviation of its first belief."""
     return Smile(Gaussian(NOISE), M, Gaussian(NOISE).prior(START, std))
 
 
@@ -64,19 +79,19 @@ _scan = compiled(jax.vmap(scan, (None, 0)))
 
 
 def follow(learner: Learner, task: Episode) -> Steps:
-    """A learner's way through all episodes."""
+    """Take a learner through all episodes."""
     return jax.device_get(_scan(as_double(learner), task.samples))
 
 
 @compiled
 @partial(jax.vmap, in_axes=(0, None))
 def scores_of_fixed(rate: Any, task: Episode) -> dict[str, Any]:
-    """The scores of the delta rule at all rates (rows) in all episodes (columns)."""
+    """Score the delta rule at all rates (rows) in all episodes (columns)."""
     return scores_of(jax.vmap(lambda samples: scan(Delta(rate, START), samples).estimate)(task.samples), task)
 
 
 def scores_of(estimate: Any, task: Episode) -> dict[str, Any]:
-    """Mean errors per step of each episode, and their standard deviations over its steps."""
+    """Compute mean errors per step of each episode, and their standard deviations over its steps."""
     off = estimate - task.truth
     each = {"squared": off * off, "absolute": abs(off)}
     return {name: e.mean(-1) for name, e in each.items()} | {f"{name}_std": e.std(-1) for name, e in each.items()}
@@ -129,13 +144,8 @@ class GaussianTask(NamedTuple):
 
 
 def simulate(run: RunSettings, chosen: GaussianTask) -> Tables:
-    """All tables, with other choices than ours."""
+    """Compute all tables, with other choices than ours."""
     return {**_signals(run), "uncertainty": _uncertainty(run), **_hazards(run, chosen)}
-
-
-def _ahead(task: Episode) -> Episode:
-    """The same samples but for the last, each with the mean of the next."""
-    return Episode(task.samples[:, :-1], task.truth[:, 1:], task.changed[:, 1:])
 
 
 def _hazards(run: RunSettings, chosen: GaussianTask = GaussianTask()) -> Tables:  # noqa: B008
@@ -146,13 +156,15 @@ def _hazards(run: RunSettings, chosen: GaussianTask = GaussianTask()) -> Tables:
     """
     curves, best, errors = [], [], []
     for hazard in chosen.hazards:
-        task = _ahead(episodes(run, hazard)) if chosen.before else episodes(run, hazard)
+        task = episodes(run, hazard)
+        if chosen.before:  # all samples but the last, each with the mean of the next
+            task = Episode(task.samples[:, :-1], task.truth[:, 1:], task.changed[:, 1:])
         fixed = jax.device_get(scores_of_fixed(RATES, task))
         columns: dict[str, Any] = {"hazard": hazard, "rate": RATES}
         for name in ERRORS:
             columns |= {name: fixed[name].mean(axis=1), f"{name}_std": fixed[name].std(axis=1, ddof=1)}
         curves.append(DataFrame(columns))
-        best.append(_by_episode(hazard, **{name: RATES[fixed[name].argmin(axis=0)] for name in ERRORS}))
+        best.append(by_episode(hazard=hazard, **{name: RATES[fixed[name].argmin(axis=0)] for name in ERRORS}))
         learners = {SMILE: smile(), WIDE: smile(3 * NOISE), NASSAR: chosen.nassar(NOISE, hazard, LOW, HIGH)}
         prior = Gaussian(NOISE).prior(START, SPREAD)
         learners |= {EXACT: MessagePassing(Gaussian(NOISE), hazard, prior, HYPOTHESES, merge=False)}
@@ -160,46 +172,39 @@ def _hazards(run: RunSettings, chosen: GaussianTask = GaussianTask()) -> Tables:
         winners = {name: fixed[name].mean(axis=1).argmin() for name in ERRORS}  # of each kind of error its own
         scores[BEST] = {column: each[winners[column.removesuffix("_std")]] for column, each in fixed.items()}
         scores[HALF] = {column: each[RATES == 0.5][0] for column, each in fixed.items()}
-        errors += [_by_episode(hazard, learner=name, **each) for name, each in scores.items()]
+        errors += [by_episode(hazard=hazard, learner=name, **each) for name, each in scores.items()]
     tables = {"fixed": curves, "best": best, "errors": errors}
     return {name: concat(parts, ignore_index=True) for name, parts in tables.items()}
 
 
-def _by_episode(hazard: float, **columns: Any) -> DataFrame:
-    return DataFrame({"hazard": hazard, **columns}).rename_axis("episode").reset_index()
-
-
 def claims(tables: Tables) -> list[Claim]:
-    """What section 2.4 and the caption of Fig. 3 say of this task."""
+    """Judge what section 2.4 and the caption of Fig. 3 say of this task."""
     errors, spreads = (
         {name: wide(tables["errors"], "episode", ["learner", "hazard"], name + end) for name in ERRORS}
         for end in ("", "_std")
     )
+    best_beaten = "SMiLe makes smaller errors than the best fixed rate, at every hazard."
+    half_beaten = "SMiLe makes smaller errors than a fixed rate of 0.5, at every hazard."
+    beaten = "SMiLe makes larger errors than Nassar 2010, which is told the hazard."
+    shrinking: Cases = {}
+    for error, table in errors.items():
+        shrinking |= _growth(table[NASSAR] - table[SMILE], error)
     return [
         _weighted_average(tables["series"]),
         _gamma_rises(tables["gamma"]),
         _best_rate_grows(tables["best"], tables["fixed"]),
         _errors_grow(errors),
-        _saves(
-            "jumps.best-rate",
-            errors,
-            BEST,
-            SMILE,
-            "SMiLe makes smaller errors than the best fixed rate, at every hazard.",
+        _saves("jumps.best-rate", best_beaten, errors, BEST, SMILE),
+        _saves("jumps.half", half_beaten, errors, HALF, SMILE),
+        _saves("jumps.nassar", beaten, errors, SMILE, NASSAR),
+        *_significance(errors, spreads),
+        _compared(
+            "jumps.stable-world",
+            "section 2.4",
+            "The smaller the hazard, the further SMiLe falls behind Nassar 2010: it stays restless in a stable world.",
+            f"by how much less the error of {SMILE} exceeds that of {NASSAR} from one hazard to the next",
+            shrinking,
         ),
-        _saves(
-            "jumps.half", errors, HALF, SMILE, "SMiLe makes smaller errors than a fixed rate of 0.5, at every hazard."
-        ),
-        _saves(
-            "jumps.nassar",
-            errors,
-            SMILE,
-            NASSAR,
-            "SMiLe makes larger errors than Nassar 2010, which is told the hazard.",
-        ),
-        _bars_overlap(errors, spreads),
-        _significant_once(errors),
-        _gap_shrinks(errors),
         _nearly_optimal(errors),
         _uncertainty_rises(tables["uncertainty"]),
     ]
@@ -209,10 +214,10 @@ def _compared(
     id: str, where: str, says: str, what: str, cases: Cases, paper: str = "no number", note: str = ""
 ) -> Claim:
     """A claim that differences are positive: each must have an interval above zero."""
-    missed = [f"{name} ({'reversed' if i.high < 0 else 'undecided'})" for name, i in cases.items() if not i.low > 0]
+    exceptions = missed(cases)
     measured = f"{what}: " + "; ".join(f"{name}: {case}" for name, case in cases.items())
-    why = f"95 % intervals of paired differences lie above zero in {len(cases) - len(missed)} of {len(cases)} cases"
-    why += f"; not for {', '.join(missed)}." if missed else "."
+    why = f"95 % intervals of paired differences lie above zero in {len(cases) - len(exceptions)} of {len(cases)} cases"
+    why += f"; not for {', '.join(exceptions)}." if exceptions else "."
     return Claim(id, where, says, paper, measured, verdict(i.low > 0 for i in cases.values()), f"{why} {note}".strip())
 
 
@@ -222,17 +227,15 @@ def _growth(table: Any, name: str) -> Cases:
 
 
 def closed_form(mean: Any, x: Any) -> tuple[Any, Any]:
-    """Gamma and the next estimate by the paper's eqs. 9 and 10, if the prior is as uncertain as one sample."""
+    """Compute gamma and the next estimate by the paper's eqs. 9 and 10, for a prior as uncertain as one sample."""
     product = M * (x - mean) ** 2 / (2 * NOISE**2)
     gamma = (product / (1 + product)) ** 0.5
     return gamma, mean + gamma * (x - mean)
 
 
 def _weighted_average(series: DataFrame) -> Claim:
-    before = series.estimate.shift(fill_value=START)
-    gamma, estimate = closed_form(before, series["sample"])
-    off = abs(estimate - series.estimate).max()
-    off_gamma = abs(gamma - series.gamma).max()
+    gamma, estimate = closed_form(series.estimate.shift(fill_value=START), series["sample"])
+    off, off_gamma = abs(estimate - series.estimate).max(), abs(gamma - series.gamma).max()
     return Claim(
         "jumps.average",
         "eqs. 9 and 10",
@@ -258,8 +261,7 @@ def _best_rate_grows(best: DataFrame, fixed: DataFrame) -> Claim:
     overall = []
     for error in ERRORS:
         cases |= _growth(wide(best, "episode", "hazard", error), error)
-        rates = fixed.rate[fixed.groupby("hazard")[error].idxmin()]
-        overall.append(f"{error} {listed(rates, '.2f')}")
+        overall.append(f"{error} {listed(fixed.rate[fixed.groupby('hazard')[error].idxmin()], '.2f')}")
     return _compared(
         "jumps.growing-rate",
         "Fig. 3C",
@@ -285,81 +287,56 @@ def _errors_grow(errors: Tables) -> Claim:
     return _compared("jumps.errors", "Fig. 3D", says, what, cases, "no number; it increases for all models")
 
 
-def _saves(id: str, errors: Tables, worse: str, better: str, says: str) -> Claim:
-    cases: Cases = {}
-    for error, table in errors.items():
-        saved = table[worse] - table[better]
-        cases |= {f"{error}, H = {hazard:g}": interval(saved[hazard]) for hazard in saved}
+def _saves(id: str, says: str, errors: Tables, worse: str, better: str) -> Claim:
+    saved = {error: table[worse] - table[better] for error, table in errors.items()}
+    cases = {f"{error}, H = {h:g}": interval(table[h]) for error, table in saved.items() for h in table}
     return _compared(id, "Fig. 3D", says, f"error of {worse} minus that of {better}", cases)
 
 
-def _bars_overlap(errors: Tables, spreads: Tables) -> Claim:
-    overlaps = {over: _overlapping(errors, spreads, over) for over in ("trials", "episodes")}
-    told = (f"over {over}: {', '.join(_places(e, at) for e, at in found.items())}" for over, found in overlaps.items())
-    first, *others = _hazards_in(errors)
-    apart = [first not in at for at in overlaps["trials"].values()]
-    overlapping = [hazard in at for at in overlaps["trials"].values() for hazard in others]
-    return Claim(
-        "jumps.bars",
-        "Fig. 3D",
-        "The difference between SMiLe and Nassar 2010 is significant at the smallest hazard only: bars of one standard "
-        "deviation, over all trials and episodes, overlap at the others.",
-        "significant at H = 0.01 only, by a test that is not named",
-        f"bars overlap {'; '.join(told)}",
-        verdict([*apart, *overlapping]),
-        "Judged by bars as the caption describes them, over all trials and episodes; those over episodes alone are "
-        "shorter. Whether bars overlap does not decide whether means differ: see the next claim.",
-    )
-
-
-def _overlapping(errors: Tables, spreads: Tables, over: str) -> dict[str, list[float]]:
-    """The hazards at which the bars of SMiLe and Nassar 2010 overlap, over episodes or over single trials."""
-    found = {}
-    for error, means in errors.items():
-        apart = abs(means.mean()[SMILE] - means.mean()[NASSAR])
-        variance = means.var() if over == "episodes" else (spreads[error] ** 2).mean() + means.var(ddof=0)
-        reach = np.sqrt(variance[SMILE]) + np.sqrt(variance[NASSAR])
-        found[error] = [hazard for hazard in apart.index if apart[hazard] < reach[hazard]]
-    return found
-
-
-def _hazards_in(errors: Tables) -> list[float]:
-    return sorted(errors["squared"][SMILE].columns)
-
-
-def _places(error: str, hazards: list[float]) -> str:
-    return f"{error} {'at H = ' + listed(hazards) if hazards else 'nowhere'}"
-
-
-def _significant_once(errors: Tables) -> Claim:
+def _significance(errors: Tables, spreads: Tables) -> list[Claim]:
+    """Whether SMiLe differs from Nassar 2010 at the smallest hazard only: by bars, and by paired tests."""
     from scipy import stats
 
-    parts, found = [], []
+    hazards = sorted(errors["squared"][SMILE].columns)
+    by_bars, by_tests, probabilities = [], [], []
+    overlaps: dict[str, list[str]] = {"trials": [], "episodes": []}
     for error, table in errors.items():
-        probabilities = [stats.ttest_rel(table[SMILE][hazard], table[NASSAR][hazard]).pvalue for hazard in table[SMILE]]
-        parts += [probabilities[0] < 0.05, *(probability >= 0.05 for probability in probabilities[1:])]
-        found.append(f"{error} {listed(probabilities, '.1g')}")
-    return Claim(
-        "jumps.significance",
-        "Fig. 3D",
-        "The difference between SMiLe and Nassar 2010 is significant at the smallest hazard only: paired tests over "
-        "episodes find none at the others.",
-        "significant at H = 0.01 only, by a test that is not named",
-        f"p of paired t-tests over {len(errors['squared'])} episodes at H = {listed(_hazards_in(errors))}: "
-        f"{'; '.join(found)}",
-        verdict(parts),
-        "Pairing the same episodes shows differences that are small beside the spread between episodes; a p below 0.05 "
-        "counts as significant.",
-    )
-
-
-def _gap_shrinks(errors: Tables) -> Claim:
-    cases: Cases = {}
-    for error, table in errors.items():
-        cases |= _growth(table[NASSAR] - table[SMILE], error)
-    says = "The smaller the hazard, the further SMiLe falls behind Nassar 2010: it stays restless in a stable world."
-    what = f"by how much less the error of {SMILE} exceeds that of {NASSAR} from one hazard to the next"
-    return _compared("jumps.stable-world", "section 2.4", says, what, cases)
+        apart = abs(table.mean()[SMILE] - table.mean()[NASSAR])
+        trials, episodes = (spreads[error] ** 2).mean() + table.var(ddof=0), table.var()
+        for over, variance in (("trials", trials), ("episodes", episodes)):
+            reach = np.sqrt(variance[SMILE]) + np.sqrt(variance[NASSAR])
+            overlapping = [hazard for hazard in apart.index if apart[hazard] < reach[hazard]]
+            overlaps[over].append(f"{error} {'at H = ' + listed(overlapping) if overlapping else 'nowhere'}")
+            if over == "trials":
+                by_bars += [(hazard in overlapping) == (hazard > hazards[0]) for hazard in hazards]
+        p = [stats.ttest_rel(table[SMILE][hazard], table[NASSAR][hazard]).pvalue for hazard in table[SMILE]]
+        by_tests += [p[0] < 0.05, *(value >= 0.05 for value in p[1:])]
+        probabilities.append(f"{error} {listed(p, '.1g')}")
+    return [
+        Claim(
+            "jumps.bars",
+            "Fig. 3D",
+            "The difference between SMiLe and Nassar 2010 is significant at the smallest hazard only: bars of one "
+            "standard deviation, over all trials and episodes, overlap at the others.",
+            "significant at H = 0.01 only, by a test that is not named",
+            "bars overlap " + "; ".join(f"over {over}: {', '.join(places)}" for over, places in overlaps.items()),
+            verdict(by_bars),
+            "Judged by bars as the caption describes them, over all trials and episodes; those over episodes alone are "
+            "shorter. Whether bars overlap does not decide whether means differ: see the next claim.",
+        ),
+        Claim(
+            "jumps.significance",
+            "Fig. 3D",
+            "The difference between SMiLe and Nassar 2010 is significant at the smallest hazard only: paired tests "
+            "over episodes find none at the others.",
+            "significant at H = 0.01 only, by a test that is not named",
+            f"p of paired t-tests over {len(errors['squared'])} episodes at H = {listed(hazards)}: "
+            f"{'; '.join(probabilities)}",
+            verdict(by_tests),
+            "Pairing the same episodes shows differences that are small beside the spread between episodes; a p below "
+            "0.05 counts as significant.",
+        ),
+    ]
 
 
 def _nearly_optimal(errors: Tables) -> Claim:
@@ -375,9 +352,9 @@ def _nearly_optimal(errors: Tables) -> Claim:
         "section 2.4",
         "SMiLe, without knowing the hazard, nearly reaches the quality of the optimal Bayesian solution.",
         "nearly reaches it",
-        f"error of SMiLe over that of exact inference at H = {listed(_hazards_in(errors))}: {'; '.join(ratios)} "
-        f"(Nassar 2010 over exact: {'; '.join(others)}); share of the way from the best fixed rate to exact: "
-        f"{'; '.join(saved)}",
+        f"error of SMiLe over that of exact inference at H = {listed(sorted(errors['squared'][SMILE].columns))}: "
+        f"{'; '.join(ratios)} (Nassar 2010 over exact: {'; '.join(others)}); share of the way from the best fixed rate "
+        f"to exact: {'; '.join(saved)}",
         verdict(parts),
         f"Nearly means an error of at most {NEARLY:g} times the optimal one, by the 95 % interval of the paired "
         "difference (our criterion). The exact learner knows the hazard and weighs all times of the last change; its "
@@ -409,7 +386,7 @@ def _uncertainty_rises(uncertainty: DataFrame) -> Claim:
 
 
 def draw(tables: Tables) -> Drawing:
-    """A and B: one episode; C: fixed rates; D: all learners."""
+    """Draw A and B: one episode; C: fixed rates; D: all learners."""
     import matplotlib.pyplot as plt
 
     figure = plt.figure(figsize=(7, 9), layout="constrained")
@@ -425,8 +402,7 @@ def draw(tables: Tables) -> Drawing:
             panels[f"{row} {error}"].set_ylabel(f"mean {error} error ({ERRORS[error]})")
     panels["C absolute"].legend(title="hazard $H$", loc="upper right", ncols=2)
     panels["D absolute"].legend(loc="lower right", ncols=2, fontsize=7, columnspacing=1)
-    for name in ("A", "B", "C squared", "D squared"):
-        panels[name].set_title(name[0], loc="left", fontweight="bold")
+    letter_panels((panels[name] for name in ("A", "B", "C squared", "D squared")), "ABCD")
     return figure
 
 

@@ -1,4 +1,4 @@
-"""Figure 5: what happens in the learner when the environment switches?"""
+"""Figure 5: what happens in the learner when the environment of the maze switches."""
 
 from typing import Any
 
@@ -9,14 +9,34 @@ from astonish.beliefs import Gaussian
 from astonish.core.programs import compiled
 from astonish.learners import Bayes
 from astonish.learners.base import scan
-from astonish.paper.agents import MazeWalks, Signals, current, naive, signals_of, smile, walks_of
-from astonish.paper.claims import Claim, interval, verdict
-from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
+from astonish.paper.figure import (
+    Claim,
+    Drawing,
+    Figure,
+    RunSettings,
+    Tables,
+    interval,
+    letter_panels,
+    simulated,
+    verdict,
+)
+from astonish.paper.maze_learners import MazeWalks, Signals, current, naive, signals_of, smile, walks_of
 from astonish.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from astonish.worlds.maze import Walk
 
 SHOWN, BEFORE, AFTER = 1100, 50, 150
-SIGNALS = ("surprise", "gamma", "error", "uncertainty")
+SIGNALS = {  # what they are called, and their colours
+    "surprise": ("surprise $S_{cc}$ (nats)", GREEN),
+    "gamma": (r"weight $\gamma$", PURPLE),
+    "error": ("error (mean square)", BLUE),
+    "uncertainty": ("uncertainty (nats)", SKY),
+}
+ERRORS = (
+    ("error_A", BLACK, "-", "SMiLe in A"),
+    ("error_B", ORANGE, "-", "SMiLe in B"),
+    ("naive_A", BLACK, "--", "naive in A"),
+    ("naive_B", ORANGE, "--", "naive in B"),
+)
 CAPTION = (
     "Signals of SMiLe (m = 0.1) in the maze. Left: the last 1100 of 20000 steps of one walk, each curve smoothed by an "
     "exponential moving average that forgets a tenth per step; bars at the top: environment A; diamonds: 100 steps "
@@ -29,7 +49,7 @@ CAPTION = (
 
 
 def simulate(run: RunSettings, where: MazeWalks | None = None) -> Tables:
-    """The end of one walk, and averages around the switches of all."""
+    """Record the end of one walk, and averages around the switches of all."""
     where = where or walks_of(run)
     walk, signals, bayes = where.walk, signals_of(smile(), where), signals_of(naive(), where)
     control = bayes.errors
@@ -72,14 +92,18 @@ def _std(samples: Any) -> Any:
 
 
 def around_switches(walk: Walk, signals: Signals, control: Any) -> DataFrame:
-    """The average of each signal around the switches of each walk; offset 0 is the first step after the switch."""
+    """Average each signal around the switches of each walk; offset 0 is the first step after the switch."""
     error = current(walk.environment, signals.errors)
-    found = dict(zip(SIGNALS, (signals.surprise, signals.learning_rate, error, signals.uncertainty), strict=True))
+    values = signals.surprise, signals.learning_rate, error, signals.uncertainty
     offsets = np.arange(-BEFORE, AFTER)
     tables = []
     for episode, switched in enumerate(walk.switched):
         times = isolated(switched)[:, None] + offsets
-        averages = {name: signal[episode][times].mean(0) for name, signal in found.items()} if len(times) else {}
+        averages = (
+            {name: signal[episode][times].mean(0) for name, signal in zip(SIGNALS, values, strict=True)}
+            if len(times)
+            else {}
+        )
         late = times[times[:, 0] > len(switched) / 2]
         averages["naive"] = control[episode][late].mean(0) if len(late) else np.nan
         start = signals.surprise[episode, :BEFORE].mean()
@@ -88,14 +112,14 @@ def around_switches(walk: Walk, signals: Signals, control: Any) -> DataFrame:
 
 
 def isolated(switched: Any, apart: int = AFTER) -> Any:
-    """The times of the switches that have no other within so many steps, on either side."""
+    """Find the times of the switches that have no other within so many steps, on either side."""
     times = np.flatnonzero(switched)
     edges = np.concatenate([[0], times, [len(switched)]])
     return times[(np.diff(edges)[:-1] >= apart) & (np.diff(edges)[1:] >= apart)]
 
 
 def claims(tables: Tables) -> list[Claim]:
-    """What changes at a switch, and what returns."""
+    """Judge what changes at a switch, and what returns."""
     table = tables["aligned"]
 
     def window(signal: str, first: int, last: int) -> Any:
@@ -106,6 +130,9 @@ def claims(tables: Tables) -> list[Claim]:
     first, later, last = (window("error", *at) for at in ((0, 10), (60, 70), (100, AFTER)))
     drop, fall = interval(later / first), first.mean() - last.mean()
     change = interval(window("naive", 100, AFTER) - window("naive", 0, 10))
+    uncertainty = tables["uncertainty"]
+    surprising, expected = interval(uncertainty.surprising), interval(uncertainty.expected)
+    falls, later_falls = interval(uncertainty.falls), interval(uncertainty.falls_in_100)
     return [
         _rises_and_settles("switch.surprise", "Fig. 5A", "surprise", window, (0, 20)),
         _rises_and_settles("switch.gamma", "Fig. 5B", "gamma", window, (0, 20)),
@@ -139,14 +166,6 @@ def claims(tables: Tables) -> list[Claim]:
             "Every sample counts alike, so the newest ones among thousands weigh next to nothing; counted as holding "
             "if the change is below 5 % of SMiLe's. Over many walks it can be told from zero.",
         ),
-        *_of_uncertainty(tables["uncertainty"]),
-    ]
-
-
-def _of_uncertainty(table: DataFrame) -> list[Claim]:
-    surprising, expected = interval(table.surprising), interval(table.expected)
-    falls, later = interval(table.falls), interval(table.falls_in_100)
-    return [
         Claim(
             "uncertainty.surprising",
             "section 3, new versus old information (ii)",
@@ -163,9 +182,9 @@ def _of_uncertainty(table: DataFrame) -> list[Claim]:
             "section 3, model uncertainty",
             "Bayes' rule reduces uncertainty in each step, no matter how surprising the sample is.",
             "in each step",
-            f"Gaussian beliefs: in {100 * table.gaussian.mean():.1f} % of the steps, every tenth of which brings an "
-            f"outlier; the maze: in {100 * falls.mean:.1f} % of the steps",
-            verdict([table.gaussian.min() == 1, table.falls.min() == 1]),
+            f"Gaussian beliefs: in {100 * uncertainty.gaussian.mean():.1f} % of the steps, every tenth of which brings "
+            f"an outlier; the maze: in {100 * falls.mean:.1f} % of the steps",
+            verdict([uncertainty.gaussian.min() == 1, uncertainty.falls.min() == 1]),
             "The variance of a Gaussian belief does not depend on the samples; a move that was held to be improbable "
             "makes a Dirichlet belief less certain.",
         ),
@@ -174,8 +193,8 @@ def _of_uncertainty(table: DataFrame) -> list[Claim]:
             "section 2.4, maze",
             "Naive Bayes becomes steadily more certain, however surprising the samples are.",
             "a steady increase in certainty",
-            f"its entropy falls in {100 * later.mean:.1f} % of all stretches of 100 steps",
-            verdict([later.low > 0.9]),
+            f"its entropy falls in {100 * later_falls.mean:.1f} % of all stretches of 100 steps",
+            verdict([later_falls.low > 0.9]),
             "Steadily: in at least nine of ten such stretches.",
         ),
     ]
@@ -198,20 +217,36 @@ def _rises_and_settles(id: str, where: str, signal: str, window: Any, peak: tupl
 
 
 def draw(tables: Tables) -> Drawing:
-    """One walk on the left, averages around switches on the right."""
+    """Draw one walk on the left, averages around switches on the right."""
     import matplotlib.pyplot as plt
 
     series, aligned = tables["series"], tables["aligned"]
+    shown = series.tail(SHOWN)
     figure, axes = plt.subplots(
         4, 2, figsize=(7.4, 7.2), sharex="col", sharey="row", width_ratios=(3, 1.3), layout="constrained"
     )
-    labels = ("surprise $S_{cc}$ (nats)", r"weight $\gamma$", "error (mean square)", "uncertainty (nats)")
-    for row, (name, label) in enumerate(zip(SIGNALS, labels, strict=True)):
-        axes[row, 0].set_ylabel(label)
-        axes[row, 0].set_title("ABCD"[row], loc="left", fontweight="bold")
-        _draw_series(axes[row, 0], series, name)
-        _draw_aligned(axes[row, 1], aligned, name)
-    _mark(axes[:, 0], series)
+    letter_panels(axes[:, 0], "ABCD")
+    for (left, right), (name, (label, colour)) in zip(axes, SIGNALS.items(), strict=True):
+        left.set_ylabel(label)
+        for column, line_colour, line, learner in ERRORS if name == "error" else ((name, colour, "-", None),):
+            smooth = series[column].ewm(alpha=0.1, adjust=False).mean()
+            if name == "error":
+                left.plot(shown.step, smooth[-SHOWN:], line, color=line_colour, lw=0.8, alpha=0.25)
+                smooth = smooth.where((series.environment == 0) == column.endswith("A"))
+            left.plot(shown.step, smooth[-SHOWN:], line, color=line_colour, label=learner, lw=1)
+        bands = {offset: interval(values) for offset, values in aligned.groupby("offset")[name]}
+        offsets, (mean, low, high) = list(bands), np.array(list(bands.values())).T
+        right.fill_between(offsets, low, high, color=colour, alpha=0.3, lw=0)
+        right.plot(offsets, mean, color=colour, lw=1)
+        right.axvline(0, color="0.5", lw=0.8, ls=":")
+
+    # Bars while in A, and diamonds 100 steps after a switch to it (if it lasts as long)
+    into_a = shown.step[shown.switched & (shown.environment == 0)] + 100
+    in_a = (shown.environment == 0).rolling(101).sum() == 101  # for the last 101 steps
+    at = into_a[into_a.isin(shown.step[in_a])]
+    for axis in axes[:, 0]:
+        mark_environment(axis, shown)
+        axis.plot(at, np.zeros(len(at)), "D", color=BLUE, ms=4, transform=axis.get_xaxis_transform(), clip_on=False)
     axes[2, 0].legend(loc="upper left", ncols=4, fontsize=7, bbox_to_anchor=(0.04, 1.2), columnspacing=1)
     axes[3, 0].set_xlabel("time step")
     axes[3, 1].set_xlabel("steps since the switch")
@@ -219,43 +254,8 @@ def draw(tables: Tables) -> Drawing:
     return figure
 
 
-COLOURS = {"surprise": GREEN, "gamma": PURPLE, "uncertainty": SKY}
-ERRORS = (("error_A", BLACK, "-", "SMiLe in A"), ("error_B", ORANGE, "-", "SMiLe in B"),
-          ("naive_A", BLACK, "--", "naive in A"), ("naive_B", ORANGE, "--", "naive in B"))  # fmt: skip
-
-
-def _draw_series(axis: Any, series: DataFrame, name: str) -> None:
-    curves = ERRORS if name == "error" else ((name, COLOURS[name], "-", None),)
-    for column, colour, line, label in curves:
-        smooth = series[column].ewm(alpha=0.1, adjust=False).mean()
-        if name == "error":
-            axis.plot(series.step[-SHOWN:], smooth[-SHOWN:], line, color=colour, lw=0.8, alpha=0.25)
-            smooth = smooth.where((series.environment == 0) == column.endswith("A"))
-        axis.plot(series.step[-SHOWN:], smooth[-SHOWN:], line, color=colour, label=label, lw=1)
-
-
-def _draw_aligned(axis: Any, aligned: DataFrame, name: str) -> None:
-    bands = {offset: interval(values) for offset, values in aligned.groupby("offset")[name]}
-    offsets, (mean, low, high) = list(bands), np.array(list(bands.values())).T
-    colour = COLOURS.get(name, BLUE)
-    axis.fill_between(offsets, low, high, color=colour, alpha=0.3, lw=0)
-    axis.plot(offsets, mean, color=colour, lw=1)
-    axis.axvline(0, color="0.5", lw=0.8, ls=":")
-
-
-def _mark(axes: Any, series: DataFrame) -> None:
-    """Bars while in A, and diamonds 100 steps after a switch to it (if it lasts as long)."""
-    shown = series.tail(SHOWN)
-    into_a = shown.step[shown.switched & (shown.environment == 0)] + 100
-    in_a = (shown.environment == 0).rolling(101).sum() == 101  # for the last 101 steps
-    at = into_a[into_a.isin(shown.step[in_a])]
-    for axis in axes:
-        mark_environment(axis, shown)
-        axis.plot(at, np.zeros(len(at)), "D", color=BLUE, ms=4, transform=axis.get_xaxis_transform(), clip_on=False)
-
-
 def mark_environment(axis: Any, series: DataFrame) -> None:
-    """Bars at the top while the walk is in A."""
+    """Draw bars at the top while the walk is in A."""
     heights, in_a = axis.get_xaxis_transform(), series.environment == 0
     axis.fill_between(series.step, 0.97, 1.0, where=in_a, color=VERMILLION, lw=0, step="mid", transform=heights)
 

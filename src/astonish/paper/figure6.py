@@ -1,14 +1,25 @@
-"""Figure 6: which probabilities of going from room to room has the learner found, 100 steps after a switch?"""
+"""Figure 6: the probabilities of going from room to room that learners believe in, 100 steps after a switch."""
+
+from itertools import product
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 from pandas import DataFrame
 
 from astonish.core.numbers import FloatArray
-from astonish.paper.agents import ROOMS, MazeWalks, after_switches, matrices, naive, smile, walks_of
-from astonish.paper.claims import Claim, interval, verdict
-from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated, wide
+from astonish.paper.figure import (
+    Claim,
+    Drawing,
+    Figure,
+    RunSettings,
+    Tables,
+    interval,
+    panels,
+    simulated,
+    verdict,
+    wide,
+)
+from astonish.paper.maze_learners import ROOMS, MazeWalks, after_switches, matrices, naive, smile, walks_of
 from astonish.worlds.maze import Walk
 
 LATER = 100
@@ -23,7 +34,7 @@ CAPTION = (
 
 
 def simulate(run: RunSettings, later: int = LATER, where: MazeWalks | None = None) -> Tables:
-    """Matrices of one walk, and how far those of several walks are from the truth."""
+    """Record matrices of one walk, and how far those of several walks are from the truth."""
     where = where or walks_of(run, episodes=10)
     shown = {f"true {environment}": where.truth[0, k] for k, environment in enumerate("AB")}
     distances, explored = [], []
@@ -67,12 +78,14 @@ def _visit_weighted(walk: Walk, truth: FloatArray) -> FloatArray:
 
 
 def claims(tables: Tables) -> list[Claim]:
-    """Whose matrices they resemble."""
+    """Judge whose matrices they resemble."""
     table = tables["distances"].groupby(["learner", "episode"]).mean(numeric_only=True)
     ours, naives = table.loc["SMiLe"], table.loc["naive Bayes"]
     own, other = ours.to_own, ours.to_other
     nearer = interval(own / other)
     half, visited, current = (interval(naives[name]) for name in ("to_half", "to_visited", "to_own"))
+    passages = interval(tables["explored"].groupby("episode").passages.mean())
+    expected = PASSAGES * (1 - (1 - 1 / PASSAGES) ** LATER)
     return [
         Claim(
             "matrices.smile",
@@ -94,42 +107,31 @@ def claims(tables: Tables) -> list[Claim]:
             verdict([half.high < 0.1 * current.mean, visited.high < 0.1 * current.mean]),
             "Counted as holding if it is ten times closer to the mixture than to the environment it is in.",
         ),
-        _fraction(tables["explored"]),
+        Claim(
+            "matrices.explored",
+            "section 2.4, maze",
+            "100 steps explore only a fraction of the potential transitions.",
+            f"of 64 in each environment, and 16 x 15 = {POTENTIAL} in all",
+            f"{passages} different ones in 100 steps, which are {passages.mean / POTENTIAL:.0%} of {POTENTIAL}, and "
+            f"{passages.mean / PASSAGES:.0%} of the {PASSAGES} that there are",
+            verdict([passages.high < 0.5 * POTENTIAL]),
+            f"Drawn at random, 100 of {PASSAGES} would show {expected:.1f} different ones. Counted as a fraction below "
+            "a half.",
+        ),
     ]
 
 
-def _fraction(explored: DataFrame) -> Claim:
-    passages = interval(explored.groupby("episode").passages.mean())
-    expected = PASSAGES * (1 - (1 - 1 / PASSAGES) ** LATER)
-    return Claim(
-        "matrices.explored",
-        "section 2.4, maze",
-        "100 steps explore only a fraction of the potential transitions.",
-        f"of 64 in each environment, and 16 x 15 = {POTENTIAL} in all",
-        f"{passages} different ones in 100 steps, which are {passages.mean / POTENTIAL:.0%} of {POTENTIAL}, and "
-        f"{passages.mean / PASSAGES:.0%} of the {PASSAGES} that there are",
-        verdict([passages.high < 0.5 * POTENTIAL]),
-        f"Drawn at random, 100 of {PASSAGES} would show {expected:.1f} different ones. Counted as a fraction below a "
-        "half.",
-    )
-
-
 def draw(tables: Tables) -> Drawing:
-    """Six matrices on one scale."""
+    """Draw six matrices on one scale."""
     table, explored = tables["matrices"], tables["explored"]
     switches = explored[explored.episode == 0].environment.value_counts()
-    titles = {"true A": "true, A", "SMiLe A": "SMiLe, in A", "naive Bayes A": "naive Bayes, in A",
-              "true B": "true, B", "SMiLe B": "SMiLe, in B", "naive Bayes B": "naive Bayes, in B"}  # fmt: skip
-    titles |= {
-        name: f"{title}\n{switches.get(name[-1], 0)} switches" for name, title in titles.items() if "true" not in name
-    }
     with mpl.rc_context({"axes.spines.top": True, "axes.spines.right": True}):
-        figure, axes = plt.subplots(2, 3, figsize=(7, 4.9), sharex=True, sharey=True, layout="constrained")
-        for axis, letter, (name, title) in zip(axes.flat, "ACEBDF", titles.items(), strict=True):
-            matrix = wide(table[table.matrix == name], "room", "next", "probability")
+        figure, axes = panels(2, 3, (7, 4.9), "ACEBDF", sharex=True, sharey=True)
+        for axis, (environment, learner) in zip(axes.flat, product("AB", ("true", *LEARNERS)), strict=True):
+            matrix = wide(table[table.matrix == f"{learner} {environment}"], "room", "next", "probability")
             image = axis.imshow(matrix, vmin=0, vmax=0.27, cmap="cividis", extent=(0.5, 16.5, 16.5, 0.5))
-            axis.set_title(letter, loc="left", fontweight="bold")
-            axis.set_title(title, fontsize=8)
+            title = f"{learner}, in {environment}\n{switches.get(environment, 0)} switches"
+            axis.set_title(f"true, {environment}" if learner == "true" else title, fontsize=8)
             axis.set(xticks=[1, 6, 11, 16], yticks=[1, 6, 11, 16])
         figure.supxlabel("next room", fontsize=9)
         figure.supylabel("room", fontsize=9)

@@ -1,28 +1,41 @@
 """Figure 7: is a learner that knows how the world is built better than one that is only surprised?"""
 
-from typing import Any
-
-import matplotlib.pyplot as plt
 import numpy as np
 from pandas import DataFrame, Series, concat
 
 from astonish.core.numbers import FloatArray
-from astonish.paper.agents import (
+from astonish.paper.figure import (
+    Claim,
+    Drawing,
+    Figure,
+    RunSettings,
+    Tables,
+    interval,
+    letter_panels,
+    median,
+    simulated,
+    verdict,
+    wide,
+)
+from astonish.paper.figure5 import AFTER, isolated, mark_environment
+from astonish.paper.maze_learners import (
     EM_RATE,
+    FROZEN,
     OURS,
+    SMALL_M,
+    SOON,
     MazeWalks,
     OnlineEMSettings,
+    about_ten,
     current,
     errors,
     signals_of,
     signals_of_em,
     smile,
+    summary,
+    times_as_long,
     walks_of,
 )
-from astonish.paper.claims import Claim, interval, median, verdict
-from astonish.paper.figure import Drawing, Figure, RunSettings, Tables, simulated
-from astonish.paper.figure5 import AFTER, isolated, mark_environment
-from astonish.paper.sweeps import FROZEN, SMALL_M, SOON, about_ten, summary, times_as_long
 from astonish.report.style import BLACK, BLUE
 
 CAPTION = (
@@ -35,7 +48,7 @@ CAPTION = (
 
 
 def simulate(run: RunSettings, em_settings: OnlineEMSettings = OURS, where: MazeWalks | None = None) -> Tables:
-    """Of one walk all steps, and of every learner in every walk how soon it was accurate, and how accurate it became.
+    """Record all steps of one walk, and how soon every learner was accurate, and how accurate it became, in every walk.
 
     found: the probability that online EM gives to the true environment, in the last quarter. frozen: whether its errors
     were the same in all steps before it starts to learn. early: the mean error before that. aligned: the mean error
@@ -58,28 +71,26 @@ def simulate(run: RunSettings, em_settings: OnlineEMSettings = OURS, where: Maze
         summary(where, errors(smile(SMALL_M), where)).assign(learner="SMiLe, m = 0.01"),
     ]
     around = {"smile": current(environment, ours.errors), "em": current(environment, em.mixed)}
-    return {"series": series, "walks": concat(walks), "aligned": _aligned(where.walk.switched, around)}
-
-
-def _aligned(switched: Any, errors: dict[str, Any]) -> DataFrame:
-    """The mean of each error at each offset from the late switches of each walk that have no other near them."""
-    offsets, tables = np.arange(AFTER), []
-    for episode, times in enumerate(map(isolated, switched)):
-        late = times[times > len(switched[episode]) / 2, None] + offsets
-        means = {name: each[episode][late].mean(0) for name, each in errors.items()} if len(late) else {}
-        tables.append(DataFrame({"episode": episode, "offset": offsets, "smile": np.nan, "em": np.nan} | means))
-    return concat(tables)
+    aligned = []
+    for episode, switched in enumerate(where.walk.switched):
+        times, offsets = isolated(switched), np.arange(AFTER)
+        late = times[times > len(switched) / 2, None] + offsets
+        means = {name: error[episode][late].mean(0) if len(late) else np.nan for name, error in around.items()}
+        aligned.append(DataFrame({"episode": episode, "offset": offsets} | means))
+    return {"series": series, "walks": concat(walks), "aligned": concat(aligned)}
 
 
 def claims(tables: Tables) -> list[Claim]:
-    """Who is faster, and who is better in the end."""
-    table = tables["walks"]
+    """Judge who is faster, and who is better in the end."""
+    table, aligned = tables["walks"], tables["aligned"]
     ours, careful, em = (
         table[table.learner == name].set_index("episode") for name in ("SMiLe", "SMiLe, m = 0.01", "online EM")
     )
-    slower, better = interval(em.early - ours.early), interval(ours.late - em.late)
+    slower, better, inferred = interval(em.early - ours.early), interval(ours.late - em.late), interval(em.found)
+    half_ours, half_em = (halved(wide(aligned, "episode", "offset", name)) for name in ("smile", "em"))
+    saved = median(half_ours - half_em)
     return [
-        *_speed(ours.first_in_a, careful.first_in_a, em.first_in_a),
+        *speed_claims(ours.first_in_a, careful.first_in_a, em.first_in_a),
         Claim(
             "em.early",
             "Fig. 7A, early",
@@ -101,21 +112,31 @@ def claims(tables: Tables) -> list[Claim]:
             verdict([better.low > 0]),
             "It keeps what it knows of an environment while it is in the other; SMiLe has to learn it anew.",
         ),
-        _adapts_faster(tables["aligned"]),
+        Claim(
+            "em.adapts",
+            "Fig. 7A, late",
+            "Late in learning, online EM adapts to the new environment faster than SMiLe.",
+            "faster",
+            f"steps after a switch until half of the error at the switch is left: online EM {median(half_em)}, SMiLe "
+            f"{median(half_ours)} (medians over walks), difference {saved}",
+            verdict([saved.low > 0]),
+            "Online EM's estimate is its mixture of both environments, weighted by the probability of being in each: "
+            "it need not learn the environment anew, only notice it.",
+        ),
         Claim(
             "em.infers",
             "Fig. 7B",
             "Online EM infers which environment it is in.",
             "P(A) follows the environment",
-            f"probability given to the true environment in the last quarter: {interval(em.found)}",
-            verdict([interval(em.found).low > 0.9]),
+            f"probability given to the true environment in the last quarter: {inferred}",
+            verdict([inferred.low > 0.9]),
             "Most moves are possible in one environment only, so a few suffice. Counted as inferring above 0.9.",
         ),
     ]
 
 
-def _speed(ours: Series, careful: Series, em: Series) -> list[Claim]:
-    """The two statements about speed, at the paper's m, in A; each number is that of a walk's first accurate step."""
+def speed_claims(ours: Series, careful: Series, em: Series) -> list[Claim]:
+    """Judge the two statements about speed, at the paper's m, in A, by the first accurate step of each walk."""
     soon, reached = (ours <= SOON).mean(), ours.notna().mean()
     ratio = times_as_long(em, ours)
     at_small, without = times_as_long(em, careful), times_as_long(em - FROZEN, careful)
@@ -146,31 +167,16 @@ def _speed(ours: Series, careful: Series, em: Series) -> list[Claim]:
     ]
 
 
-def _adapts_faster(aligned: DataFrame) -> Claim:
-    half = {name: _halved(aligned.pivot(index="episode", columns="offset", values=name)) for name in ("smile", "em")}
-    ours, em = (median(steps) for steps in half.values())
-    saved = median(half["smile"] - half["em"])
-    return Claim(
-        "em.adapts",
-        "Fig. 7A, late",
-        "Late in learning, online EM adapts to the new environment faster than SMiLe.",
-        "faster",
-        f"steps after a switch until half of the error at the switch is left: online EM {em}, SMiLe {ours} (medians "
-        f"over walks), difference {saved}",
-        verdict([saved.low > 0]),
-        "Online EM's estimate is its mixture of both environments, weighted by the probability of being in each: it "
-        "need not learn the environment anew, only notice it.",
-    )
-
-
-def _halved(errors: DataFrame) -> FloatArray:
-    """The first offset at which the error is half that at the switch, in each row; the number of offsets if never."""
+def halved(errors: DataFrame) -> FloatArray:
+    """Find the first offset at which the error is half that at the switch in each row; their number if none."""
     small = errors.to_numpy() <= 0.5 * errors.to_numpy()[:, :1]
     return np.where(errors[0].isna(), np.nan, np.where(small.any(1), small.argmax(1), errors.shape[1]))
 
 
 def draw(tables: Tables) -> Drawing:
-    """The whole walk, its early and late steps, and what the learners make of the latter."""
+    """Draw the whole walk, its early and late steps, and what the learners make of the latter."""
+    import matplotlib.pyplot as plt
+
     series = tables["series"]
     early, late = series[(series.step > 500) & (series.step <= 2500)], series.tail(1500)
     figure, axes = plt.subplot_mosaic("aa;bc;dd", figsize=(7.2, 6.6), layout="constrained")
@@ -180,8 +186,7 @@ def draw(tables: Tables) -> Drawing:
         axes[name].set(ylabel=r"error in A, $E_A$", ylim=(0, None))
         mark_environment(axes[name], part)
     axes["a"].legend(loc="upper right", ncols=2, bbox_to_anchor=(1, 1.16))
-    for name, letter in (("a", "A"), ("d", "B")):
-        axes[name].set_title(letter, loc="left", fontweight="bold")
+    letter_panels((axes["a"], axes["d"]), "AB")
     axes["d"].plot(late.step, late.surprise.ewm(alpha=0.1, adjust=False).mean(), color=BLACK, lw=1)
     axes["d"].set_ylabel("surprise $S_{cc}$ (nats)")
     other = axes["d"].twinx()

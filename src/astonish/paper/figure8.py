@@ -1,13 +1,25 @@
-"""Figure 8: how does what is known 64 steps after a switch depend on how long, and how often, A is visited?"""
+"""Figure 8: the error 64 steps after a switch, over how long, and how often, A is visited.
+
+For `astonish sweep` there are studies of this figure on many machines, and of any learners in the maze of section 2.4.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from pandas import DataFrame, concat
 
-from astonish.core.numbers import BoolArray, FloatArray
-from astonish.paper.agents import (
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import COUNT, PROBABILITY, BoolArray, FloatArray
+from astonish.learners import PerContext
+from astonish.learners.base import Learner
+from astonish.models.parameters import Outcomes, assemble, known_facts
+from astonish.online.measures import check_holds_a_belief
+from astonish.paper.figure import Claim, Drawing, Figure, RunSettings, Tables, interval, listed, verdict
+from astonish.paper.maze_learners import (
     OURS,
     ROOMS,
     MazeWalks,
@@ -15,12 +27,12 @@ from astonish.paper.agents import (
     after_switches,
     errors,
     errors_of_em_on_device,
+    errors_of_one,
     naive,
     smile,
 )
-from astonish.paper.claims import Claim, interval, listed, verdict
-from astonish.paper.figure import Drawing, Figure, RunSettings, Tables
 from astonish.report.style import STYLE
+from astonish.sweep.kinds import SEED, Options, World, checked_options, own_parameters, study_in
 from astonish.sweep.study import Batching, Result, Setting, Study
 from astonish.worlds.maze import A, B, Maze, maze, others, probabilities_of_leaving, rearranged, walk
 
@@ -69,7 +81,7 @@ def of_cells(settings: Mapping[str, Setting]) -> Study:
     batching = Batching(
         simulate, lambda part: part["steps"], lambda part: len(part["cells"]), lambda part: BYTES * part["steps"]
     )
-    return Study(settings, _compute, _summarise, draw, batching)
+    return Study(settings, lambda part: simulate([part])[0], _summarise, draw, batching)
 
 
 def simulate(parts: Sequence[Setting]) -> list[Result]:
@@ -111,10 +123,6 @@ def frequencies(counts: FloatArray, prior: float) -> FloatArray:
     return np.where(total > 0, (counts + prior) / np.where(total > 0, total, 1), 1 / counts.shape[-1])
 
 
-def _compute(part: Setting) -> Result:
-    return simulate([part])[0]
-
-
 def _summarise(known: Mapping[str, Result]) -> DataFrame:
     """A row for each cell and learner."""
     tables = []
@@ -144,23 +152,40 @@ def _mean(values: FloatArray, where: Any) -> FloatArray:
     return np.where(count > 0, np.where(where, values, 0).sum(1) / np.maximum(count, 1), np.nan)
 
 
-def _tables(study: Study, results: Mapping[str, Result]) -> Tables:
-    """One table per average stay: an error per share of time, walk and learner."""
-    table = study.table(results)
-    return {f"tau{tau}": table[table.tau == tau] for tau in TAUS}
-
-
 def claims(tables: Tables) -> list[Claim]:
-    """What each learner's error depends on."""
+    """Judge what each learner's error depends on."""
     table = concat(tables.values())
     ours, em, naives = (table[table.learner == name] for name in LEARNERS)
     by_em, by_naive = _dependence(em, "late"), _dependence(naives, "error")
     late = interval(em.groupby("episode").late.mean())
     naive, means = naives.groupby("psi").error.mean(), em.groupby("psi").late.mean()
+    by_smile, mean = _dependence(ours, "error"), interval(ours.groupby("episode").error.mean())
+    cells, anew = ours.groupby(["tau", "psi"]).error.mean(), best_anew(table)
     gap = ours.groupby("psi").error.mean() - naive
     middle, wins = min(gap.index, key=lambda psi: abs(psi - 0.5)), listed(gap.index[gap < 0]) or "none"
     return [
-        *_low_throughout(table, ours),
+        Claim(
+            "visits.low",
+            "Fig. 8A",
+            "SMiLe's error after a switch is low throughout.",
+            "spread of blue color (lower error)",
+            f"mean {mean}, from {cells.min():.3g} to {cells.max():.3g} in the cells; equal probabilities for all rooms "
+            f"{EQUAL:.3g}; a learner that is told of each switch and starts anew, at its best {anew:.3g}",
+            verdict([cells.max() < EQUAL, cells.max() < LOW * anew]),
+            f"Low: below that of equal probabilities, and below {LOW:g} times that of the learner without memory, both "
+            "in every cell.",
+        ),
+        Claim(
+            "visits.independent",
+            "Fig. 8A",
+            "SMiLe's error after a switch depends little on how long and how often A is visited.",
+            "even if the fraction of time is relatively short",
+            f"{by_smile}; without the cells in which a switch has a probability above {OFTEN:g}: "
+            f"{_dependence(ours[seldom(ours)], 'error')}",
+            verdict(value < LITTLE for value in by_smile),
+            "It forgets the other environment at a rate of its own, whatever the switches do; counted as little below "
+            "30 %.",
+        ),
         Claim(
             "visits.naive",
             "Fig. 8C",
@@ -195,39 +220,14 @@ def claims(tables: Tables) -> list[Claim]:
     ]
 
 
-def _low_throughout(table: DataFrame, ours: DataFrame) -> list[Claim]:
-    by_smile, mean = _dependence(ours, "error"), interval(ours.groupby("episode").error.mean())
-    cells = ours.groupby(["tau", "psi"]).error.mean()
-    anew = best_anew(table)
-    return [
-        Claim(
-            "visits.low",
-            "Fig. 8A",
-            "SMiLe's error after a switch is low throughout.",
-            "spread of blue color (lower error)",
-            f"mean {mean}, from {cells.min():.3g} to {cells.max():.3g} in the cells; equal probabilities for all rooms "
-            f"{EQUAL:.3g}; a learner that is told of each switch and starts anew, at its best {anew:.3g}",
-            verdict([cells.max() < EQUAL, cells.max() < LOW * anew]),
-            f"Low: below that of equal probabilities, and below {LOW:g} times that of the learner without memory, both "
-            "in every cell.",
-        ),
-        Claim(
-            "visits.independent",
-            "Fig. 8A",
-            "SMiLe's error after a switch depends little on how long and how often A is visited.",
-            "even if the fraction of time is relatively short",
-            f"{by_smile}; without the cells in which a switch has a probability above {OFTEN:g}: "
-            f"{_dependence(ours[seldom(ours)], 'error')}",
-            verdict(value < LITTLE for value in by_smile),
-            "It forgets the other environment at a rate of its own, whatever the switches do; counted as little below "
-            "30 %.",
-        ),
-    ]
-
-
 def seldom(table: DataFrame) -> list[bool]:
     """Which rows are of cells in which switches have a probability of at most the paper's limit."""
     return [max(probabilities_of_leaving(tau, psi)) <= OFTEN for tau, psi in zip(table.tau, table.psi, strict=True)]
+
+
+def by_stay(table: DataFrame) -> Tables:
+    """Split a table by average stay: an error per share of time, walk and learner in each."""
+    return {f"tau{tau}": table[table.tau == tau] for tau in TAUS}
 
 
 def best_anew(table: DataFrame) -> float:
@@ -279,5 +279,53 @@ def draw(table: DataFrame) -> Drawing:
 
 
 FIGURE_8 = Figure(
-    "8", "Error after a switch", CAPTION, study_of, lambda tables: draw(concat(tables.values())), claims, _tables
+    "8",
+    "Error after a switch",
+    CAPTION,
+    study_of,
+    lambda tables: draw(concat(tables.values())),
+    claims,
+    lambda study, results: by_stay(study.table(results)),
 )
+
+# Studies for `astonish sweep`
+
+ALLOWED = {"hazard": (0.005, PROBABILITY), "seed": (1, SEED), "episodes": (20, COUNT), "steps": (20000, COUNT)}
+
+
+def _learner(setting: Setting) -> Learner:
+    """The learner of a setting, with a belief for each room, which is compared with the truth."""
+    outcomes = Outcomes(OutcomeKind.TRANSITIONS, known_facts({}), labels=ROOMS - 1, contexts=ROOMS)
+    learner = assemble(setting["learner"], outcomes, own_parameters(setting, ALLOWED), contexts="apart").learner
+    check_holds_a_belief(learner)
+    return learner
+
+
+def _series(setting: Setting) -> tuple[Any, ...]:
+    seeds = [[setting["seed"], episode] for episode in range(setting["episodes"])]
+    walks = walk(maze(A, B), setting["steps"], seeds, (setting["hazard"], setting["hazard"]))
+    return walks.choices, np.stack([others(maze(A, B).transitions)] * len(seeds)), walks.environment
+
+
+def _errors(learner: PerContext, samples: Any, truth: Array, environment: Array) -> dict[str, Array]:
+    """The error in the environment of the moment, a mean over a walk: of all steps, and of the last quarter."""
+    errors = errors_of_one(learner, samples, truth)
+    now = jnp.where(environment == 0, errors[:, 0], errors[:, 1])
+    return {"error": now.mean(), "late_error": now[-(len(now) // 4 + 1) :].mean()}
+
+
+study_of_maze = partial(study_in, World("maze", ALLOWED, _learner, _series, _errors))
+
+
+def study_of_figure8(world: Options, learners: Sequence[Options]) -> Study:
+    """Figure 8 of the paper, its 120 million learner-steps on many machines. quick: small, to see that it works."""
+    if learners:
+        raise ValueError("figure8 has learners of its own; leave out [[learner]]")
+    quick = world.get("quick", False)
+    if not isinstance(quick, bool):
+        raise ValueError(f"[study]: quick = {quick!r} is not known; give true or false")
+    options = {option: value for option, value in world.items() if option != "quick"}
+    seed = checked_options(options, {"seed": (1, SEED)})["seed"]
+    if isinstance(seed, list):
+        raise ValueError(f"[study]: seed = {seed} are several, and a figure has one; give one")
+    return study_of(RunSettings(seed, quick))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from astonish.page.controls import Json, Slider, Values, described, numbers, one_of, packed
-from astonish.paper.claims import FAILS, HOLDS, IN_PART
+from astonish.paper.figure import FAILS, HOLDS, IN_PART
 
 Words = dict[str, str]
 VERDICTS = Path(__file__).with_name("verdicts.json")
