@@ -22,12 +22,12 @@ import jax
 import numpy as np
 import pandas as pd
 import pytest
-from astonish.core.kinds import OutcomeKind
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 from starlette.testclient import TestClient
 
 from astonish import Beta, Dirichlet, Exponential, Gaussian, Poisson, Smile, run
+from astonish.core.names import OutcomeKind
 from astonish.core.numbers import double
 from astonish.core.parameters import check_parameters
 from astonish.models.registry import LEARNERS

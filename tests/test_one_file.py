@@ -353,7 +353,7 @@ OWN_PROGRAM = (
 from mine import Mine
 from astonish import Bank, Stream, run
 from astonish.page.data import DataTab
-from astonish.page.gaussian import GaussianTab
+from astonish.page.worlds import GaussianTab
 
 xs, learner = [1.0, None, -2.0, 3.0], Mine()
 found["run"] = run(learner, xs).estimate.tolist()

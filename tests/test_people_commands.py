@@ -1,20 +1,17 @@
 """Do `astonish fit`, `compare` and `recover` find what is in a table, write it whole, and explain what is wrong?"""
 
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
-import sys
-from astonish.io.files import locked
-from astonish.models.registry import FAMILIES
-from astonish.models.registry import LEARNERS
-from astonish.models.registry import RESPONSES
-from html.parser import HTMLParser
-from pathlib import Path
-from shell import done
-from shell import refused
-from shell import run
-from typing import Any
 
+from astonish.io.files import locked
+from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES
+from shell import done, refused, run
 
 RATES = {"ann": 0.3, "bob": 0.6, "cid": 0.9}
 PEOPLE = "--outcome x --response b --responded after --subject id --block run"

@@ -8,9 +8,7 @@ What is exported is imported when it is first used, so that the command answers 
 
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
-from typing import TYPE_CHECKING
-
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from astonish.beliefs import *

@@ -8,8 +8,7 @@ from typer import Argument, Option
 from astonish.cli.app import guarded, progress, refuse, say
 
 if TYPE_CHECKING:
-    from astonish.paper.figure import Figure, RunSettings
-    from astonish.paper.reproduce import FigureResult
+    from astonish.paper.figure import Figure, FigureResult, RunSettings
 
 _SHOWN = 10  # failures that are listed one by one
 
@@ -36,8 +35,7 @@ def reproduce(
     with guarded(out, "figures need"):
         if quick and thorough:
             raise ValueError("a run is either quick or thorough; leave out --quick or --thorough")
-        from astonish.paper.figure import RunSettings
-        from astonish.paper.reproduce import chosen
+        from astonish.paper.figure import RunSettings, chosen
 
         results = make_figures(chosen(figure or [], thorough), RunSettings(seed, quick, thorough), out)
         print_verdicts(results, quick, out)
@@ -46,10 +44,10 @@ def reproduce(
 def make_figures(
     figures: "list[Figure]", settings: "RunSettings", out: Path, command: str = ""
 ) -> "list[FigureResult]":
-    """Compute and draw the figures with a progress bar; see `astonish.paper.reproduce`."""
+    """Compute and draw the figures with a progress bar; see `astonish.paper.figure`."""
     import matplotlib as mpl
 
-    from astonish.paper.reproduce import reproduce as make
+    from astonish.paper.figure import reproduce as make
 
     mpl.use("Agg")
     mpl.rcdefaults()  # the same files for everybody, whatever they prefer in matplotlib otherwise
@@ -61,8 +59,7 @@ def print_verdicts(results: "list[FigureResult]", quick: bool, out: Path) -> Non
     """Print the verdicts in short, and where to read more."""
     from rich.console import Console
 
-    from astonish.paper.claims import FAILS, HOLDS
-    from astonish.paper.reproduce import QUICK, count
+    from astonish.paper.figure import FAILS, HOLDS, QUICK, count
 
     console = Console(markup=False, highlight=False, soft_wrap=True)
     claims = [claim for result in results for claim in result.claims]

@@ -4,35 +4,21 @@ import os
 import socket
 import sys
 import webbrowser
-from astonish.cli.app import guarded
-from astonish.cli.app import refuse
-from astonish.cli.app import say
-from astonish.cli.app import takes_request
-from astonish.core.names import OutcomeKind
-from astonish.io.request import FamilyName
-from astonish.io.request import Learner
-from astonish.io.request import Request
-from astonish.io.request import asked
-from astonish.people.analysis.requests import FAMILY_HELP
-from astonish.people.analysis.requests import LEARNER_HELP
-from astonish.people.analysis.requests import OWN
-from astonish.people.analysis.requests import Settings
 from collections.abc import Iterator
-from contextlib import contextmanager
-from contextlib import nullcontext
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
-from pydantic import Field
 from secrets import token_urlsafe
 from threading import Thread
 from time import sleep
-from typer import Exit
-from typer import Option
-from typing import Annotated
-from typing import Any
-from typing import ClassVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from pydantic import Field
+from typer import Exit, Option
+
+from astonish.cli.app import guarded, refuse, say, takes_request
+from astonish.core.names import OutcomeKind
+from astonish.io.request import FamilyName, Learner, Request, asked
+from astonish.people.analysis.requests import FAMILY_HELP, LEARNER_HELP, OWN, Settings
 
 if TYPE_CHECKING:
     from astonish.watch.session import Feed
@@ -175,9 +161,7 @@ def explore(
     """Try learners, shape beliefs and look at your own data on a page in the browser; nothing leaves this machine."""
     os.environ.setdefault("ASTONISH_ENGINE", "xla")  # LLVM for the native one takes 100 MB, and a page has the time
     with guarded(needs="the page needs"):
-        from astonish.page.connections import make_server
-        from astonish.page.guard import is_loopback
-        from astonish.page.server import PROGRAMS, make_app
+        from astonish.page.server import PROGRAMS, is_loopback, make_app, make_server
 
         token = None if is_loopback(host) else token_urlsafe()
         page = make_app(host, learners=learner or (), token=token, programs=PROGRAMS)

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
-from astonish.core.packing import Packing
+from astonish.core.programs import Packing
 from astonish.learners.base import Learner
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ import jax
 import numpy as np
 
 from astonish.changes import Detector, usual_detector
-from astonish.core.domain import COUNT
-from astonish.core.numbers import FloatArray, as_numbers
+from astonish.core.numbers import COUNT, FloatArray, as_numbers
 from astonish.core.refusal import naming_extra
 from astonish.interop import weights
 from astonish.learners import Delta

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 
 from astonish.beliefs import Rows
 from astonish.core.checks import check_parameters
-from astonish.core.kinds import Contexts, OutcomeKind
+from astonish.core.names import Contexts, OutcomeKind
 from astonish.core.parameters import Parameter, declared
 from astonish.core.refusal import unknown
 from astonish.learners import PerContext, PerOption

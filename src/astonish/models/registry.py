@@ -7,17 +7,17 @@ Names are listed without importing JAX.
 
 import importlib.util
 import sys
-from astonish.core.names import rows
-from astonish.core.refusal import unknown
 from contextlib import suppress
 from dataclasses import is_dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from warnings import warn
+
+from astonish.core.names import rows
+from astonish.core.refusal import unknown
 
 
 class Catalogue(NamedTuple):

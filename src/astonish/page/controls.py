@@ -14,7 +14,7 @@ from astonish.core.numbers import Domain
 from astonish.core.parameters import Parameter
 from astonish.core.special import difference
 from astonish.online.explanation import STAGES, Explanation
-from astonish.report.sentence import TERMS, number
+from astonish.report.views import TERMS, number
 from astonish.theory.drawing import BARS, CURVES, POINTS
 
 Json = dict[str, Any]

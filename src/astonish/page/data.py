@@ -23,7 +23,7 @@ from pandas.api.types import is_numeric_dtype
 from astonish.core.names import MEASURED, NUMBERS, OutcomeKind
 from astonish.core.numbers import Domain
 from astonish.io.request import Asked
-from astonish.models.parameters import Assembly, Outcomes, Specification, arguments, known_facts
+from astonish.models.parameters import Assembly, Outcomes, Specification, known_facts
 from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES
 from astonish.online.measures import holds_a_belief
 from astonish.page.controls import Json, check_keys, explained, one, one_of, packed

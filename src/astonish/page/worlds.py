@@ -12,10 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 from pandas import Series
 
-from astonish.core.domain import Domain, FloatArray, Parameter
-from astonish.core.kinds import Contexts, OutcomeKind
-from astonish.core.precision import double
-from astonish.models.assemble import Assembly, Outcomes, Specification, assemble, imports, known_facts
+from astonish.core.names import Contexts, OutcomeKind
+from astonish.core.numbers import Domain, FloatArray, Parameter, double
+from astonish.models.parameters import Assembly, Outcomes, Specification, assemble, imports, known_facts
 from astonish.models.registry import LEARNERS, title
 from astonish.online.explanation import explain
 from astonish.online.measures import applicable, measure
@@ -34,8 +33,7 @@ from astonish.page.controls import (
     slider_for,
 )
 from astonish.worlds.gaussian_jumps import Episode, facts, gaussian_jumps
-from astonish.worlds.maze import A, B, Walk, maze
-from astonish.worlds.maze_beliefs import current_error, estimator, follow
+from astonish.worlds.maze import A, B, Walk, current_error, estimator, follow, maze
 
 LOW, HIGH = -20.0, 20.0  # of the mean in the Gaussian world
 LONGEST = 1000  # so many samples are drawn, and the first of them used: more samples extend a series
@@ -345,7 +343,7 @@ class MazeTab(WorldTab):
             "import numpy as np",
             *imports([kind for assembly in made.values() for kind in assembly.classes]),
             "from astonish.worlds.maze import A, B, maze",
-            "from astonish.worlds.maze_beliefs import current_error, follow",
+            "from astonish.worlds.maze import current_error, follow",
             "",
             f"rooms, rng = maze(A, B), np.random.default_rng({at['seed']})",
             f"room, ways, switched = rng.integers(16), rng.integers(4, size={STEPS}), "

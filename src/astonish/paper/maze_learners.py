@@ -18,9 +18,8 @@ from jax import Array
 from pandas import DataFrame, Series, concat
 
 from astonish.beliefs import Dirichlet
-from astonish.core.domain import BoolArray, FloatArray
-from astonish.core.precision import double
-from astonish.core.xla_kernels import compiled
+from astonish.core.numbers import BoolArray, FloatArray, double
+from astonish.core.programs import compiled
 from astonish.learners import Bayes, OnlineEM, PerContext, Smile
 from astonish.learners.base import scan
 from astonish.online.series import OPTIONS
@@ -40,8 +39,7 @@ from astonish.paper.figure import (
 )
 from astonish.report.style import BLUE, VERMILLION
 from astonish.theory.expfam import entropy
-from astonish.worlds.maze import A, B, Walk, maze, walk
-from astonish.worlds.maze_beliefs import distance, most_probable, others, spread
+from astonish.worlds.maze import A, B, Walk, distance, maze, most_probable, others, spread, walk
 
 ROOMS = 16
 M, SMALL_M = 0.1, 0.01  # the paper's readiness to change one's mind, and that at which SMiLe's error is smallest

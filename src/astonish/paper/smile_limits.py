@@ -28,7 +28,7 @@ from pandas import DataFrame, concat
 
 from astonish.beliefs import Dirichlet, Gaussian
 from astonish.core import special
-from astonish.core.xla_kernels import compiled
+from astonish.core.programs import compiled
 from astonish.learners import Bayes, MessagePassing, Modulated, Nassar2010, OnlineEM, PerContext, Smile
 from astonish.learners.base import Learner, scan
 from astonish.paper import figure3

@@ -23,9 +23,7 @@ from jax.tree_util import Partial
 from pandas import DataFrame, concat
 
 from astonish.beliefs import Dirichlet, Gaussian
-from astonish.core.domain import BoolArray, FloatArray
-from astonish.core.precision import Number, as_double, double
-from astonish.core.pytree import pytree_dataclass
+from astonish.core.numbers import BoolArray, FloatArray, Number, as_double, double, pytree_dataclass
 from astonish.learners import Modulated, Nassar2010, PerContext, Smile
 from astonish.learners.base import FamilyLearner, StepInfo, scan
 from astonish.learners.nassar import RunLength
@@ -72,8 +70,7 @@ from astonish.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILLION
 from astonish.sweep.run import run_study
 from astonish.theory.expfam import Belief, Family, blend, divergence, scaled_likelihood
 from astonish.theory.solver import powers_at
-from astonish.worlds.maze import A, B, maze, rearranged, walk
-from astonish.worlds.maze_beliefs import distance, most_probable, others, spread
+from astonish.worlds.maze import A, B, distance, maze, most_probable, others, rearranged, spread, walk
 
 # Readings of the formulas
 

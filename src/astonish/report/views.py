@@ -21,7 +21,7 @@ from astonish.theory.drawing import BARS, CURVES, Drawing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from astonish.changes.posterior import ChangePosterior
+    from astonish.changes.changepoints import ChangePosterior
     from astonish.online.explanation import Explanation
     from astonish.online.series import History
 

@@ -20,14 +20,12 @@ import numpy as np
 from jax import Array
 from pandas import DataFrame
 
-from astonish.core.domain import COUNT, OPEN_PROBABILITY, POSITIVE, Domain
-from astonish.core.kinds import OutcomeKind
-from astonish.core.precision import as_double, double
+from astonish.core.names import OutcomeKind
+from astonish.core.numbers import COUNT, OPEN_PROBABILITY, POSITIVE, Domain, as_double, double
+from astonish.core.programs import compiled
 from astonish.core.refusal import unknown
-from astonish.core.xla_kernels import compiled
 from astonish.learners.base import Learner, scan
-from astonish.models.assemble import Outcomes, assemble, known_facts
-from astonish.models.parameters import find_parameter, parameters
+from astonish.models.parameters import Outcomes, assemble, find_parameter, known_facts, parameters
 from astonish.models.registry import LEARNERS, title
 from astonish.online.series import OPTIONS
 from astonish.sweep.study import Batching, Result, Setting, Study
@@ -39,10 +37,10 @@ if TYPE_CHECKING:
 
 KINDS = {  # the module and function of each, imported when it is wanted
     "gaussian": ("astonish.sweep.kinds", "gaussian_study"),
-    "maze": ("astonish.paper.maze_study", "study"),
+    "maze": ("astonish.paper.figure8", "study_of_maze"),
     "recovery": ("astonish.sweep.kinds", "recovery_study"),
     "models": ("astonish.sweep.kinds", "models_study"),
-    "figure8": ("astonish.paper.maze_study", "study_of_figure8"),
+    "figure8": ("astonish.paper.figure8", "study_of_figure8"),
 }
 _EXAMPLE = '[[learner]] with name = "smile" and perhaps m = [0.03, 0.1]'
 Options = Mapping[str, Any]

@@ -15,13 +15,12 @@ import numpy as np
 from jax import Array
 
 from astonish.core.checks import check_parameters
-from astonish.core.domain import Domain, Parameter
-from astonish.core.precision import as_double, double
+from astonish.core.numbers import Domain, as_double, double
+from astonish.core.parameters import Parameter
 from astonish.core.samples import read_series
 from astonish.learners.base import Learner, check, scan
 from astonish.models.parameters import parameters, with_parameters
-from astonish.online.series import run, run_many
-from astonish.online.stream import Stream
+from astonish.online.series import Stream, run, run_many
 from astonish.people.fit.space import Space
 from astonish.theory import expfam, surprise
 from astonish.theory.expfam import Belief, Family
@@ -181,7 +180,7 @@ def takes_any_leaves(thing: Any) -> None:
             again = jax.tree.leaves(jax.tree.map(lambda _, value=value: value, thing))
         except Exception as problem:
             wrong = f"JAX cannot put {value!r} in place of the numbers of {type(thing).__name__} ({problem})"
-            raise AssertionError(f"{wrong}; mark the class with astonish.core.pytree.pytree_dataclass") from None
+            raise AssertionError(f"{wrong}; mark the class with astonish.core.numbers.pytree_dataclass") from None
         changed = f"{type(thing).__name__} makes {again} of {value!r}, which JAX puts in place of its numbers"
         holds(all(leaf is value for leaf in again), changed)
 
@@ -395,7 +394,7 @@ def draws_are_allowed(case: CheckedFamily) -> None:
     means = []
     if family.support is not None:
         thetas = np.array([family.sample(belief, rng) for _ in range(_DRAWS)])
-        holds(family.support.holds(thetas), f"{case.name}.sample draws {thetas}, which are not {family.support}")
+        holds(family.support.allows(thetas), f"{case.name}.sample draws {thetas}, which are not {family.support}")
         means.append((thetas, belief.mean, belief.std, "sample"))
     if (expected := family.expected(theta)) is not None:
         means.append((xs, expected, np.std(xs), "sample_outcome"))

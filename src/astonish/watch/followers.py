@@ -8,14 +8,12 @@ from typing import Any, NamedTuple
 import jax
 
 from astonish.changes import Detector
-from astonish.changes.monitoring import monitor
-from astonish.changes.periods import find_period
-from astonish.core.domain import FINITE
-from astonish.core.kinds import NUMBERS, OutcomeKind
-from astonish.core.precision import double
+from astonish.changes.monitoring import find_period, monitor
+from astonish.core.names import NUMBERS, OutcomeKind
+from astonish.core.numbers import FINITE, double
 from astonish.core.refusal import NoSimulationError
 from astonish.learners.base import Learner
-from astonish.models.assemble import Assembly, Fact, Outcomes, arguments, assemble, imports
+from astonish.models.parameters import Assembly, Fact, Outcomes, arguments, assemble, imports
 from astonish.people.tables import Columns, Trials, read_trials
 from astonish.people.tables.facts import fact_of
 from astonish.watch.session import Follower, Reading

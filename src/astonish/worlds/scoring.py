@@ -20,8 +20,7 @@ from astonish.changes.detector import (
     waits,
 )
 from astonish.core.cooldown import spaced
-from astonish.core.domain import COUNT, POSITIVE, BoolArray, FloatArray
-from astonish.core.numbers import as_numbers
+from astonish.core.numbers import COUNT, POSITIVE, BoolArray, FloatArray, as_numbers
 from astonish.core.refusal import naming_extra
 from astonish.learners.base import Learner
 from astonish.online.series import run_many

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from astonish.core.interpreter import ELEMENTWISE
+from astonish.core.programs import ELEMENTWISE
 from astonish.engines.native.llvm import (
     Lowered,
     UnsupportedError,

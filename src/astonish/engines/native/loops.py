@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from astonish.core.packing import Packing
+from astonish.core.programs import Packing
 from astonish.engines.native.llvm import (
     BIT,
     BYTE,

@@ -1,6 +1,5 @@
 """A tour of the paper: what it says, whether that holds, and what breaks it; one idea per screen."""
 
-from astonish.core.numbers import double
 from astonish.page.tour.screen import SCREENS
 from astonish.page.tour.screens import TourTab
 

@@ -12,19 +12,18 @@ import numpy as np
 from jax import Array
 
 from astonish.beliefs import Gaussian
-from astonish.core.domain import Domain, FloatArray, declared
-from astonish.core.interpreter import interpreted
-from astonish.core.precision import double
+from astonish.core.numbers import Domain, FloatArray, double
+from astonish.core.parameters import declared
+from astonish.core.programs import interpreted
 from astonish.learners import Smile
 from astonish.page.controls import Json, Slider, Values, one_of, slider_for
 from astonish.page.tour.screen import SCREENS, Options, Screen, Shown, Words, mark, panel, with_band
-from astonish.paper import agents, figure3, figure8
-from astonish.paper.claims import interval, same, verdict
-from astonish.paper.examples import COLLEAGUES, density, elected, measured, told
-from astonish.paper.figure import RunSettings
+from astonish.paper import figure3, figure8, maze_learners as agents
+from astonish.paper.figure import RunSettings, interval, same, verdict
+from astonish.paper.figure1 import COLLEAGUES, density, elected, measured, told
 from astonish.paper.figure2 import FAR, folded_pair, log_evidence, normal_pair, surprise_again
 from astonish.paper.figure5 import around_switches
-from astonish.paper.sweeps import ACCURATE, FROZEN, summary
+from astonish.paper.maze_learners import ACCURATE, FROZEN, summary
 from astonish.theory import rule
 from astonish.theory.expfam import Belief, Family
 from astonish.worlds.gaussian_jumps import Episode
@@ -83,8 +82,8 @@ def _joke(at: Values, chosen: Words) -> Shown:
     words = [f"“{first}”", "“guns”, after it", "“guns” alone"]  # what was said; the last without the first line
     heard = [surprises[0] if line >= 1 else 0.0, *(surprises[1:] if line == 3 else [0.0, 0.0])]
     script = f"""
-        from astonish.paper.examples import told
-        from astonish.core.precision import double
+        from astonish.paper.figure1 import told
+        from astonish.core.numbers import double
 
         with double():
             joke = told({first!r})
@@ -137,8 +136,8 @@ def _voters(at: Values, _: Words) -> Shown:
     bars = mark("bars", "surprise at candidate 2", 3, x=["A", "B", "C"], y=[a, b, c])
     panels.append(panel("surprise (nats)", [bars], "colleague", zero=True))
     script = f"""
-        from astonish.paper.examples import COLLEAGUES, elected
-        from astonish.core.precision import double
+        from astonish.paper.figure1 import COLLEAGUES, elected
+        from astonish.core.numbers import double
 
         with double():
             for name, weights in {{**COLLEAGUES, "C": {tuple(map(float, weights["C"]))}}}.items():
@@ -213,9 +212,9 @@ def _commitment(at: Values, chosen: Words) -> Shown:
         panel("surprise (nats)", bars, "measure", zero=True),
     ]
     script = f"""
-        from astonish.paper.examples import measured
+        from astonish.paper.figure1 import measured
         from astonish.paper.figure2 import {function}
-        from astonish.core.precision import double
+        from astonish.core.numbers import double
 
         with double():
             {setup}
@@ -282,7 +281,7 @@ def _bound(at: Values, _: Words) -> Shown:
     ]
     script = f"""
         from astonish import Gaussian, rule
-        from astonish.core.precision import double
+        from astonish.core.numbers import double
 
         with double():
             family = Gaussian()
@@ -362,10 +361,10 @@ def _jumps(at: Values, chosen: Words) -> Shown:
         panel(f"mean {error} error", errors, "fixed learning rate", 1, range=[0, most]),
     ]
     script = f"""
-        from astonish.paper.claims import interval
+        from astonish.paper.figure import interval
         from astonish.paper.figure import RunSettings
         from astonish.paper.figure3 import RATES, episodes, follow, scores_of, scores_of_fixed, smile
-        from astonish.core.precision import double
+        from astonish.core.numbers import double
 
         with double():
             task = episodes(RunSettings(), {hazard!r})  # 50 of 1000 samples
@@ -444,7 +443,7 @@ def _switch(at: Values, _: Words) -> Shown:
     ]
     script = f"""
         import numpy as np
-        from astonish.paper.agents import MazeWalks, current, errors, naive, signals_of, smile
+        from astonish.paper.maze_learners import MazeWalks, current, errors, naive, signals_of, smile
         from astonish.paper.figure5 import around_switches
         {MAZE_SCRIPT}
         control = current(walks.environment, errors(naive(), where))
@@ -527,8 +526,8 @@ def _online_em(at: Values, _: Words) -> Shown:
     picture = panel("error in the current arrangement", marks, "step", STEPS, zero=True)
     script = f"""
         import numpy as np
-        from astonish.paper.agents import OURS, MazeWalks, current, errors, errors_of_em_on_device, smile
-        from astonish.paper.claims import interval
+        from astonish.paper.maze_learners import OURS, MazeWalks, current, errors, errors_of_em_on_device, smile
+        from astonish.paper.figure import interval
         {MAZE_SCRIPT}
         ours = current(walks.environment, errors(smile({m!r}), where))
         found = errors_of_em_on_device(where, 1, OURS._replace(frozen={frozen}))
@@ -582,7 +581,7 @@ def _visits(_: Values, chosen: Words) -> Shown:
     label = f"error {figure8.LATER} steps after a switch to A"
     picture = panel(label, marks, "share of time spent in A", 1, zero=True)
     script = f"""
-        from astonish.paper.claims import interval
+        from astonish.paper.figure import interval
         from astonish.paper.figure8 import LEARNERS, simulate
 
         for psi in {shares}:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 
-from astonish.core.kinds import ResponseKind
+from astonish.core.names import ResponseKind
 from astonish.io.files import locked
 from astonish.io.request import FILE
 from astonish.models.registry import LEARNERS
@@ -34,11 +34,10 @@ from astonish.people.fit import Fit
 from astonish.people.fit.result import TRIAL_COLUMNS
 from astonish.people.recovery import recover_models, recover_parameters, trials_needed
 from astonish.people.tables import Trials
-from astonish.people.tables.bids import write_bids
-from astonish.people.tables.choices import ASSUMED
 from astonish.people.tables.facts import choose
-from astonish.people.tables.regressors import describe as describe_regressor, regressors
-from astonish.report.page import details, paragraph, section
+from astonish.people.tables.regressors import describe as describe_regressor, regressors, write_bids
+from astonish.people.tables.trials import ASSUMED
+from astonish.report.style import details, paragraph, section
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -204,8 +203,8 @@ def _differences(fit: Fit, out: Path, tables: "list[tuple[str, DataFrame]]") -> 
 def _posterior(model: Candidate, request: FitRequest, console: Console) -> list[str]:
     """Draw from the posterior, write the draws, and describe them."""
     from astonish.people.posterior import hierarchical
-    from astonish.people.posterior.nuts import LEAST
-    from astonish.people.posterior.plot import interpretation, plot_predictive
+    from astonish.people.posterior.checks import interpretation, plot_predictive
+    from astonish.people.posterior.sampling import LEAST
 
     options: dict[str, Any] = {"shared": request.shared, "draws": request.posterior, "seed": request.seed}
     try:

@@ -1,40 +1,31 @@
 """Trials and models as a request says: tables are read; learners get a response model and free parameters."""
 
-from astonish.core.refusal import unknown
-from astonish.models.parameters import NamedParameter
-from astonish.models.parameters import Specification
-from astonish.models.parameters import find_parameter
-from astonish.models.parameters import matching
-from astonish.models.parameters import parameters
-from astonish.models.parameters import runs_on_family
-from astonish.models.parameters import with_parameters
-from astonish.models.registry import LEARNERS
-from astonish.models.registry import RESPONSES
-from astonish.people.analysis.report import Console
-from astonish.people.analysis.report import UNFINISHED
-from astonish.people.analysis.requests import TableRequest
-from astonish.people.analysis.requests import TrialRequest
-from astonish.people.fit import Fit
-from astonish.people.fit import Model
-from astonish.people.fit import fit
-from astonish.people.fit.estimate import prepare
-from astonish.people.fit.likelihood import explained
-from astonish.people.tables import Columns
-from astonish.people.tables import Trials
-from astonish.people.tables import read_trials
-from astonish.people.tables.facts import outcomes_of
-from astonish.responses import Response
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import fields
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from astonish.core.refusal import unknown
+from astonish.models.parameters import (
+    NamedParameter,
+    Specification,
+    find_parameter,
+    matching,
+    parameters,
+    runs_on_family,
+    with_parameters,
+)
+from astonish.models.registry import LEARNERS, RESPONSES
+from astonish.people.analysis.report import UNFINISHED, Console
+from astonish.people.analysis.requests import TableRequest, TrialRequest
+from astonish.people.fit import Fit, Model, fit
+from astonish.people.fit.estimate import prepare
+from astonish.people.fit.likelihood import explained
+from astonish.people.tables import Columns, Trials, read_trials
+from astonish.people.tables.facts import outcomes_of
+from astonish.responses import Response
 
 # Tables
 

@@ -5,43 +5,30 @@ there (Vehtari, Gelman & Gabry 2017). The draws are those of a t-distribution at
 weights make up for what is wrong with that too (Magnusson, Andersen, Jonasson & Vehtari 2019).
 """
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
 import jax
 import numpy as np
-from astonish.core.names import ResponseKind
-from astonish.core.numbers import Domain
-from astonish.core.numbers import FloatArray
-from astonish.core.numbers import as_double
-from astonish.core.numbers import double
-from astonish.core.programs import compiled
-from astonish.core.refusal import check_installed
-from astonish.core.special import difference
-from astonish.online.series import OPTIONS
-from astonish.people.comparison.selection import baseline_place
-from astonish.people.comparison.selection import compared
-from astonish.people.comparison.selection import select
-from astonish.people.comparison.selection import share_columns
-from astonish.people.fit.estimate import Progress
-from astonish.people.fit.estimate import fit
-from astonish.people.fit.estimate import prepare
-from astonish.people.fit.likelihood import Model
-from astonish.people.fit.likelihood import ParticipantData
-from astonish.people.fit.likelihood import evaluate
-from astonish.people.fit.likelihood import participant_data
-from astonish.people.fit.result import Fit
-from astonish.people.fit.space import Priors
-from astonish.people.fit.space import Space
-from astonish.people.tables import Trials
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import replace
-from functools import partial
 from jax import Array
 from numpy.typing import NDArray
 from pandas import DataFrame
 from scipy.special import logsumexp
-from typing import Any
 
+from astonish.core.names import ResponseKind
+from astonish.core.numbers import Domain, FloatArray, as_double, double
+from astonish.core.programs import compiled
+from astonish.core.refusal import check_installed
+from astonish.core.special import difference
+from astonish.online.series import OPTIONS
+from astonish.people.comparison.selection import baseline_place, compared, select, share_columns
+from astonish.people.fit.estimate import Progress, fit, prepare
+from astonish.people.fit.likelihood import Model, ParticipantData, evaluate, participant_data
+from astonish.people.fit.result import Fit
+from astonish.people.fit.space import Priors, Space
+from astonish.people.tables import Trials
 
 DOUBTFUL = 0.7  # Pareto's k beyond which importance weights are not to be trusted (Vehtari et al. 2024)
 _TAIL = 5.0  # degrees of freedom: heavier tails than those of most posteriors, so that no weight is too large

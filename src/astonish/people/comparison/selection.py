@@ -14,8 +14,8 @@ import numpy as np
 from pandas import DataFrame
 from scipy.special import digamma, gammainc, gammainccinv, gammaincinv, gammaln, logsumexp, softmax, stdtrit, xlogy
 
-from astonish.core.domain import POSITIVE, Domain, FloatArray
-from astonish.people.fit.goodness import mse, r_squared
+from astonish.core.numbers import POSITIVE, Domain, FloatArray
+from astonish.people.fit.description import mse, r_squared
 from astonish.people.fit.result import Fit
 from astonish.report.style import COLOURS, styled_figure
 

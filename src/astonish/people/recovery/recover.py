@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pandas import DataFrame, concat, crosstab
 
-from astonish.core.domain import COUNT, BoolArray, FloatArray
+from astonish.core.numbers import COUNT, BoolArray, FloatArray
 from astonish.people.fit.estimate import Progress, fit, part_of
 from astonish.people.fit.likelihood import Model, participant_data
-from astonish.people.fit.priors import Priors
 from astonish.people.fit.result import SURE, Fit
-from astonish.people.fit.space import Space
+from astonish.people.fit.space import Priors, Space
 from astonish.people.recovery.simulation import known_people, repeated, with_responses
 from astonish.people.tables import Trials
 from astonish.report.style import BLUE, styled_figure

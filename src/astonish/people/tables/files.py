@@ -38,7 +38,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from astonish.core.domain import BoolArray, FloatArray
+from astonish.core.numbers import BoolArray, FloatArray
 from astonish.core.refusal import not_installed
 
 _FILES = "give a file that ends in .csv, .tsv, .txt or .parquet (text also with .gz), or .xlsx, or a pandas DataFrame"

@@ -4,58 +4,42 @@ Written for tools for EEG, MEG and fMRI, they follow the Brain Imaging Data Stru
 of events for each participant and run, what their columns mean, and a description of the whole.
 """
 
-import jax
-import jax.numpy as jnp
 import json
-import numpy as np
-import pandas as pd
 import re
-from astonish import __version__
-from astonish.core.names import MEASURED
-from astonish.core.names import NUMBERS
-from astonish.core.names import OutcomeKind
-from astonish.core.numbers import Domain
-from astonish.core.numbers import FloatArray
-from astonish.core.numbers import Number
-from astonish.core.numbers import PROBABILITY
-from astonish.core.numbers import as_double
-from astonish.core.numbers import double
-from astonish.core.programs import compiled
-from astonish.core.programs import loop
-from astonish.core.refusal import unknown
-from astonish.core.special import difference
-from astonish.io.files import atomic_write
-from astonish.io.files import write_text
-from astonish.learners.base import Learner
-from astonish.learners.base import State
-from astonish.learners.base import advance
-from astonish.learners.base import check
-from astonish.learners.base import failed
-from astonish.learners.base import newly_failed
-from astonish.models.parameters import find_parameter
-from astonish.models.parameters import parameters
-from astonish.models.parameters import with_parameters
-from astonish.online.explanation import Explanation
-from astonish.online.explanation import explain
-from astonish.online.measures import COLUMNS
-from astonish.online.measures import applicable
-from astonish.online.measures import check_holds_a_belief
-from astonish.online.measures import in_order
-from astonish.online.measures import meaning
-from astonish.online.measures import measures_and_quantities
-from astonish.online.series import to_common_length
-from astonish.people.tables import cells
-from astonish.people.tables.trials import Trials
-from astonish.theory.novelty import novelty
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 from warnings import warn
 
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+
+from astonish import __version__
+from astonish.core.names import MEASURED, NUMBERS, OutcomeKind
+from astonish.core.numbers import PROBABILITY, Domain, FloatArray, Number, as_double, double
+from astonish.core.programs import compiled, loop
+from astonish.core.refusal import unknown
+from astonish.core.special import difference
+from astonish.io.files import atomic_write, write_text
+from astonish.learners.base import Learner, State, advance, check, failed, newly_failed
+from astonish.models.parameters import find_parameter, parameters, with_parameters
+from astonish.online.explanation import Explanation, explain
+from astonish.online.measures import (
+    COLUMNS,
+    applicable,
+    check_holds_a_belief,
+    in_order,
+    meaning,
+    measures_and_quantities,
+)
+from astonish.online.series import to_common_length
+from astonish.people.tables import cells
+from astonish.people.tables.trials import Trials
+from astonish.theory.novelty import novelty
 
 OWN = "surprise"
 ALL = "all"
