@@ -34,7 +34,7 @@ from astonish.paper import reproduce
 from astonish.paper.claims import FAILS, HOLDS, IN_PART, Claim
 from astonish.paper.figure import Figure, RunSettings, Tables, simulated
 from astonish.paper.reproduce import FigureResult, count, html, markdown
-from astonish.sweep import store
+from astonish.sweep import study
 
 ODD = "a < b & *c* | \"d\" [e](f) <script>alert('g')</script> `h` $i$ j_k_l ~m~ \\n"
 Note = Callable[[str], Any]
@@ -95,7 +95,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The paper's figures replaced; names of tables that are computed (those of a figure in any order)."""
     names: list[str] = []
     monkeypatch.setattr(reproduce, "FIGURES", _two(names.append))
-    monkeypatch.setattr(store, "code", lambda: "as it is")  # whoever edits the library meanwhile
+    monkeypatch.setattr(study, "code", lambda: "as it is")  # whoever edits the library meanwhile
     return names
 
 
@@ -289,7 +289,7 @@ def test_results_of_another_version_are_replaced_and_that_is_said_once(
     computed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(store, "code", lambda: "as it was")
+        patch.setattr(study, "code", lambda: "as it was")
         _run("--out", tmp_path)
     (tmp_path / "numbers" / "seed-1" / "figure3_left.csv").write_text("y\n0.0\n")
     computed.clear()

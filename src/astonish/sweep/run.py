@@ -23,8 +23,7 @@ from pandas import DataFrame
 
 from astonish.core.domain import COUNT
 from astonish.core.refusal import naming_extra
-from astonish.sweep.store import JobResult, Store, device, versions
-from astonish.sweep.study import Result, Setting, Study, checked_result
+from astonish.sweep.study import JobResult, Result, Setting, Store, Study, checked_result, device, versions
 
 AnyExecutor = Executor | AbstractContextManager[Executor]
 _SHARE = 0.5  # of the memory; a compiled program needs room of its own
