@@ -28,7 +28,7 @@ from astonish.paper.figure import (
     paper_figure,
     simulated,
 )
-from astonish.sweep import store
+from astonish.sweep import study
 
 SHORT = chosen([])
 every = pytest.mark.parametrize("figure", SHORT, ids=[figure.name for figure in SHORT])
@@ -174,7 +174,7 @@ def test_results_of_other_settings_or_code_are_computed_again(
     (tmp_path / "notes.txt").write_text("mine")
     _figure(one=lambda _: DataFrame({"x": [1]})).compute(RunSettings(1), tmp_path)
     if change == "code":
-        monkeypatch.setattr(store, "code", lambda: "of tomorrow")
+        monkeypatch.setattr(study, "code", lambda: "of tomorrow")
     said: list[str] = []
     other = RunSettings(2 if change == "seed" else 1, change == "quick")
     figure = _figure(one=lambda _: DataFrame({"x": [2]}))
@@ -197,5 +197,5 @@ def test_a_damaged_result_is_noticed_and_computed_again(tmp_path: Path) -> None:
 
 
 def test_the_code_has_a_fingerprint_that_does_not_change_by_itself() -> None:
-    assert store.code() == store.code()
-    assert len(store.code()) == 16
+    assert study.code() == study.code()
+    assert len(study.code()) == 16

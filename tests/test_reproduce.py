@@ -5,47 +5,47 @@ which tables it computes, and waits at one of them, if asked to, until there is 
 """
 
 import errno
+import numpy as np
 import os
+import pytest
 import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from PIL import Image
+from astonish import __version__
+from astonish.cli.app import app
+from astonish.cli.app import main
+from astonish.io.files import locked
+from astonish.paper import figure as paper
+from astonish.paper.figure import Claim
+from astonish.paper.figure import FAILS
+from astonish.paper.figure import Figure
+from astonish.paper.figure import FigureResult
+from astonish.paper.figure import HOLDS
+from astonish.paper.figure import IN_PART
+from astonish.paper.figure import RunSettings
+from astonish.paper.figure import Tables
+from astonish.paper.figure import count
+from astonish.paper.figure import html
+from astonish.paper.figure import markdown
+from astonish.paper.figure import simulated
+from astonish.sweep import study
+from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
+from functools import partial
 from html.parser import HTMLParser
 from io import FileIO
-from pathlib import Path
-from typing import Any
-
-import numpy as np
-import pytest
 from markdown_it import MarkdownIt
 from matplotlib.figure import Figure as Drawing
 from pandas import DataFrame
-from PIL import Image
+from pathlib import Path
 from typer.testing import CliRunner
+from typing import Any
 
-from astonish import __version__
-from astonish.cli.app import app, main
-from astonish.io.files import locked
-from astonish.paper import figure as paper
-from astonish.paper.figure import (
-    FAILS,
-    HOLDS,
-    IN_PART,
-    Claim,
-    Figure,
-    FigureResult,
-    RunSettings,
-    Tables,
-    count,
-    html,
-    markdown,
-    simulated,
-)
-from astonish.sweep import store
 
 ODD = "a < b & *c* | \"d\" [e](f) <script>alert('g')</script> `h` $i$ j_k_l ~m~ \\n"
 Note = Callable[[str], Any]
@@ -112,7 +112,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The paper's figures replaced; names of tables that are computed (those of a figure in any order)."""
     names: list[str] = []
     _replace_figures(monkeypatch.setattr, names.append)
-    monkeypatch.setattr(store, "code", lambda: "as it is")  # whoever edits the library meanwhile
+    monkeypatch.setattr(study, "code", lambda: "as it is")  # whoever edits the library meanwhile
     return names
 
 
@@ -306,7 +306,7 @@ def test_results_of_another_version_are_replaced_and_that_is_said_once(
     computed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(store, "code", lambda: "as it was")
+        patch.setattr(study, "code", lambda: "as it was")
         _run("--out", tmp_path)
     (tmp_path / "numbers" / "seed-1" / "figure3_left.csv").write_text("y\n0.0\n")
     computed.clear()

@@ -23,7 +23,7 @@ from astonish import Delta, Gaussian, Smile, run
 from astonish.cli.app import app
 from astonish.io import files as archive
 from astonish.people.fit import recover_models
-from astonish.sweep import Batching, Study, local_cluster, run as running, run_study, scheduler, store
+from astonish.sweep import Batching, Study, local_cluster, run as running, run_study, scheduler, study as stored
 from astonish.sweep.kinds import candidate, designed, episodes, read_study
 from astonish.worlds.gaussian_jumps import gaussian_jumps
 
@@ -295,7 +295,7 @@ def test_another_study_is_refused_unless_asked_for(tmp_path: Path) -> None:
 
 def test_other_code_is_refused_unless_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_study(seeds(2), tmp_path)
-    monkeypatch.setattr(store, "code", lambda: "of tomorrow")
+    monkeypatch.setattr(stored, "code", lambda: "of tomorrow")
     with pytest.raises(ValueError, match=r"\(code was \w{16}, is of tomorrow\)"):
         run_study(seeds(2), tmp_path)
     assert not run_study(seeds(2), tmp_path, recompute=True, say=lambda _: None).failed
@@ -334,7 +334,7 @@ class Elsewhere(Executor):
 
 
 def test_workers_with_other_code_or_devices_are_refused(tmp_path: Path) -> None:
-    other = Elsewhere(versions={**store.versions(), "jax": "0.0.1"})
+    other = Elsewhere(versions={**stored.versions(), "jax": "0.0.1"})
     found = run_study(seeds(3), tmp_path / "code", other)
     assert found.failed["draws/seed=1"].startswith("a worker has jax 0.0.1, here is")
     assert not files(tmp_path / "code")
@@ -392,7 +392,7 @@ def test_a_full_disk_loses_nothing_that_was_finished(
     study, out = tmp_path / "sleepy.py", tmp_path / "out"
     study.write_text(SLEEPY.replace("range(60)", "range(9)").replace("0.04", "0"))
     function, enough = ("atomic_write", 3) if full_at == "results" else ("write_text", 1)
-    genuine, written = getattr(store, function), []
+    genuine, written = getattr(stored, function), []
 
     def full(path: Path, *text: str) -> Any:
         if len(written) == enough:
@@ -401,7 +401,7 @@ def test_a_full_disk_loses_nothing_that_was_finished(
         return genuine(path, *text)
 
     with monkeypatch.context() as patch:
-        patch.setattr(store, function, full)
+        patch.setattr(stored, function, full)
         assert command(study, "--out", out) == 1
     assert "no space is left" in capsys.readouterr().err
     assert len(files(out)) == (3 if full_at == "results" else 9)
@@ -437,7 +437,7 @@ def test_a_result_under_another_name_is_not_taken(tmp_path: Path) -> None:
     assert right.read_bytes() == before
 
 
-@pytest.mark.parametrize("module", [archive, store], ids=["result", "manifest"])
+@pytest.mark.parametrize("module", [archive, stored], ids=["result", "manifest"])
 def test_a_later_format_is_refused(module: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = module._VERSION
     with monkeypatch.context() as patch:
@@ -547,7 +547,7 @@ def _accelerated(monkeypatch: pytest.MonkeyPatch, count: int, episodes: int = 5)
     """A study on what seems to be an accelerator."""
     monkeypatch.setattr("jax.default_backend", lambda: "gpu")
     monkeypatch.setattr(running, "available_memory", lambda: 350.0)
-    for module in (running, store):
+    for module in (running, stored):
         monkeypatch.setattr(module, "device", lambda: "H9000")
     batching = Batching(_square, lambda setting: setting["seed"] % 2, lambda _: episodes, lambda _: 10.0)
     return Study(seeds(count).settings, lambda _: {"square": -1}, batching=batching)

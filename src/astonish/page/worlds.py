@@ -13,7 +13,8 @@ import numpy as np
 from pandas import Series
 
 from astonish.core.names import Contexts, OutcomeKind
-from astonish.core.numbers import Domain, FloatArray, Parameter, double
+from astonish.core.numbers import Domain, FloatArray, double
+from astonish.core.parameters import Parameter
 from astonish.models.parameters import Assembly, Outcomes, Specification, assemble, imports, known_facts
 from astonish.models.registry import LEARNERS, title
 from astonish.online.explanation import explain

@@ -418,16 +418,13 @@ def a_step_keeps_the_form_of_the_state(case: CheckedLearner) -> None:
     x = jax.tree.map(lambda part: part[0], read_series(case.learner.samples, case.samples)[0])
     before = as_double(case.learner.init())
     after, info = jax.eval_shape(as_double(case.learner).step, before, x)
-    old, new = _form(before), _form(after)
+    old, new = (  # the arrays by their paths: type and shape of each
+        {jax.tree_util.keystr(at): f"{leaf.dtype}{list(leaf.shape)}" for at, leaf in jax.tree.leaves_with_path(state)}
+        for state in (before, after)
+    )
     holds(old == new, f"a step of {case.name} makes {new} of a state {old}; keep its form")
     for name, number in info._asdict().items():
         holds(number is None or number.shape == (), f"{case.name} gives a {name} of several numbers; give one")
-
-
-def _form(state: Any) -> dict[str, str]:
-    """The arrays of a state by their paths in it: type and shape of each."""
-    leaves = jax.tree.leaves_with_path(state)
-    return {jax.tree_util.keystr(where): f"{leaf.dtype}{list(leaf.shape)}" for where, leaf in leaves}
 
 
 @_learner_check

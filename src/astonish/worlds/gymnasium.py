@@ -1,4 +1,4 @@
-"""What if an agent chooses its way through the maze? An environment for gymnasium (`pip install 'astonish[worlds]'`).
+"""The maze as an environment for gymnasium, in which an agent chooses its way (`pip install 'astonish[worlds]'`).
 
 The paper's agent does not choose: `env.action_space.sample()` opens a door at random, as `maze.walk` does. There is no
 reward and no end; for a limit of time, put `gymnasium.wrappers.TimeLimit` around it.
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from astonish.core.numbers import Domain
+from astonish.core.numbers import PROBABILITY
 from astonish.core.refusal import naming_extra
 from astonish.worlds import maze as worlds
 
@@ -48,7 +48,7 @@ class MazeEnv(gymnasium.Env[np.int64, np.int64]):
         if render_mode not in (None, "ansi"):
             raise ValueError(f"render_mode = {render_mode!r} is not allowed; give None or 'ansi'")
         self.maze, self.render_mode = maze, render_mode
-        self.leave = Domain(0.0, 1.0).check("leave", leave)
+        self.leave = PROBABILITY.check("leave", leave)
         if self.leave.shape != (2,):
             raise ValueError(f"leave = {leave} is not allowed; give the probabilities of leaving A and B")
         self.observation_space = Discrete(maze.rooms)
@@ -60,7 +60,7 @@ class MazeEnv(gymnasium.Env[np.int64, np.int64]):
         super().reset(seed=seed)
         self._environment = int(self.np_random.random() < worlds.share_of_b(self.leave))
         self._room = int(self.np_random.integers(self.maze.rooms))
-        return np.int64(self._room), self._info(switched=False)
+        return np.int64(self._room), {"environment": self._environment, "switched": False}
 
     def step(self, action: np.int64) -> tuple[np.int64, float, bool, bool, StepInfo]:
         """The environment may switch; then the agent goes through the door."""
@@ -72,7 +72,7 @@ class MazeEnv(gymnasium.Env[np.int64, np.int64]):
         switched = bool(self.np_random.random() < self.leave[self._environment])
         self._environment ^= switched
         self._room = int(self.maze.doors[self._environment, self._room, action])
-        return np.int64(self._room), 0.0, False, False, self._info(switched)
+        return np.int64(self._room), 0.0, False, False, {"environment": self._environment, "switched": switched}
 
     def render(self) -> str | None:
         """The rooms as they are arranged now, room 0 in the first corner and the agent's in brackets."""
@@ -82,9 +82,6 @@ class MazeEnv(gymnasium.Env[np.int64, np.int64]):
         rows = [_around(doors[:, 2], first) for first in _around(doors[:, 1], 0)]
         cells = [[f"[{room:2d}]" if room == self._room else f" {room:2d} " for room in row] for row in rows]
         return "\n".join(["AB"[self._environment], *map("".join, cells)])
-
-    def _info(self, switched: bool) -> StepInfo:
-        return {"environment": self._environment, "switched": switched}
 
 
 def _around(door: worlds.Rooms, start: int) -> list[int]:

@@ -4,6 +4,7 @@ import math
 import timeit
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +63,8 @@ class Comparison:
 
         from astonish.report.style import STYLE
 
-        panels = [_draw_after_change, _draw_errors, *([_draw_reliability] if len(self.reliability) else []), _draw_cost]
+        panels: list[Any] = [_draw_after_change, partial(_draw_dots, column="squared_error")]
+        panels += [*([_draw_reliability] if len(self.reliability) else []), partial(_draw_dots, column="microseconds")]
         colours = [entry["color"] for entry in STYLE["axes.prop_cycle"]]
         looks = dict(zip(self.table.index, cycle(zip(colours, _MARKERS, strict=True)), strict=False))
         with mpl.rc_context(STYLE):
@@ -137,7 +139,8 @@ def compare(
     changes = marks & ~start  # before the first sample nothing was learned yet
     quiet = quiet_samples(marks | start, window, 0)
 
-    rows, curves, reliability = {}, {}, {}
+    rows: dict[str, dict[str, float]] = {}
+    curves, reliability = {}, {}
     for name, learner in learners.items():
         errors, change, signals, seconds = _run(name, learner, series, truth, changes)
         curve = curves[name] = _after_change(errors, changes, quiet, window)
@@ -151,7 +154,7 @@ def compare(
         row = rows[name] = {}
         for measure, size in (("squared_error", errors**2), ("absolute_error", np.abs(errors))):
             by_series = Series(size.reshape(len(size), -1).mean(axis=1))
-            row |= {measure: by_series.mean(), f"{measure}_se": by_series.sem()}
+            row |= {measure: by_series.mean(), f"{measure}_se": float(by_series.sem())}
         row |= {
             "recovery": curve["sample"][back[0]] if len(back) else math.nan,
             "detection_delay": delay,
@@ -253,26 +256,20 @@ def _draw_after_change(axis: Any, scores: Comparison, looks: Any) -> None:
     axis.set(xlabel="samples after a change", ylabel="mean absolute error", ylim=(0, None))
 
 
-def _draw_errors(axis: Any, scores: Comparison, looks: Any) -> None:
-    _draw_dots(axis, scores, looks, "squared_error", scores.table["squared_error_se"])
-    axis.set(xlabel="mean squared error", xlim=(0, None))
-
-
-def _draw_cost(axis: Any, scores: Comparison, looks: Any) -> None:
-    _draw_dots(axis, scores, looks, "microseconds", None)
-    decades = np.log10([scores.table["microseconds"].min() / 1.2, scores.table["microseconds"].max() * 1.2])
-    limits = (10 ** np.floor(decades[0]), 10 ** np.ceil(decades[1]))
-    axis.set(xlabel="microseconds per sample", xscale="log", xlim=limits)
-
-
-def _draw_dots(axis: Any, scores: Comparison, looks: Any, column: str, spread: Any) -> None:
-    """A dot per learner, the first at the top, with a bar of one standard error to each side."""
+def _draw_dots(axis: Any, scores: Comparison, looks: Any, column: str) -> None:
+    """A dot per learner, the first at the top, with a bar of one standard error to each side where there is one."""
+    values, errors = scores.table[column], scores.table.get(f"{column}_se")
     for place, (name, (colour, marker)) in enumerate(looks.items()):
-        width = None if spread is None else np.nan_to_num(spread[name])
-        axis.errorbar(scores.table[column][name], place, xerr=width, color=colour, marker=marker, ms=5, capsize=2)
+        width = None if errors is None else np.nan_to_num(errors[name])
+        axis.errorbar(values[name], place, xerr=width, color=colour, marker=marker, ms=5, capsize=2)
     axis.set_yticks(range(len(looks)), list(looks))
     axis.set_ylim(len(looks) - 0.5, -0.5)
     axis.grid(axis="x", lw=0.3)
+    if column == "squared_error":
+        axis.set(xlabel="mean squared error", xlim=(0, None))
+    else:  # whole decades
+        decades = np.floor(np.log10(values.min() / 1.2)), np.ceil(np.log10(values.max() * 1.2))
+        axis.set(xlabel="microseconds per sample", xscale="log", xlim=(10 ** decades[0], 10 ** decades[1]))
 
 
 def _draw_reliability(axis: Any, scores: Comparison, looks: Any) -> None:
