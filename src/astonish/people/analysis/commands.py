@@ -33,7 +33,6 @@ from astonish.people.comparison import Selection, compare_elpd, compare_fits, co
 from astonish.people.fit import Fit
 from astonish.people.fit.result import TRIAL_COLUMNS
 from astonish.people.recovery import recover_models, recover_parameters, trials_needed
-from astonish.people.tables import Trials
 from astonish.people.tables.bids import write_bids
 from astonish.people.tables.choices import ASSUMED
 from astonish.people.tables.facts import choose
@@ -136,11 +135,10 @@ def run_fit(request: FitRequest, console: Console) -> None:
         for sentence in fit.method:
             console.say(sentence)
         figure = drawn(plot_fit(fit), out / "fit", "Parameters and behaviour", FITTED)
-        parameters = section("Parameters", *described(fit), *map(paragraph, fit.method), figure)
-        sections = [understood([model]), parameters]
+        sections = [understood([model])]
+        sections.append(section("Parameters", *described(fit), *map(paragraph, fit.method), figure))
         tables = [(name, table) for name, _, table in parameter_tables(fit)]
-        sections += _differences(fit, out, tables)
-        sections += behaviour_section({model.name: fit}, out)
+        sections += _differences(fit, out, tables) + behaviour_section({model.name: fit}, out)
         if request.posterior:
             sections += _posterior(model, request, console)
         write_table(fit.table(), out / "parameters.csv")
@@ -288,7 +286,11 @@ def run_compare(request: CompareRequest, console: Console) -> None:
     if request.score == "mse" and trials.response_kind == ResponseKind.CHOICE:
         raise ValueError("--score mse is for responses that are numbers, but these are choices; leave it out")
     add = request.baseline and BASELINE not in names and trials.kind in LEARNERS.find(BASELINE).takes
-    models = (_with_baseline if add else candidates)(names, request, trials, console)
+    try:
+        models = candidates([*names, BASELINE] if add else names, request, trials, console)
+    except ValueError as problem:
+        models = candidates(names, request, trials, console)  # says what is wrong with them, if they are to blame
+        console.say(f"there is no baseline that never learns: {problem}")
     search = {"starts": request.starts, **_search(request)}
     with locked(out):
         request.write(out / FILE)
@@ -324,16 +326,6 @@ def run_compare(request: CompareRequest, console: Console) -> None:
             console, request, models, "Which learner explains people best?", sentences[0], sections, methods=methods,
             script=python, cite=["select"], excluded=selection.excluded,
         )  # fmt: skip
-
-
-def _with_baseline(names: Sequence[str], request: CompareRequest, trials: Trials, console: Console) -> list[Candidate]:
-    """Make the models of these learners, and the baseline, unless it alone cannot explain such responses."""
-    try:
-        return candidates([*names, BASELINE], request, trials, console)
-    except ValueError as problem:
-        models = candidates(names, request, trials, console)  # says what is wrong with them, if they are to blame
-        console.say(f"there is no baseline that never learns: {problem}")
-        return models
 
 
 def _evidence(fits: Mapping[str, Fit]) -> str:
