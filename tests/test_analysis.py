@@ -149,6 +149,12 @@ def test_a_posterior_with_contrasts_and_what_it_says(numbers: Path, tmp_path: Pa
     table = pd.read_csv(tmp_path / "contrasts.csv").set_index(["parameter", "contrast"])
     assert table.loc[("learning_rate", "calm - wild"), "probability_of_direction"] > 0.99
     assert table.loc[("learning_rate (mean of conditions)", "a - b"), "mean"] == pytest.approx(-1, abs=0.4)
+    posterior = pd.read_csv(tmp_path / "posterior.csv")
+    own = posterior[(posterior.kind == "participant") & (posterior.parameter == "learning_rate[wild]")]
+    assert np.corrcoef(own["mean"], np.arange(10) % 2)[0, 1] > 0.9
+    assert set(pd.read_csv(tmp_path / "predictive.csv").columns) >= {"observed", "predicted", "p"}
+    assert (tmp_path / "posterior.nc").stat().st_size > 1000
+    assert "Would such people behave so?" in (tmp_path / "report.html").read_text()
     assert "the model does as people do (observed" in result.stdout
     assert (tmp_path / "predictive.png").is_file()
     assert "A hierarchical model" in (tmp_path / "report.html").read_text()

@@ -88,18 +88,6 @@ def test_fit_finds_the_rates_and_leaves_tables_pictures_and_a_page(file: Path, t
     assert "Report:" in result.stdout
 
 
-def test_fit_with_a_posterior(file: Path, tmp_path: Path) -> None:
-    pytest.importorskip("numpyro")
-    words = f"{PEOPLE} --learner delta --set start=0 --starts 1 --posterior 60"
-    done("fit", file, words, "--out", tmp_path)
-    table = pd.read_csv(tmp_path / "posterior.csv")
-    own = table[(table.kind == "participant") & (table.parameter == "learning_rate")].set_index("participant")
-    assert own["mean"].to_dict() == pytest.approx(RATES, abs=0.06)
-    assert set(pd.read_csv(tmp_path / "predictive.csv").columns) >= {"observed", "predicted", "p"}
-    assert (tmp_path / "posterior.nc").stat().st_size > 1000
-    assert "Would such people behave so?" in _page(tmp_path)
-
-
 def test_a_posterior_that_is_stopped_at_once_says_that_nothing_is_kept(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +111,26 @@ def test_fit_of_choices(file: Path, tmp_path: Path) -> None:
     done("fit", file, CHOICES, words, "--out", tmp_path / "o")
     assert {"m", "beta", "lapse"} <= set(pd.read_csv(tmp_path / "o" / "participants.csv").columns)
     _page(tmp_path / "o")
+
+
+def test_the_commands_take_weak_priors(file: Path, tmp_path: Path) -> None:
+    for command, words in {
+        "fit": "--learner delta --starts 2",
+        "compare": "--learner delta --learner leaky --starts 2",
+        "recover": "--learner delta --participants 6",
+    }.items():
+        result = done(command, file, CHOICES, words, "--weak-priors --out", tmp_path / command)
+        report = (tmp_path / command / "report.html").read_text()
+        assert "maximum a posteriori" in report
+        if command != "recover":
+            assert "68 % of values between 0.05 and 0.95" in result.output
+            assert "68 % of values between 0.05 and 0.95" in report
+    assert "prior_mean" in pd.read_csv(tmp_path / "fit" / "parameters.csv")
+    assert "Laplace" in (tmp_path / "compare" / "report.html").read_text()
+    assert np.isfinite(pd.read_csv(tmp_path / "compare" / "comparison.csv").log_evidence).all()
+    plain = done("fit", file, CHOICES, "--learner delta --starts 2 --out", tmp_path / "ml")
+    assert "--weak-priors (priors='usual') is recommended" in plain.output
+    assert "is recommended" in (tmp_path / "ml" / "report.html").read_text()
 
 
 def test_compare_prefers_what_is_true(file: Path, tmp_path: Path) -> None:
@@ -260,23 +268,6 @@ def test_a_folder_in_use_is_left_alone(command: str, file: Path, tmp_path: Path)
     assert result.stderr.splitlines()[-1] == line
     assert result.stdout == ""
     assert sorted(path.name for path in out.rglob("*")) == [".lock", "of-another.npz", "unfinished"]
-
-
-def test_a_second_fit_in_the_same_folder_takes_nothing_from_the_first(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from astonish.people.fit import estimate
-
-    words = f"fit {file} {PEOPLE} --learner delta --set start=0 --starts 2 --out {tmp_path}/out"
-    searched, codes = estimate._search, []
-
-    def meanwhile(*args: Any) -> Any:
-        codes.append(run(words).exit_code)
-        return searched(*args)
-
-    monkeypatch.setattr(estimate, "_search", meanwhile)
-    assert run(words).exit_code == 0
-    assert codes == [2]
 
 
 # Classes of one's own

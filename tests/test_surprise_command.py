@@ -252,11 +252,7 @@ def test_bids_tells_participants_apart(file: Path, tmp_path: Path) -> None:
         ("--outcome x --subject ids", "there is no column 'ids'; did you mean 'id'? Known are"),
         ("--outcome r --kind continuous", "all 9 rows were rejected, the first of them (line 2) because r = 'u"),
         ("--outcome x --learner smail", "there is no learner 'smail'; did you mean 'smile'? Known are smile, va"),
-        ("--outcome x --set m", "--set m is not understood; give a name and a value, such as --set noise=..."),
-        ("--outcome x --set m=much", "--set m = 'much' is not a number; give one"),
-        ("--outcome x --set m=1 --set m=2", "--set gives m twice, as 1 and 2; give it once"),
         ("--outcome x --set n=1", "there is no parameter 'n' of smile; known are m, noise, mean, std"),
-        ("--outcome x --per-trial noise", "--per-trial noise is not understood; give a name and a value"),
         (
             "--outcome x --measure shanon",
             "there is no measure 'shanon'; did you mean 'shannon'? Known are all, surprise",

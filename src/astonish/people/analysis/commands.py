@@ -22,7 +22,6 @@ from astonish.people.analysis.report import (
     left_out,
     parameter_tables,
     script,
-    search_words,
     shown,
     understood,
     write_report,
@@ -33,7 +32,6 @@ from astonish.people.comparison import Selection, compare_elpd, compare_fits, co
 from astonish.people.fit import Fit
 from astonish.people.fit.result import TRIAL_COLUMNS
 from astonish.people.recovery import recover_models, recover_parameters, trials_needed
-from astonish.people.tables import Trials
 from astonish.people.tables.facts import choose
 from astonish.people.tables.regressors import describe as describe_regressor, regressors, write_bids
 from astonish.people.tables.trials import ASSUMED
@@ -78,6 +76,11 @@ def run_surprise(request: SurpriseRequest, console: Console) -> None:
 
 def _search(request: FitRequest | CompareRequest | RecoverRequest) -> dict[str, Any]:
     return {"seed": request.seed, "priors": "usual" if request.weak_priors else None}
+
+
+def _arguments(options: Mapping[str, Any]) -> str:
+    """Write options as arguments of a function."""
+    return ", ".join(f"{name}={value!r}" for name, value in options.items() if value not in (None, ()))
 
 
 # Fits
@@ -131,15 +134,15 @@ def run_fit(request: FitRequest, console: Console) -> None:
     console.say(f"can such a design tell {', '.join(model.free)} at all? astonish recover, with the same options, says")
     with locked(out):
         request.write(out / FILE)
-        fit = model.fit(out, waited_for=True, shared=request.shared, starts=request.starts, **_search(request))
+        search = {"shared": request.shared, "starts": request.starts, **_search(request)}
+        fit = model.fit(out, waited_for=True, **search)
         for sentence in fit.method:
             console.say(sentence)
         figure = drawn(plot_fit(fit), out / "fit", "Parameters and behaviour", FITTED)
-        parameters = section("Parameters", *described(fit), *map(paragraph, fit.method), figure)
-        sections = [understood([model]), parameters]
+        sections = [understood([model])]
+        sections.append(section("Parameters", *described(fit), *map(paragraph, fit.method), figure))
         tables = [(name, table) for name, _, table in parameter_tables(fit)]
-        sections += _differences(fit, out, tables)
-        sections += behaviour_section({model.name: fit}, out)
+        sections += _differences(fit, out, tables) + behaviour_section({model.name: fit}, out)
         if request.posterior:
             sections += _posterior(model, request, console)
         write_table(fit.table(), out / "parameters.csv")
@@ -167,13 +170,12 @@ def run_fit(request: FitRequest, console: Console) -> None:
                 "A hierarchical model, in which participants' parameters are normally distributed on the unconstrained "
                 f"scale, was drawn from with the No-U-Turn sampler ({request.posterior} draws of each of 4 chains)."
             )
-        shared = f", shared={list(request.shared)!r}" if request.shared else ""
         python = script(
             request,
             [request.learner],
             "fit",
             "(model,) = models",
-            f"found = fit(model.model, trials, model.free, {search_words(request)}{shared})",
+            f"found = fit(model.model, trials, model.free, {_arguments(search)})",
             "print(found.table().to_string())",
         )
         write_report(
@@ -287,7 +289,11 @@ def run_compare(request: CompareRequest, console: Console) -> None:
     if request.score == "mse" and trials.response_kind == ResponseKind.CHOICE:
         raise ValueError("--score mse is for responses that are numbers, but these are choices; leave it out")
     add = request.baseline and BASELINE not in names and trials.kind in LEARNERS.find(BASELINE).takes
-    models = (_with_baseline if add else candidates)(names, request, trials, console)
+    try:
+        models = candidates([*names, BASELINE] if add else names, request, trials, console)
+    except ValueError as problem:
+        models = candidates(names, request, trials, console)  # says what is wrong with them, if they are to blame
+        console.say(f"there is no baseline that never learns: {problem}")
     search = {"starts": request.starts, **_search(request)}
     with locked(out):
         request.write(out / FILE)
@@ -316,23 +322,13 @@ def run_compare(request: CompareRequest, console: Console) -> None:
             request,
             list(fits),
             "compare_fits, fit",
-            f"fits = {{each.name: fit(each.model, trials, each.free, {search_words(request)}) for each in models}}",
+            f"fits = {{each.name: fit(each.model, trials, each.free, {_arguments(search)}) for each in models}}",
             f"print(compare_fits(fits, evidence={evidence!r}).table.to_string())",
         )
         write_report(
             console, request, models, "Which learner explains people best?", sentences[0], sections, methods=methods,
             script=python, cite=["select"], excluded=selection.excluded,
         )  # fmt: skip
-
-
-def _with_baseline(names: Sequence[str], request: CompareRequest, trials: Trials, console: Console) -> list[Candidate]:
-    """Make the models of these learners, and the baseline, unless it alone cannot explain such responses."""
-    try:
-        return candidates([*names, BASELINE], request, trials, console)
-    except ValueError as problem:
-        models = candidates(names, request, trials, console)  # says what is wrong with them, if they are to blame
-        console.say(f"there is no baseline that never learns: {problem}")
-        return models
 
 
 def _evidence(fits: Mapping[str, Fit]) -> str:
@@ -487,9 +483,10 @@ def run_recover(request: RecoverRequest, console: Console) -> None:
     models = candidates(request.learner, request, trials, console)
     with locked(out):
         request.write(out / FILE)
+        starts = {"starts": _FEW_STARTS, **_search(request)}
         truth: dict[str, Fit | None] = {}  # of a model, a fit to the real participants, if somebody's are known well
         for model in models:
-            fit = model.fit(out, starts=_FEW_STARTS, **_search(request))
+            fit = model.fit(out, **starts)
             truth[model.name] = None if all(fit.notes) else fit
             if all(fit.notes):
                 problem = "nobody's parameters are known well, so they are drawn about those that the model has"
@@ -529,16 +526,14 @@ def run_recover(request: RecoverRequest, console: Console) -> None:
         lead = f"{request.participants} simulated participants with each of {', '.join(truth)}"
         if request.weak_priors:
             lead += "; all estimates are maximum a posteriori, with weak priors where values usually lie"
-        prior = ', priors="usual"' * request.weak_priors
-        options = f"participants={request.participants}, seed={request.seed}{prior}"
         python = script(
             request,
             list(truth),
             "fit, recover_parameters",
             "for each in models:",
-            f"    people = fit(each.model, trials, each.free, starts={_FEW_STARTS}, seed={request.seed}{prior})",
+            f"    people = fit(each.model, trials, each.free, {_arguments(starts)})",
             "    truth = None if all(people.notes) else people  # of those about whom there is nothing to note",
-            f"    found = recover_parameters(each.model, trials, each.free, truth=truth, {options})",
+            f"    found = recover_parameters(each.model, trials, each.free, truth=truth, {_arguments(search)})",
             '    print(each.name, found.summary().to_string(), sep="\\n")',
         )
         methods = ["Parameters were recovered from simulated participants, as advised by Wilson & Collins (2019)."]

@@ -245,11 +245,6 @@ def script(request: TrialRequest, names: Sequence[str], functions: str, *lines: 
     ])  # fmt: skip
 
 
-def search_words(request: FitRequest | CompareRequest) -> str:
-    """Write how to search as arguments of `fit`."""
-    return f"starts={request.starts}, seed={request.seed}" + ', priors="usual"' * request.weak_priors
-
-
 # The report itself
 
 

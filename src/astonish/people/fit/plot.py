@@ -1,6 +1,7 @@
 """Figures of a fit: parameters, what people did and the model expects, behaviour, and differences between people."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import partial
 from textwrap import wrap
 from typing import Any
 
@@ -213,15 +214,27 @@ def plot_differences(fit: Fit) -> Figure:
     Dots are participants (lines join the conditions of one), diamonds means with 95 % intervals, both on the
     unconstrained scale; axes are labelled by values. Values at a bound are not shown.
     """
-    panels = list(_panels(fit))
+    x = np.where(fit.space.at_bound(fit.unconstrained) == 0, fit.unconstrained, np.nan)
+    own, trials = [k for k, name in enumerate(fit.space.names) if name not in fit.shared], fit.trials
+    panels: list[tuple[int, Any]] = []  # the parameter, and what draws the panel
+    for k in own if trials.group is not None else ():
+        groups = {label: x[those, k] for label, those in members(fit).items()}
+        panels.append((k, partial(_columns, groups, trials.columns.group, fit.names[k])))
+    for path, names in fit.space.by_condition.items():
+        places = [fit.space.names.index(name) for name in names]
+        conditions = dict(zip(trials.conditions, x[:, places].T, strict=True))
+        draw = partial(_columns, conditions, trials.columns.condition, path.rpartition(".")[2], joined=True)
+        panels.append((places[0], draw))
+    for name, numbers in trials.covariates.items():
+        panels += [(k, partial(_scatter, numbers, x[:, k], name, fit.names[k])) for k in own]
     rows, columns = -(-len(panels) // _ACROSS), min(_ACROSS, len(panels))
     with mpl.rc_context(STYLE):
         size = (2.6 * columns + 0.4, 2.6 * rows)
         figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
         for axis in list(axes.flat)[len(panels) :]:
             axis.set_axis_off()
-        for axis, (draw, k, *about) in zip(axes.flat, panels, strict=False):
-            draw(axis, fit, k, *about)
+        for axis, (k, draw) in zip(axes.flat, panels, strict=False):
+            draw(axis)
             low, high = axis.get_ylim()  # places are unconstrained, and labels values of the parameter
             marks = np.linspace(low, high, 9)[1::2]
             axis.set_yticks(marks, [f"{value:.2g}" for value in fit.space.only(k).constrained(marks[:, None])[:, 0]])
@@ -229,54 +242,27 @@ def plot_differences(fit: Fit) -> Figure:
     return figure
 
 
-def _panels(fit: Fit) -> Iterator[tuple[Any, ...]]:
-    """Yield what draws each panel, the parameter (of conditions, the first), and what else that needs."""
-    own = [k for k, name in enumerate(fit.space.names) if name not in fit.shared]
-    if fit.trials.group is not None:
-        yield from ((_by_group, k) for k in own)
-    for path, names in fit.space.by_condition.items():
-        yield _by_condition, fit.space.names.index(names[0]), path, names
-    for name, numbers in fit.trials.covariates.items():
-        yield from ((_over_covariate, k, name, numbers) for k in own)
+def _columns(parts: Mapping[Any, FloatArray], xlabel: str, ylabel: str, axis: Any, joined: bool = False) -> None:
+    """Draw a column of dots for each label, and its mean. joined: whether lines join the dots of one participant."""
+    if joined:
+        axis.plot(np.arange(len(parts)), np.stack(list(parts.values())), color="0.8", lw=0.6, zorder=0)
+    for place, values in enumerate(parts.values()):
+        known = values[np.isfinite(values)]
+        across = place + (0.0 if joined else 0.4) * (np.arange(len(known)) * _GOLDEN % 1 - 0.5)
+        axis.plot(across, known, "o", ms=3, mew=0, color=BLUE, alpha=0.5)
+        if len(known) > 1:
+            wide = stdtrit(len(known) - 1, 0.975) * known.std(ddof=1) / np.sqrt(len(known))
+            axis.errorbar(place, known.mean(), yerr=wide, fmt="D", ms=5, color="black", capsize=3, zorder=3)
+    axis.set_xticks(range(len(parts)), [str(label) for label in parts])
+    axis.set(xlabel=xlabel, ylabel=ylabel, xlim=(-0.6, len(parts) - 0.4))
 
 
-def _by_group(axis: Any, fit: Fit, k: int) -> None:
-    groups = members(fit)
-    for place, those in enumerate(groups.values()):
-        _dots(axis, place, _inside(fit, k)[those])
-    axis.set_xticks(range(len(groups)), [str(label) for label in groups])
-    axis.set(xlabel=fit.trials.columns.group, ylabel=fit.names[k], xlim=(-0.6, len(groups) - 0.4))
-
-
-def _by_condition(axis: Any, fit: Fit, _: int, path: str, names: tuple[str, ...]) -> None:
-    values = np.stack([_inside(fit, fit.space.names.index(name)) for name in names], axis=1)
-    axis.plot(np.arange(len(names)), values.T, color="0.8", lw=0.6, zorder=0)
-    for place in range(len(names)):
-        _dots(axis, place, values[:, place], spread=0.0)
-    axis.set_xticks(range(len(names)), [str(label) for label in fit.trials.conditions])
-    axis.set(xlabel=fit.trials.columns.condition, ylabel=path.rpartition(".")[2], xlim=(-0.6, len(names) - 0.4))
-
-
-def _over_covariate(axis: Any, fit: Fit, k: int, name: str, numbers: FloatArray) -> None:
-    values = _inside(fit, k)
+def _scatter(numbers: FloatArray, values: FloatArray, xlabel: str, ylabel: str, axis: Any) -> None:
+    """Draw values over numbers, with a line of regression."""
     there = np.isfinite(values)
     axis.plot(numbers[there], values[there], "o", ms=3, mew=0, color=BLUE, alpha=0.6)
     if there.sum() > 2 and np.ptp(numbers[there]) > 0:
         slope, start = np.polyfit(numbers[there], values[there], 1)
         ends = np.array([numbers[there].min(), numbers[there].max()])
         axis.plot(ends, start + slope * ends, color="black", lw=1)
-    axis.set(xlabel=name, ylabel=fit.names[k])
-
-
-def _inside(fit: Fit, k: int) -> FloatArray:
-    """Return unconstrained values of a parameter; NaN where they are at a bound."""
-    return np.where(fit.space.at_bound(fit.unconstrained)[:, k] == 0, fit.unconstrained[:, k], np.nan)
-
-
-def _dots(axis: Any, place: int, values: FloatArray, spread: float = 0.4) -> None:
-    known = values[np.isfinite(values)]
-    across = place + spread * (np.arange(len(known)) * _GOLDEN % 1 - 0.5)
-    axis.plot(across, known, "o", ms=3, mew=0, color=BLUE, alpha=0.5)
-    if len(known) > 1:
-        wide = stdtrit(len(known) - 1, 0.975) * known.std(ddof=1) / np.sqrt(len(known))
-        axis.errorbar(place, known.mean(), yerr=wide, fmt="D", ms=5, color="black", capsize=3, zorder=3)
+    axis.set(xlabel=xlabel, ylabel=ylabel)

@@ -288,12 +288,11 @@ def _updated(
 class Profiles(NamedTuple):
     """Profile likelihoods (as in Venzon & Moolgavkar 1988): the least loss at values of one parameter, others free.
 
-    They are sketched at some values from bound to bound: by participant, parameter and value the values, in order; all
-    parameters there, the loss, and its slope. Of a single parameter they are the loss itself, which costs little and is
+    They are sketched at some values from bound to bound: by participant, parameter and value, in order, all parameters
+    there, the loss, and its slope. Of a single parameter they are the loss itself, which costs little and is
     computed at more values. here: where the value is that of the best, or the parameter is held.
     """
 
-    values: FloatArray
     x: FloatArray
     loss: FloatArray
     slope: FloatArray
@@ -317,7 +316,7 @@ def promising(
 
 def _chosen(profiles: Profiles, lowest: FloatArray) -> tuple[Rows, FloatArray]:
     """Choose the deepest bottoms of all profiles of each participant, and whatever is lower than the lowest."""
-    people, parameters, count = profiles.values.shape
+    people, parameters, count = profiles.loss.shape
     lower = (profiles.loss < lowest[:, None, None] - _BETTER) & ~profiles.here
     depth = np.where(lower | bottoms(profiles), profiles.loss, np.inf).reshape(people, parameters * count)
     order = np.argsort(depth, axis=1)[:, :_BOTTOMS]
@@ -348,7 +347,7 @@ def profiles_outwards(
         minimum = _others(objective, box.at(rows), begin, columns, hessian[rows])
         points[rows, columns, at], loss[rows, columns, at] = minimum.x, minimum.loss
         slope[rows, columns, at] = minimum.gradient[np.arange(len(rows)), columns]
-    return Profiles(values, points, loss, slope, here)
+    return Profiles(points, loss, slope, here)
 
 
 def profiles_from_within(objective: Objective, box: Box, x: FloatArray) -> Profiles:
@@ -367,7 +366,7 @@ def profiles_from_within(objective: Objective, box: Box, x: FloatArray) -> Profi
     minimum = _others(objective, copies, points.reshape(-1, size), columns, None)
     slope = minimum.gradient[np.arange(len(columns)), columns].reshape(values.shape)
     here = np.broadcast_to(box.held[:, None], values.shape)  # nothing is to be found along these
-    return Profiles(values, minimum.x.reshape(points.shape), minimum.loss.reshape(values.shape), slope, here)
+    return Profiles(minimum.x.reshape(points.shape), minimum.loss.reshape(values.shape), slope, here)
 
 
 def _others(objective: Objective, box: Box, begin: FloatArray, columns: Rows, hessian: FloatArray | None) -> Minimum:

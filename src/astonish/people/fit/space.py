@@ -243,51 +243,37 @@ def effects(count: int) -> FloatArray:
 
 def usual(space: Space, trials: Trials) -> tuple[FloatArray, FloatArray]:
     """Return both ends of the usual range of each parameter, by the range of all data; NaN where it is not known."""
-    ranges = {
-        part: [[np.fmin.reduce(ends[:, 0]), np.fmax.reduce(ends[:, 1])]] for part, ends in _ranges(trials).items()
-    }
-    low, high = _usual(space, ranges)
+    low, high = usual_of_each(space, trials, together=True)
     return low[0], high[0]
 
 
-def usual_of_each(space: Space, trials: Trials) -> tuple[FloatArray, FloatArray]:
-    """Return the same for each participant, a row each, by the range of what they alone saw and did."""
-    return _usual(space, _ranges(trials))
+def usual_of_each(space: Space, trials: Trials, together: bool = False) -> tuple[FloatArray, FloatArray]:
+    """Return the same for each participant, a row each, by the range of what they alone saw and did.
 
-
-def _usual(space: Space, ranges: Mapping[str, Any]) -> tuple[FloatArray, FloatArray]:
-    ends = np.full((2, len(ranges["learner"]), len(space)), np.nan)
+    Outcomes concern the learner's parameters, and responses their own. A choice follows the estimates, and so the
+    outcomes. Labels and angles are from 0 to 1. together: by the range of all participants, in one row.
+    """
+    data = {"learner": (np.where(trials.observed, trials.scalar_outcomes, np.nan), trials.kind)}
+    if trials.responses is not None and trials.response_kind != ResponseKind.CHOICE:
+        data["response"] = trials.responses, str(trials.response_kind)
+    if trials.second is not None:
+        data["second"] = trials.second, OutcomeKind.CONTINUOUS
+    ranges = {}
+    for part, (values, kind) in data.items():
+        numbers = values if kind == OutcomeKind.CONTINUOUS else np.tile([0.0, 1.0], (len(values), 1))
+        numbers = numbers.reshape(1, -1) if together else numbers
+        ends = np.stack([np.fmin.reduce(numbers, axis=1), np.fmax.reduce(numbers, axis=1)], 1)
+        ranges[part] = np.where(np.isnan(ends), [0.0, 1.0], ends).tolist()
+    usual = np.full((2, len(ranges["learner"]), len(space)), np.nan)
     for k, (name, known) in enumerate(zip(space.names, space.known, strict=True)):
         if known.usual is not None:
             own = ranges.get(name.partition(".")[0], ranges["learner"])
-            filled = np.where(np.isnan(own), [0.0, 1.0], own).tolist()
-            ends[:, :, k] = np.transpose([known.usual_between(*pair) for pair in filled])
-    low, high = (replace(space, basis=None).unconstrained(end) for end in ends)
+            usual[:, :, k] = np.transpose([known.usual_between(*ends) for ends in own])
+    low, high = (replace(space, basis=None).unconstrained(end) for end in usual)
     for place in space.differences:  # between conditions: usually not more than a quarter of the width
         quarter = 0.25 * np.abs(high[:, place] - low[:, place])
         low[:, place], high[:, place] = -quarter, quarter
     return low, high
-
-
-def _ranges(trials: Trials) -> dict[str, FloatArray]:
-    """Find the smallest and the largest number of each participant; of labels and angles 0 and 1, NaN where none.
-
-    By the part of a model whose parameters they concern: outcomes that of the learner, and responses their own. A
-    choice follows the estimates, and so the outcomes.
-    """
-    outcomes = _ends(np.where(trials.observed, trials.scalar_outcomes, np.nan), trials.kind)
-    ranges = {"learner": outcomes, "response": outcomes}
-    if trials.responses is not None and trials.response_kind != ResponseKind.CHOICE:
-        ranges["response"] = _ends(trials.responses, trials.response_kind)
-    if trials.second is not None:
-        ranges["second"] = _ends(trials.second, OutcomeKind.CONTINUOUS)
-    return ranges
-
-
-def _ends(values: Any, kind: str | None) -> FloatArray:
-    if kind != OutcomeKind.CONTINUOUS:
-        return np.tile([0.0, 1.0], (len(values), 1))
-    return np.stack([np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)], 1)
 
 
 # Priors
