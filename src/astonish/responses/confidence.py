@@ -10,7 +10,7 @@ from astonish.core.domain import POSITIVE, Domain, FloatArray, parameter
 from astonish.core.kinds import ResponseKind
 from astonish.core.precision import Number, limits
 from astonish.core.pytree import pytree_dataclass
-from astonish.responses.base import Normal, Response, ResponseInput, normal
+from astonish.responses.base import Ends, Normal, Response, ResponseInput, normal
 
 
 @pytree_dataclass
@@ -36,8 +36,6 @@ class Confidence(Response):
         return ("uncertainty",)
 
     @classmethod
-    def for_responses(
-        cls, responses: FloatArray, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
-    ) -> Self:
+    def for_responses(cls, responses: FloatArray, free: Collection[str], outcomes: Ends = (0.0, 1.0)) -> Self:
         spread = float(np.nanstd(responses)) or 1.0
         return cls(float(np.nanmean(responses)), 0.1 * spread, spread)

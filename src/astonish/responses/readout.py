@@ -9,7 +9,7 @@ from astonish.core.domain import POSITIVE, Domain, FloatArray, parameter
 from astonish.core.kinds import ResponseKind
 from astonish.core.precision import Number
 from astonish.core.pytree import pytree_dataclass
-from astonish.responses.base import Normal, Response, ResponseInput, normal
+from astonish.responses.base import Ends, Normal, Response, ResponseInput, normal
 
 
 @pytree_dataclass
@@ -28,7 +28,5 @@ class Readout(Response):
         return normal(self.offset + self.slope * given.surprise, self.noise)
 
     @classmethod
-    def for_responses(
-        cls, responses: FloatArray, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
-    ) -> Self:
+    def for_responses(cls, responses: FloatArray, free: Collection[str], outcomes: Ends = (0.0, 1.0)) -> Self:
         return cls(offset=float(np.nanmean(responses)), noise=0.3 * float(np.nanstd(responses)) or 1.0)

@@ -11,7 +11,7 @@ from astonish.core.domain import PROBABILITY, Domain, FloatArray, parameter
 from astonish.core.kinds import ResponseKind
 from astonish.core.precision import Number
 from astonish.core.pytree import pytree_dataclass
-from astonish.responses.base import Categorical, Response, ResponseInput
+from astonish.responses.base import Categorical, Ends, Response, ResponseInput
 
 _USUAL = 3.0  # beta from which a search begins, for values from 0 to 1
 
@@ -40,8 +40,6 @@ class Softmax(Response):
         return Categorical(jnp.logaddexp(jnp.log1p(-lapse) + log_probabilities, at_random))
 
     @classmethod
-    def for_responses(
-        cls, responses: FloatArray, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
-    ) -> Self:
+    def for_responses(cls, responses: FloatArray, free: Collection[str], outcomes: Ends = (0.0, 1.0)) -> Self:
         width = outcomes[1] - outcomes[0] or 1.0
         return cls(beta=_USUAL / width, lapse=0.05 if "lapse" in free else 0.0)
