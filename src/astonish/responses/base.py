@@ -1,6 +1,6 @@
-"""How does a response follow from a learner's estimate and surprise?
+"""Response models: how a response follows from a learner's estimate and surprise.
 
-A response model is one small function: from what happened up to now to a distribution of responses.
+Each is one small function: from what happened up to now to a distribution of responses.
 """
 
 import math
@@ -13,6 +13,7 @@ from jax import Array
 
 from astonish.core.numbers import FloatArray, Number, PytreeDataclass
 
+Ends = tuple[float, float]  # the smallest and the largest
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -71,8 +72,7 @@ class Response(PytreeDataclass, Protocol):
     outcomes, or options, "readout" if they are other numbers that follow an outcome.
     of_probabilities: whether a choice rests on probabilities alone, so that rewards that are other numbers do not do.
     scale: the parameter, if any, that only multiplies estimates, and cannot be found if these never change.
-    only_after: whether it follows an outcome, and so
-    cannot come before that of its trial.
+    only_after: whether it follows an outcome, and so cannot come before that of its trial.
     """
 
     takes: ClassVar[tuple[str, ...]] = ()
@@ -95,14 +95,12 @@ class Response(PytreeDataclass, Protocol):
         return
 
     def needs(self) -> tuple[str, ...]:
-        """What the learner has to know: some of "variance" (of an outcome 0 or 1), "uncertainty" and "volatility"."""
+        """Name what the learner has to know, of "variance" (of an outcome 0 or 1), "uncertainty" and "volatility"."""
         return ()
 
     @classmethod
-    def for_responses(
-        cls, responses: FloatArray, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
-    ) -> Self:
-        """A model of these responses with parameters from which a search may begin.
+    def for_responses(cls, responses: FloatArray, free: Collection[str], outcomes: Ends = (0.0, 1.0)) -> Self:
+        """Make a model of these responses with parameters from which a search may begin.
 
         free: parameters that are to be fitted; those that are not stay where they have no effect. outcomes: the
         smallest and the largest outcome.
@@ -194,7 +192,7 @@ def normal(mean: Array, std: Number) -> Normal:
 
 
 def lapsing(meant: Distribution, lapse: Number, low: Number, high: Number) -> Distribution:
-    """A response that may be a lapse; as it was meant where lapses are ruled out."""
+    """Make a response that may be a lapse; as it was meant where lapses are ruled out."""
     if isinstance(lapse, float | int) and lapse == 0:
         return meant
     return Lapsing(meant, *(jnp.asarray(part, meant.mean.dtype) for part in (lapse, low, high)))

@@ -13,7 +13,7 @@ from astonish.core.names import ResponseKind
 from astonish.core.numbers import POSITIVE, PROBABILITY, FloatArray, Number
 from astonish.core.parameters import parameter
 from astonish.core.special import log, log_von_mises, wrapped
-from astonish.responses.base import Distribution, Response, ResponseInput, lapsing
+from astonish.responses.base import Distribution, Ends, Response, ResponseInput, lapsing
 
 _WHOLE = 2 * math.pi
 _FEWEST, _MOST = 1e-5, 1e6  # concentrations between which angles are drawn by rejection
@@ -42,9 +42,7 @@ class CircularEstimate(Response):
         return lapsing(meant, self.lapse, estimate - 0.5 * period, estimate + 0.5 * period)
 
     @classmethod
-    def for_responses(
-        cls, responses: FloatArray, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
-    ) -> Self:
+    def for_responses(cls, responses: FloatArray, free: Collection[str], outcomes: Ends = (0.0, 1.0)) -> Self:
         return cls(lapse=0.05 if "lapse" in free else 0.0)
 
 
@@ -65,7 +63,7 @@ class VonMisesResponse(NamedTuple):
 
 
 def _von_mises(key: Array, concentration: Array) -> Array:
-    """An angle about 0, in radians: by rejection (Best & Fisher 1979), or normal where it is very concentrated."""
+    """Draw an angle about 0, in radians: by rejection (Best & Fisher 1979), or normal where it is very concentrated."""
     k = jnp.clip(concentration, _FEWEST, _MOST)
     root = 1 + jnp.sqrt(1 + 4 * k * k)
     rho = 2 * k / (root + jnp.sqrt(2 * root))  # (root - sqrt(2 root)) / (2 k), where nothing cancels

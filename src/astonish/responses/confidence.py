@@ -9,7 +9,7 @@ import numpy as np
 from astonish.core.names import ResponseKind
 from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number, limits
 from astonish.core.parameters import parameter
-from astonish.responses.base import Normal, Response, ResponseInput, normal
+from astonish.responses.base import Ends, Normal, Response, ResponseInput, normal
 
 
 class Confidence(Response):
@@ -34,8 +34,6 @@ class Confidence(Response):
         return ("uncertainty",)
 
     @classmethod
-    def for_responses(
-        cls, responses: FloatArray, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
-    ) -> Self:
+    def for_responses(cls, responses: FloatArray, free: Collection[str], outcomes: Ends = (0.0, 1.0)) -> Self:
         spread = float(np.nanstd(responses)) or 1.0
         return cls(float(np.nanmean(responses)), 0.1 * spread, spread)

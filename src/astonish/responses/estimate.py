@@ -12,7 +12,7 @@ from jax import Array
 from astonish.core.names import ResponseKind
 from astonish.core.numbers import NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, FloatArray, Number
 from astonish.core.parameters import parameter
-from astonish.responses.base import Distribution, Normal, Perseverating, Response, ResponseInput, lapsing
+from astonish.responses.base import Distribution, Ends, Normal, Perseverating, Response, ResponseInput, lapsing
 
 
 class Estimate(Response):
@@ -40,9 +40,7 @@ class Estimate(Response):
         return lapsing(Normal(given.estimate, self.noise + self.growth * step), self.lapse, self.low, self.high)
 
     @classmethod
-    def for_responses(
-        cls, responses: FloatArray, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
-    ) -> Self:
+    def for_responses(cls, responses: FloatArray, free: Collection[str], outcomes: Ends = (0.0, 1.0)) -> Self:
         noise = 0.3 * float(np.nanstd(responses)) or 1.0
         growth, lapse = 0.1 if "growth" in free else 0.0, 0.05 if "lapse" in free else 0.0
         return cls(noise, growth, lapse, float(np.nanmin(responses)), float(np.nanmax(responses)))
@@ -70,13 +68,11 @@ class StickyEstimate(Estimate):
         return lapsing(Perseverating(other, last, log_same, log_other), self.lapse, self.low, self.high)
 
     @classmethod
-    def for_responses(
-        cls, responses: FloatArray, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
-    ) -> Self:
+    def for_responses(cls, responses: FloatArray, free: Collection[str], outcomes: Ends = (0.0, 1.0)) -> Self:
         start = super().for_responses(responses, free, outcomes)
         return replace(start, growth=0.1, half=start.noise, slope=-1 / start.noise)
 
 
 def _size(step: Array) -> Array:
-    """The size of a step, with a derivative of zero where there is none."""
+    """Return the size of a step, with a derivative of zero where there is none."""
     return jnp.where(step == 0, 0.0, jnp.abs(step))

@@ -11,10 +11,11 @@ from jax import Array
 from astonish.core.names import ResponseKind
 from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number
 from astonish.core.parameters import parameter
-from astonish.responses.base import Normal, Response, ResponseInput, normal
+from astonish.responses.base import Ends, Response, ResponseInput, normal
 
 _LONG = 60.0  # seconds
 _TRIED = 0.1  # a slope from which a search may begin
+_LEAST = 1e-6  # of the variance by which others are divided
 
 
 class LogReactionTime(Response):
@@ -37,19 +38,18 @@ class LogReactionTime(Response):
     free: ClassVar[tuple[str, ...]] = ("offset", "by_surprise", "noise")
 
     def distribution(self, given: ResponseInput) -> "LogNormal":
-        return LogNormal(self.offset + self.by_surprise * given.surprise + self._of_prediction(given), self.noise)
-
-    def _of_prediction(self, given: ResponseInput) -> Array:
-        """What the prediction adds; what the learner does not know adds nothing."""
-        if given.prediction is None:
-            return jnp.zeros(())
-        mean, uncertainty, step_variance = given.prediction
-        variance = mean * (1 - mean) if given.of_probability else None
-        believed = None if uncertainty is None else jnp.square(uncertainty)
-        each = (self.by_variance, variance), (self.by_uncertainty, believed), (self.by_volatility, step_variance)
-        unit = jnp.maximum(variance, _LEAST) if variance is not None else 1.0
-        parts = [slope * (part if part is variance else part / unit) for slope, part in each if part is not None]
-        return jnp.asarray(sum(parts, start=0.0))
+        of_prediction: Array | float = 0.0  # to which what the learner does not know adds nothing
+        if given.prediction is not None:
+            mean, uncertainty, step_variance = given.prediction
+            unit: Array | float = 1.0
+            if given.of_probability:
+                variance = mean * (1 - mean)
+                of_prediction, unit = self.by_variance * variance, jnp.maximum(variance, _LEAST)
+            if uncertainty is not None:
+                of_prediction += self.by_uncertainty * (jnp.square(uncertainty) / unit)
+            if step_variance is not None:
+                of_prediction += self.by_volatility * (step_variance / unit)
+        return LogNormal(self.offset + self.by_surprise * given.surprise + of_prediction, self.noise)
 
     def check_responses(self, column: str, responses: FloatArray) -> None:
         POSITIVE.check(column, responses)
@@ -62,16 +62,11 @@ class LogReactionTime(Response):
         return tuple(name for name, slope in wanted.items() if np.any(np.asarray(slope) != 0))
 
     @classmethod
-    def for_responses(
-        cls, responses: FloatArray, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
-    ) -> Self:
+    def for_responses(cls, responses: FloatArray, free: Collection[str], outcomes: Ends = (0.0, 1.0)) -> Self:
         logs = np.log(responses[responses > 0])
         start = cls(offset=float(np.mean(logs)), noise=float(np.std(logs)) or 1.0)
         slopes = [name for name in ("by_variance", "by_uncertainty", "by_volatility") if name in free]
         return replace(start, **dict.fromkeys(slopes, _TRIED))
-
-
-_LEAST = 1e-6  # of the variance by which others are divided
 
 
 class LogNormal(NamedTuple):
@@ -86,11 +81,7 @@ class LogNormal(NamedTuple):
 
     def log_prob(self, response: Array) -> Array:
         log = jnp.log(jnp.where(response > 0, response, 1.0))
-        return self._log.log_prob(log) - log
+        return normal(self.log_mean, self.log_std).log_prob(log) - log
 
     def sample(self, key: Array) -> Array:
-        return jnp.exp(self._log.sample(key))
-
-    @property
-    def _log(self) -> Normal:
-        return normal(self.log_mean, self.log_std)
+        return jnp.exp(normal(self.log_mean, self.log_std).sample(key))

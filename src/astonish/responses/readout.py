@@ -8,7 +8,7 @@ import numpy as np
 from astonish.core.names import ResponseKind
 from astonish.core.numbers import POSITIVE, Domain, FloatArray, Number
 from astonish.core.parameters import parameter
-from astonish.responses.base import Normal, Response, ResponseInput, normal
+from astonish.responses.base import Ends, Normal, Response, ResponseInput, normal
 
 
 class Readout(Response):
@@ -26,7 +26,5 @@ class Readout(Response):
         return normal(self.offset + self.slope * given.surprise, self.noise)
 
     @classmethod
-    def for_responses(
-        cls, responses: FloatArray, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
-    ) -> Self:
+    def for_responses(cls, responses: FloatArray, free: Collection[str], outcomes: Ends = (0.0, 1.0)) -> Self:
         return cls(offset=float(np.nanmean(responses)), noise=0.3 * float(np.nanstd(responses)) or 1.0)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from astonish.core.names import ResponseKind
 from astonish.core.numbers import PROBABILITY, Domain, FloatArray, Number
 from astonish.core.parameters import parameter
-from astonish.responses.base import Categorical, Response, ResponseInput
+from astonish.responses.base import Categorical, Ends, Response, ResponseInput
 
 _USUAL = 3.0  # beta from which a search begins, for values from 0 to 1
 
@@ -38,8 +38,6 @@ class Softmax(Response):
         return Categorical(jnp.logaddexp(jnp.log1p(-lapse) + log_probabilities, at_random))
 
     @classmethod
-    def for_responses(
-        cls, responses: FloatArray, free: Collection[str], outcomes: tuple[float, float] = (0.0, 1.0)
-    ) -> Self:
+    def for_responses(cls, responses: FloatArray, free: Collection[str], outcomes: Ends = (0.0, 1.0)) -> Self:
         width = outcomes[1] - outcomes[0] or 1.0
         return cls(beta=_USUAL / width, lapse=0.05 if "lapse" in free else 0.0)
