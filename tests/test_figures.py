@@ -26,7 +26,6 @@ from astonish.paper.figure import (
     chosen,
     claims_from_json,
     paper_figure,
-    simulated,
 )
 from astonish.sweep import study
 
@@ -111,7 +110,7 @@ AWKWARD = DataFrame({
 
 
 def _figure(**simulations: Callable[[RunSettings], DataFrame | Tables]) -> Figure:
-    return Figure("9", "title", "caption", simulated(simulations), lambda _: Drawing(), lambda _: [])
+    return Figure("9", "title", "caption", simulations, lambda _: Drawing(), lambda _: [])
 
 
 @pytest.mark.parametrize("stored", [True, False])
@@ -124,30 +123,6 @@ def test_a_table_comes_back_to_the_last_digit(stored: bool, tmp_path: Path) -> N
         assert list(tables) == ["many", "awkward", "more"]
         assert_frame_equal(tables["many"], many, check_exact=True)
         assert_frame_equal(tables["awkward"], AWKWARD, check_exact=True)
-
-
-@pytest.mark.parametrize(("stored", "times"), [(True, 1), (False, 2)])
-def test_a_stored_result_is_not_computed_again(stored: bool, times: int, tmp_path: Path) -> None:
-    computed: list[RunSettings] = []
-
-    def one(run: RunSettings) -> DataFrame:
-        computed.append(run)
-        return DataFrame({"x": [1]})
-
-    for _ in range(2):  # as two runs of a program would
-        said: list[str] = []
-        _figure(one=one).compute(RunSettings(3), tmp_path if stored else None, say=said.append)
-        assert said == []
-    assert computed == [RunSettings(3)] * times
-
-
-def test_a_table_that_was_lost_or_edited_is_written_again(tmp_path: Path) -> None:
-    figure = _figure(one=lambda _: DataFrame({"x": [1]}))
-    figure.compute(RunSettings(), tmp_path)
-    for spoil in (lambda path: path.unlink(), lambda path: path.write_text("x\n2\n")):
-        spoil(tmp_path / "figure9_one.csv")
-        assert figure.compute(RunSettings(), tmp_path)["one"]["x"].tolist() == [1]
-        assert (tmp_path / "figure9_one.csv").read_text() == "x\n1\n"
 
 
 def test_a_simulation_that_fails_leaves_no_table_and_the_others_are_kept(tmp_path: Path) -> None:
@@ -182,18 +157,6 @@ def test_results_of_other_settings_or_code_are_computed_again(
         assert figure.compute(other, tmp_path, say=said.append)["one"]["x"].tolist() == [2]
     assert said == ["results of another study or of other code are computed again"]
     assert (tmp_path / "notes.txt").read_text() == "mine"
-
-
-def test_a_damaged_result_is_noticed_and_computed_again(tmp_path: Path) -> None:
-    figure = _figure(one=lambda _: DataFrame({"x": [1]}), two=lambda _: DataFrame({"x": [2]}))
-    figure.compute(RunSettings(), tmp_path)
-    path = tmp_path / "figure9" / "results" / "one.npz"
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
-    said: list[str] = []
-    assert figure.compute(RunSettings(), tmp_path, say=said.append)["one"]["x"].tolist() == [1]
-    assert said == [f"{path} is damaged; it is computed again", "1 of 2 settings are finished already"]
-    assert path.read_bytes() == whole
 
 
 def test_the_code_has_a_fingerprint_that_does_not_change_by_itself() -> None:

@@ -188,26 +188,23 @@ class RunSettings(NamedTuple):
 Simulation = Callable[[RunSettings], DataFrame | Tables]
 
 
-def _simulated_tables(_: Study, results: Mapping[str, Result]) -> Tables:
-    return {name: read_csv(np.asarray(csv).tobytes()) for result in results.values() for name, csv in result.items()}
-
-
 @dataclass(frozen=True)
 class Figure:
     """One figure.
 
-    name: as people type it. caption: what it shows, in our words. study: what is to be computed. draw, claims: from the
-    tables alone. tables: those in the results of the study, by name. thorough: whether it takes so long that it is made
-    only if asked for, or in a thorough run.
+    name: as people type it. caption: what it shows, in our words. source: simulations, in double precision, each with
+    the name of its table if it gives a single one; or the study that is to be computed. draw, claims: from the tables
+    alone. tables: those in the results of a study, by name. thorough: whether it takes so long that it is made only if
+    asked for, or in a thorough run.
     """
 
     name: str
     title: str
     caption: str
-    study: Callable[[RunSettings], Study]
+    source: Mapping[str, Simulation] | Callable[[RunSettings], Study]
     draw: Callable[[Tables], Drawing]
     claims: Callable[[Tables], list[Claim]]
-    tables: Callable[[Study, Mapping[str, Result]], Tables] = _simulated_tables
+    tables: Callable[[Study, Mapping[str, Result]], Tables] | None = None
     thorough: bool = False
 
     @property
@@ -219,6 +216,21 @@ class Figure:
     def label(self) -> str:
         """Its name as a heading."""
         return f"Figure {self.name}" if self.name.isdecimal() else self.name.capitalize()
+
+    def study(self, run: RunSettings) -> Study:
+        """Describe what is to be computed; each simulation is a setting, whose result is tables as the bytes of CSV."""
+        if not isinstance(self.source, Mapping):
+            return self.source(run)
+        simulations = self.source
+
+        def simulate(setting: Setting) -> Result:
+            name = setting["simulation"]
+            with double():
+                result = simulations[name](RunSettings(setting["seed"], setting["quick"], setting["thorough"]))
+            tables = {name: result} if isinstance(result, DataFrame) else result
+            return {key: np.frombuffer(table.to_csv(index=False).encode(), np.uint8) for key, table in tables.items()}
+
+        return Study({name: {"simulation": name, **run._asdict()} for name in simulations}, simulate)
 
     def compute(
         self,
@@ -236,30 +248,15 @@ class Figure:
         run = run_study(study, folder and folder / self.stem, recompute=True, progress=progress, say=say)
         for name, why in run.failed.items():
             raise RuntimeError(f"{self.label}: {name} failed:\n{why}")
-        tables = {}
-        for name, table in self.tables(study, run.results).items():
-            csv = table.to_csv(index=False)
+        if self.tables is None:
+            csvs = {name: np.asarray(csv).tobytes() for of_one in run.results.values() for name, csv in of_one.items()}
+        else:
+            tables = self.tables(study, run.results)
+            csvs = {name: table.to_csv(index=False).encode() for name, table in tables.items()}
+        for name, csv in csvs.items():
             if folder is not None:
-                write_text(folder / f"{self.stem}_{name}.csv", csv)
-            tables[name] = read_csv(csv.encode())
-        return tables
-
-
-def simulated(simulations: Mapping[str, Simulation]) -> Callable[[RunSettings], Study]:
-    """Describe the study of a figure whose tables come from these simulations, in double precision.
-
-    simulations: by name, which is also that of the table of a simulation that gives a single one. Each is a setting.
-    """
-
-    def simulate(setting: Setting) -> Result:
-        """The tables of a simulation, each as the bytes of its CSV."""
-        name = setting["simulation"]
-        with double():
-            result = simulations[name](RunSettings(setting["seed"], setting["quick"], setting["thorough"]))
-        tables = {name: result} if isinstance(result, DataFrame) else result
-        return {key: np.frombuffer(table.to_csv(index=False).encode(), np.uint8) for key, table in tables.items()}
-
-    return lambda run: Study({name: {"simulation": name, **run._asdict()} for name in simulations}, simulate)
+                write_text(folder / f"{self.stem}_{name}.csv", csv.decode())
+        return {name: read_csv(csv) for name, csv in csvs.items()}
 
 
 def read_csv(text: bytes) -> DataFrame:
@@ -475,26 +472,18 @@ def count(claims: Iterable[Claim]) -> str:
     return f"{total} {'All' if agree == len(theirs) else agree} verdicts are the same for each of {seeds} seeds."
 
 
-class _Table(NamedTuple):
-    """A table of the report. looks: of the table and, where rows are claims, of each row."""
+def _tables(results: Sequence[FigureResult]) -> Iterator[tuple[str, list[str], Sequence[tuple[str, ...]], list[str]]]:
+    """The paper's claims, what we found beyond them, and notes on the paper if the figures are its own.
 
-    heading: str
-    columns: list[str]
-    rows: Sequence[tuple[str, ...]]
-    looks: str
-    rows_look: Sequence[str]
-
-
-def _report_tables(results: Sequence[FigureResult]) -> Iterator[_Table]:
-    """The paper's claims, what we found beyond them, and notes on the paper if the figures are its own."""
+    Of each table its heading, columns, rows, and how the rows look where they are claims.
+    """
     claims = [claim for result in results for claim in result.claims]
     for heading, columns, ours in (("Claims of the paper", COLUMNS, False), ("Findings of our own", OWN, True)):
         if some := [claim for claim in claims if claim.ours == ours]:
-            colours = [COLOURS[claim.verdict] for claim in some]
-            yield _Table(heading, columns, [_cells(claim) for claim in some], "claims", colours)
+            yield heading, columns, [_cells(claim) for claim in some], [COLOURS[claim.verdict] for claim in some]
     if any(result.figure.name in MODULES for result in results):
         for heading, notes in NOTES.items():
-            yield _Table(heading, NOTE_COLUMNS, notes, "notes", [""] * len(notes))
+            yield heading, NOTE_COLUMNS, notes, []
 
 
 def markdown(results: Sequence[FigureResult], settings: RunSettings, command: str = "") -> str:
@@ -502,8 +491,8 @@ def markdown(results: Sequence[FigureResult], settings: RunSettings, command: st
     claims = [claim for result in results for claim in result.claims]
     parts = [f"# {TITLE}", f"**{count(claims)}**", f"> **{QUICK}**" if settings.quick else "", _about(settings)]
     parts += [f"Made by astonish {__version__} with `{_command(results, settings, command)}`"]
-    for table in _report_tables(results):
-        parts += [f"## {table.heading}", markdown_table(table.columns, table.rows)]
+    for heading, columns, rows, _ in _tables(results):
+        parts += [f"## {heading}", markdown_table(columns, rows)]
     parts += ["## Figures"]
     for figure, _, _ in results:
         title, caption = _plain(figure.title), _plain(figure.caption)
@@ -514,9 +503,9 @@ def markdown(results: Sequence[FigureResult], settings: RunSettings, command: st
 def html(results: Sequence[FigureResult], settings: RunSettings, command: str = "") -> str:
     """Write the report in one file, pictures included. command: see `reproduce`."""
     sections = []
-    for heading, columns, cells, looks, rows_look in _report_tables(results):
-        rows = [row(c[0], c[1:], look) for c, look in zip(cells, rows_look, strict=True)]
-        sections.append(section(heading, html_table(columns, rows, looks, heading)))
+    for heading, columns, rows, looks in _tables(results):
+        lines = [row(cells[0], cells[1:], look) for cells, look in zip(rows, looks or [""] * len(rows), strict=True)]
+        sections.append(section(heading, html_table(columns, lines, "claims" if looks else "notes", heading)))
     pictures = [picture(png, f"{f.label}: {f.title}", f.stem, f.caption) for f, _, png in results]
     sections.append(section("Figures", *pictures))
     lead, warning = count(claim for result in results for claim in result.claims), QUICK if settings.quick else ""

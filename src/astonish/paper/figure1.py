@@ -21,7 +21,6 @@ from astonish.paper.figure import (
     letter_panels,
     listed,
     same,
-    simulated,
     verdict,
     wide,
 )
@@ -462,4 +461,4 @@ def _draw_parking(axis: Any, parking: DataFrame) -> None:
 
 
 SIMULATIONS: dict[str, Simulation] = {"election": _election, "joke": _joke, "parking": _parking}
-FIGURE_1 = Figure("1", "Examples of surprise", CAPTION, simulated(SIMULATIONS), draw, claims)
+FIGURE_1 = Figure("1", "Examples of surprise", CAPTION, SIMULATIONS, draw, claims)

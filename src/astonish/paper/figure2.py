@@ -29,7 +29,6 @@ from astonish.paper.figure import (
     letter_panels,
     listed,
     same,
-    simulated,
     verdict,
     wide,
 )
@@ -87,12 +86,12 @@ def _fold(run: RunSettings) -> Tables:
     densities = {name: np.asarray(density(family, belief)) for name, belief in shown.items()}
     fine = 31 if run.quick else 61
     x, at, many = np.linspace(-1, 5.5, fine), slice(0, None, 300 // (fine - 1)), np.linspace(-1, 5.5, 131)
-    plane = {"x": np.repeat(x, len(theta[at])), "theta": np.tile(theta[at], len(x))}
     likely = np.asarray(jnp.exp(_folded(x[:, None], jnp.asarray(theta[at]))))
-    joint = {name: np.ravel(likely * densities[name][at]) for name in beliefs}
+    joint = {"x": np.repeat(x, len(theta[at])), "theta": np.tile(theta[at], len(x))}
+    joint |= {name: np.ravel(likely * densities[name][at]) for name in beliefs}
     return {
         "beliefs": DataFrame({"theta": theta} | densities),
-        "joint": DataFrame(plane | joint),
+        "joint": DataFrame(joint),
         "predictions": DataFrame({"x": many} | {n: np.exp(log_evidence(family, b, many)) for n, b in beliefs.items()}),
         "pair": DataFrame(
             {"model": name, "sample": sample, **measured(family, belief, sample)}
@@ -596,6 +595,4 @@ def _draw_landscape(axis: Any, landscape: DataFrame, bounds: DataFrame) -> None:
 
 
 SIMULATIONS: dict[str, Simulation] = {"fold": _fold, "normal": _normal, "steps": _steps, "rule": _rule}
-FIGURE_2 = Figure(
-    "2", "Commitment, and surprise minimisation within a bound", CAPTION, simulated(SIMULATIONS), draw, claims
-)
+FIGURE_2 = Figure("2", "Commitment, and surprise minimisation within a bound", CAPTION, SIMULATIONS, draw, claims)

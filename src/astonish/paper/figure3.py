@@ -29,7 +29,6 @@ from astonish.paper.figure import (
     letter_panels,
     listed,
     missed,
-    simulated,
     verdict,
     wide,
 )
@@ -127,8 +126,7 @@ def _uncertainty(run: RunSettings) -> DataFrame:
         changes = np.diff(stds, axis=1)  # of the first sample none, which follows no jump
         columns = {"episode": np.indices(changes.shape)[0], "jump": task.changed[:, 1:], "change": changes}
         by = DataFrame({column: values.ravel() for column, values in columns.items()}).groupby(["episode", "jump"])
-        found = by.change.agg(change="mean", rise="max", fall="min").reset_index()
-        tables.append(found.assign(prior=name))
+        tables.append(by.change.agg(change="mean", rise="max", fall="min").reset_index().assign(prior=name))
     return concat(tables, ignore_index=True)
 
 
@@ -448,4 +446,4 @@ def _draw_errors(panel: Any, errors: DataFrame, error: str) -> None:
 
 
 SIMULATIONS: dict[str, Simulation] = {"signals": _signals, "hazards": _hazards, "uncertainty": _uncertainty}
-FIGURE_3 = Figure("3", "Following a mean that jumps", CAPTION, simulated(SIMULATIONS), draw, claims)
+FIGURE_3 = Figure("3", "Following a mean that jumps", CAPTION, SIMULATIONS, draw, claims)

@@ -13,7 +13,6 @@ from astonish.paper.figure import (
     interval,
     letter_panels,
     median,
-    simulated,
     verdict,
     wide,
 )
@@ -199,4 +198,4 @@ def draw(tables: Tables) -> Drawing:
     return figure
 
 
-FIGURE_7 = Figure("7", "SMiLe against online EM", CAPTION, simulated({"walks": simulate}), draw, claims)
+FIGURE_7 = Figure("7", "SMiLe against online EM", CAPTION, {"walks": simulate}, draw, claims)

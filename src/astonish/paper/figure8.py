@@ -18,7 +18,7 @@ from astonish.learners import PerContext
 from astonish.learners.base import Learner
 from astonish.models.parameters import Outcomes, assemble, known_facts
 from astonish.online.measures import check_holds_a_belief
-from astonish.paper.figure import Claim, Drawing, Figure, RunSettings, Tables, interval, listed, verdict
+from astonish.paper.figure import Claim, Drawing, Figure, RunSettings, Tables, interval, letter_panels, listed, verdict
 from astonish.paper.maze_learners import (
     OURS,
     ROOMS,
@@ -50,9 +50,7 @@ PSIS = (0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95)
 Cell = tuple[int, float, int]  # of a walk: tau, psi, and which of several it is
 LATER = 64
 OFTEN = 0.1  # the paper's limit on the probabilities of a switch (caption of Fig. 4)
-EQUAL = (
-    float(np.square(others(maze(A, B).transitions[0]) - 1 / (ROOMS - 1)).sum()) / ROOMS**2
-)  # probabilities for all rooms
+EQUAL = float(np.square(others(maze(A, B).transitions[0]) - 1 / (ROOMS - 1)).sum()) / ROOMS**2  # for all rooms
 PRIORS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.5, 1.0)  # imagined visits of each room, of the learner that starts anew
 LOW = 1.5
 TOGETHER = 50  # walks in one compiled call: enough to fill a core, few enough for its cache
@@ -65,7 +63,7 @@ LEARNERS: dict[str, Callable[[MazeWalks, Any, OnlineEMSettings], FloatArray]] = 
 
 
 def study_of(run: RunSettings) -> Study:
-    """The study behind the figure; each setting is as many walks as fill a core."""
+    """Describe the study behind the figure; each setting is as many walks as fill a core."""
     psis, walks, steps = (PSIS[1::4], 2, 2500) if run.quick else (PSIS, 20, 20000)
     settings = {}
     for tau in TAUS:
@@ -77,7 +75,7 @@ def study_of(run: RunSettings) -> Study:
 
 
 def of_cells(settings: Mapping[str, Setting]) -> Study:
-    """The study of these settings."""
+    """Describe the study of these settings."""
     batching = Batching(
         simulate, lambda part: part["steps"], lambda part: len(part["cells"]), lambda part: BYTES * part["steps"]
     )
@@ -85,7 +83,7 @@ def of_cells(settings: Mapping[str, Setting]) -> Study:
 
 
 def simulate(parts: Sequence[Setting]) -> list[Result]:
-    """The errors after switches of all learners (first axis), on the same walks (second).
+    """Compute the errors after switches of all learners (first axis), on the same walks (second).
 
     A setting may say when to read them (`later`) and what online EM starts from (`em`), all settings the same.
     """
@@ -118,7 +116,7 @@ def _errors_anew(where: MazeWalks, read: BoolArray, later: int) -> FloatArray:
 
 
 def frequencies(counts: FloatArray, prior: float) -> FloatArray:
-    """Probabilities from counts of visits (last axis) and imagined ones; equal probabilities where there is neither."""
+    """Estimate probabilities by counts of visits (last axis) and imagined ones; equal ones where there is neither."""
     total = counts.sum(-1, keepdims=True) + prior * counts.shape[-1]
     return np.where(total > 0, (counts + prior) / np.where(total > 0, total, 1), 1 / counts.shape[-1])
 
@@ -138,7 +136,7 @@ def _summarise(known: Mapping[str, Result]) -> DataFrame:
 
 
 def scenes(seed: Any, cells: Sequence[Cell], steps: int) -> MazeWalks:
-    """The walks, each in a maze of its own. seed: one for all, or one for each."""
+    """Walk, each time in a maze of its own. seed: one for all, or one for each."""
     each = np.broadcast_to(seed, len(cells)).tolist()
     seeds = [[s, tau, round(100 * psi), episode] for s, (tau, psi, episode) in zip(each, cells, strict=True)]
     mazes = Maze(np.stack([rearranged(s).doors for s in seeds]))
@@ -221,7 +219,7 @@ def claims(tables: Tables) -> list[Claim]:
 
 
 def seldom(table: DataFrame) -> list[bool]:
-    """Which rows are of cells in which switches have a probability of at most the paper's limit."""
+    """Tell which rows are of cells in which switches have a probability of at most the paper's limit."""
     return [max(probabilities_of_leaving(tau, psi)) <= OFTEN for tau, psi in zip(table.tau, table.psi, strict=True)]
 
 
@@ -231,7 +229,7 @@ def by_stay(table: DataFrame) -> Tables:
 
 
 def best_anew(table: DataFrame) -> float:
-    """The error of the learner that starts anew at each switch, with the best number of imagined visits."""
+    """Compute the error of the learner that starts anew at each switch, with the best number of imagined visits."""
     return float(table[table.learner.str.startswith(ANEW)].groupby("learner").error.mean().min())
 
 
@@ -251,7 +249,7 @@ def _dependence(table: DataFrame, column: str) -> Dependence:
 
 
 def draw(table: DataFrame) -> Drawing:
-    """Three maps on a logarithmic scale, and the same on a linear one, from all tables in one."""
+    """Draw three maps on a logarithmic scale, and the same on a linear one, from all tables in one."""
     import matplotlib as mpl
     import matplotlib.pyplot as plt
 
@@ -267,8 +265,8 @@ def draw(table: DataFrame) -> Drawing:
             bar.ax.hlines(
                 [EQUAL, best_anew(table)], 0, 1, colors="white", lw=1.2, transform=bar.ax.get_yaxis_transform()
             )
-        for axis, letter, name in zip(axes[0], "ABC", LEARNERS, strict=True):
-            axis.set_title(letter, loc="left", fontweight="bold")
+        letter_panels(axes[0], "ABC")
+        for axis, name in zip(axes[0], LEARNERS, strict=True):
             axis.set_title(name)
         shape = cells["SMiLe"]
         axes[0, 0].set(xticks=range(0, shape.shape[1], 2), xticklabels=shape.columns[::2])
@@ -318,7 +316,7 @@ study_of_maze = partial(study_in, World("maze", ALLOWED, _learner, _series, _err
 
 
 def study_of_figure8(world: Options, learners: Sequence[Options]) -> Study:
-    """Figure 8 of the paper, its 120 million learner-steps on many machines. quick: small, to see that it works."""
+    """Describe Figure 8, its 120 million learner-steps on many machines. quick: small, to see that it works."""
     if learners:
         raise ValueError("figure8 has learners of its own; leave out [[learner]]")
     quick = world.get("quick", False)

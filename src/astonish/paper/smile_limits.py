@@ -42,7 +42,6 @@ from astonish.paper.figure import (
     interval,
     listed,
     panels,
-    simulated,
     verdict,
     wide,
 )
@@ -133,8 +132,7 @@ def ceiling_claims(tables: Tables) -> list[Claim]:
     """Judge whether the ceiling is there, and what it costs."""
     samples, table = tables["samples"], tables["errors"]
     low = samples[samples.start <= 1].samples.max()
-    above = samples[samples.start > 1].groupby(["family", "m", "start"]).samples
-    falls = not (above.diff() > 1e-12).any()
+    falls = not (samples[samples.start > 1].groupby(["family", "m", "start"]).samples.diff() > 1e-12).any()
     relative = table.error / predicted(table.gamma)
     ratio, of_smile = (
         interval(relative[table.learner == name].groupby(table.episode).mean()) for name in ("fixed", "SMiLe")
@@ -193,7 +191,7 @@ FIGURE_CEILING = Figure(
     "ceiling",
     "The ceiling on effective samples",
     CEILING_CAPTION,
-    simulated({"samples": _ceiling_samples, "errors": _ceiling_errors}),
+    {"samples": _ceiling_samples, "errors": _ceiling_errors},
     draw_ceiling,
     ceiling_claims,
 )
@@ -216,15 +214,15 @@ DRIFT_CAPTION = (
 )
 
 
-def drifting(steps: int, seed: Any, kind: str, drift: float, noise: float = NOISE) -> Episode:
+def drifting(steps: int, seed: Any, kind: str, drift: float) -> Episode:
     """Sample about a mean that starts at 0, and moves before each sample by `drift` noises: always, or on average.
 
     The same seed gives the same noise whatever the drift.
     """
     rng = np.random.default_rng(seed)
     moves, errors = rng.standard_normal((2, steps))
-    truth = np.cumsum(drift * noise * (moves if kind == WALK else np.ones(steps)))
-    return Episode(truth + noise * errors, truth, np.ones(steps, bool))
+    truth = np.cumsum(drift * NOISE * (moves if kind == WALK else np.ones(steps)))
+    return Episode(truth + NOISE * errors, truth, np.ones(steps, bool))
 
 
 def drifting_episodes(run: RunSettings, kind: str, drift: float) -> Episode:
@@ -264,10 +262,10 @@ def _of_drift(errors: DataFrame, kind: str, error: str) -> Any:
     return wide(errors[errors.kind == kind], "episode", ["learner", "drift"], error)
 
 
-def best_rates(fixed: DataFrame, kind: str, error: str = "squared") -> Any:
-    """Find the rate with the smallest mean error at each drift."""
+def best_rates(fixed: DataFrame, kind: str) -> Any:
+    """Find the rate with the smallest mean squared error at each drift."""
     some = fixed[fixed.kind == kind]
-    return some.rate[some.groupby("drift")[error].idxmin()]
+    return some.rate[some.groupby("drift").squared.idxmin()]
 
 
 def drift_claims(tables: Tables) -> list[Claim]:
@@ -343,8 +341,7 @@ def draw_drift(tables: Tables) -> Drawing:
         upper.set_ylim(0.05, 300)
         upper.set_title(kind)
         lower.plot(DRIFTS, best_rates(tables["fixed"], kind), "s-", ms=4, color=ORANGE, label=BEST)
-        label = r"SMiLe, mean $\gamma$"
-        draw_intervals(lower, gamma[SMILE], fmt="o-", color=BLUE, elinewidth=0.8, label=label)
+        draw_intervals(lower, gamma[SMILE], fmt="o-", color=BLUE, elinewidth=0.8, label=r"SMiLe, mean $\gamma$")
         lower.set_xlabel("drift per step (noises)")
     for axis in axes.flat:
         axis.set(xscale="log", yscale="log")
@@ -356,12 +353,7 @@ def draw_drift(tables: Tables) -> Drawing:
 
 
 FIGURE_DRIFT = Figure(
-    "drift",
-    "Following a mean that drifts",
-    DRIFT_CAPTION,
-    simulated({"errors": _drift_errors}),
-    draw_drift,
-    drift_claims,
+    "drift", "Following a mean that drifts", DRIFT_CAPTION, {"errors": _drift_errors}, draw_drift, drift_claims
 )
 
 # Operations per step
@@ -388,70 +380,57 @@ def operations(function: Any, *inputs: Any, elementary: bool = False) -> int:
 
     elementary: count the sums and products that logarithms and gamma functions are made of.
     """
-    closed = jax.make_jaxpr(function)(*inputs)
-    counted = jax.jit(lambda *leaves: _Counter(elementary).program(closed, leaves)[1])
-    return int(counted(*jax.tree.leaves(inputs)))
+    program = jax.make_jaxpr(function)(*inputs)
+    return int(jax.jit(partial(_carry_out, elementary, program))(*jax.tree.leaves(inputs))[1])
 
 
-class _Counter:
-    """Carries out a program while it counts: what is known of its loops is how often they run for these inputs.
+def _carry_out(elementary: bool, program: ClosedJaxpr | Jaxpr, *inputs: Any) -> tuple[list[Any], Any]:
+    """Carry out a program while counting, for what is known of its loops is how often they run for these inputs.
 
-    elementary: see `operations`. Each function gives results, and the number of operations that they took.
+    elementary: see `operations`. The answer is the results, and the number of operations that they took.
     """
+    jaxpr, consts = (program.jaxpr, program.consts) if isinstance(program, ClosedJaxpr) else (program, ())
+    values: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *inputs], strict=True))
+    total: Any = jnp.zeros((), jnp.int32)
 
-    def __init__(self, elementary: bool) -> None:
-        self.elementary = elementary
+    def value(atom: Any) -> Any:
+        return atom.val if isinstance(atom, Literal) else values[atom]
 
-    def program(self, program: ClosedJaxpr | Jaxpr, inputs: Any) -> tuple[list[Any], Any]:
-        jaxpr, consts = (program.jaxpr, program.consts) if isinstance(program, ClosedJaxpr) else (program, ())
-        known: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *inputs], strict=True))
-        total: Any = 0
-
-        def value(atom: Any) -> Any:
-            return atom.val if isinstance(atom, Literal) else known[atom]
-
-        for line in jaxpr.eqns:
-            found, count = self.line(line, [value(atom) for atom in line.invars])
-            known |= zip(line.outvars, found, strict=True)
-            total = total + count
-        return [value(atom) for atom in jaxpr.outvars], total
-
-    def line(self, line: Any, inputs: list[Any]) -> tuple[list[Any], Any]:
-        """One operation, which may be a program of its own."""
-        name, params = line.primitive.name, line.params
-        if name == "while":
-            return self.loop(params, inputs)
-        if name == "cond":
-            branches = [partial(self.branch, branch) for branch in params["branches"]]
-            return jax.lax.switch(inputs[0], branches, *inputs[1:])
+    for line in jaxpr.eqns:
+        name, params, given = line.primitive.name, line.params, [value(atom) for atom in line.invars]
         inner = next((params[key] for key in ("jaxpr", "call_jaxpr", "call") if key in params), None)
-        if inner is None and not name.startswith(("scatter", "reduce")) and list(jaxprs_in_params(params)):
+        if name == "while":
+            results, count = _loop(elementary, params, given)
+        elif name == "cond":
+            branches = [partial(_carry_out, elementary, branch) for branch in params["branches"]]
+            results, count = jax.lax.switch(given[0], branches, *given[1:])
+        elif name == "scan":
+            raise NotImplementedError("loops over rows are not counted")
+        elif inner is not None and (elementary or params.get("name") not in _SPECIAL):
+            results, count = _carry_out(elementary, inner, *given)
+        elif inner is None and not name.startswith(("scatter", "reduce")) and list(jaxprs_in_params(params)):
             raise NotImplementedError(f"what is within {name} is not counted")
-        if inner is not None and (self.elementary or params.get("name") not in _SPECIAL):
-            if name == "scan":
-                raise NotImplementedError("loops over rows are not counted")
-            return self.program(inner, inputs)
-        found = line.primitive.bind(*inputs, **params)
-        return list(found) if line.primitive.multiple_results else [found], 0 if name in _MOVES else _weight(line)
+        else:
+            results = line.primitive.bind(*given, **params)
+            results = results if line.primitive.multiple_results else [results]
+            count = 0 if name in _MOVES else _weight(line)
+        values |= zip(line.outvars, results, strict=True)
+        total = total + count
+    return [value(atom) for atom in jaxpr.outvars], total
 
-    def branch(self, program: ClosedJaxpr, *inputs: Any) -> tuple[list[Any], Any]:
-        found, count = self.program(program, inputs)
-        return found, jnp.asarray(count, jnp.int32)
 
-    def loop(self, params: dict[str, Any], inputs: list[Any]) -> tuple[list[Any], Any]:
-        """A loop, as often as its condition says."""
-        conditions, body = params["cond_nconsts"], params["body_nconsts"]
-        fixed, kept = inputs[:conditions], inputs[conditions : conditions + body]
+def _loop(elementary: bool, params: dict[str, Any], inputs: list[Any]) -> tuple[list[Any], Any]:
+    """Carry out a loop, as often as its condition says."""
+    conditions, body = params["cond_nconsts"], params["body_nconsts"]
+    fixed, kept = inputs[:conditions], inputs[conditions : conditions + body]
+    test = partial(_carry_out, elementary, params["cond_jaxpr"], *fixed)
 
-        def goes_on(carried: Any) -> Any:
-            return self.program(params["cond_jaxpr"], [*fixed, *carried[0]])[0][0]
+    def once(carried: Any) -> Any:
+        results, count = _carry_out(elementary, params["body_jaxpr"], *kept, *carried[0])
+        return results, carried[1] + test(*carried[0])[1] + count
 
-        def once(carried: Any) -> Any:
-            _, test = self.program(params["cond_jaxpr"], [*fixed, *carried[0]])
-            found, count = self.program(params["body_jaxpr"], [*kept, *carried[0]])
-            return found, jnp.asarray(carried[1] + test + count, jnp.int32)
-
-        return jax.lax.while_loop(goes_on, once, (inputs[conditions + body :], jnp.zeros((), jnp.int32)))
+    start = inputs[conditions + body :], jnp.zeros((), jnp.int32)
+    return jax.lax.while_loop(lambda carried: test(*carried[0])[0][0], once, start)
 
 
 def _weight(line: Any) -> int:
@@ -467,15 +446,14 @@ def _weight(line: Any) -> int:
 
 def per_step(learner: Learner, samples: Any, elementary: bool = False) -> float:
     """Count the operations per step of a learner on its way through these samples."""
-    closed = jax.make_jaxpr(learner.step)(learner.init(), jax.tree.map(lambda part: part[0], samples))
+    program = jax.make_jaxpr(learner.step)(learner.init(), jax.tree.map(lambda part: part[0], samples))
     form: Any = jax.tree.structure(jax.eval_shape(learner.init))
 
     def step(state: Any, x: Any) -> tuple[Any, Any]:
-        leaves, count = _Counter(elementary).program(closed, jax.tree.leaves((state, x)))
+        leaves, count = _carry_out(elementary, program, *jax.tree.leaves((state, x)))
         return jax.tree.unflatten(form, leaves[: form.num_leaves]), count
 
-    counts = jax.jit(lambda: jax.lax.scan(step, learner.init(), samples)[1])()
-    return float(np.mean(counts))
+    return float(np.mean(jax.jit(lambda: jax.lax.scan(step, learner.init(), samples)[1])()))
 
 
 def numbers_kept(learner: Learner) -> int:
@@ -583,6 +561,4 @@ def draw_cost(tables: Tables) -> Drawing:
     return figure
 
 
-FIGURE_COST = Figure(
-    "cost", "Operations per step", COST_CAPTION, simulated({"operations": _count}), draw_cost, cost_claims
-)
+FIGURE_COST = Figure("cost", "Operations per step", COST_CAPTION, {"operations": _count}, draw_cost, cost_claims)

@@ -43,7 +43,6 @@ from astonish.paper.figure import (
     listed,
     missed,
     panels,
-    simulated,
     verdict,
     wide,
 )
@@ -242,7 +241,7 @@ FIGURE_READINGS = Figure(
     "readings",
     "Readings of the paper's formulas",
     READINGS_CAPTION,
-    simulated({"readings": _readings}),
+    {"readings": _readings},
     draw_readings,
     readings_claims,
 )
@@ -429,7 +428,7 @@ FIGURE_LINKS = Figure(
     "links",
     "Other links between surprise and bound",
     LINKS_CAPTION,
-    simulated({"jumps": _link_jumps, "maze": _link_maze}),
+    {"jumps": _link_jumps, "maze": _link_maze},
     draw_links,
     links_claims,
 )
@@ -442,7 +441,6 @@ CHOICES_CAPTION = (
     "square is one claim of that figure, in the order of the report, coloured by the verdict that the other choice "
     "leads to. Crosses mark the verdicts that differ from those of our own choice."
 )
-Simulation = Callable[[RunSettings], Tables]
 
 
 @pytree_dataclass
@@ -468,19 +466,14 @@ class Choice(NamedTuple):
     """One thing that the paper does not state.
 
     id: of the claim about it, after "unstated.". about: what. ours: what we chose. figure: whose verdicts may depend
-    on it. usual: the tables of our choice. others: those of each other choice, by its name.
+    on it. others: what is changed in its simulation (`SIMULATIONS`) by each other choice, by the name of the choice.
     """
 
     id: str
     about: str
     ours: str
     figure: Figure
-    usual: Simulation
-    others: Mapping[str, Simulation]
-
-
-def _gaussian(**changed: Any) -> Simulation:
-    return lambda run: figure3.simulate(run, GaussianTask(**changed))
+    others: Mapping[str, Mapping[str, Any]]
 
 
 def _small(run: RunSettings) -> MazeWalks:
@@ -495,98 +488,87 @@ def _other_b(run: RunSettings) -> MazeWalks:
     return MazeWalks(walk(other, steps, seeds), np.stack([other.transitions] * len(seeds)))
 
 
-def _speed(**changed: Any) -> Simulation:
-    return lambda run: figure7.simulate(run, OURS._replace(**changed), _small(run))
+def _figure8(run: RunSettings, seldom: bool = False, **changed: Any) -> Tables:
+    """Figure 8 in small. seldom: without the cells in which a switch has a probability above the paper's limit."""
+    steps, walks = (2500, 1) if run.quick else (20000, WALKS)
+    cells = [[tau, psi, episode] for tau in figure8.TAUS for psi in PSIS for episode in range(walks)]
+    study = figure8.of_cells({"small": {"seed": run.seed, "steps": steps, "cells": cells} | changed})
+    table = study.table(run_study(study).results)
+    return figure8.by_stay(table[figure8.seldom(table)] if seldom else table)
 
 
-def _after(**changed: Any) -> Simulation:
-    """Figure 8 in small."""
-
-    def simulate(run: RunSettings) -> Tables:
-        steps, walks = (2500, 1) if run.quick else (20000, WALKS)
-        cells = [[tau, psi, episode] for tau in figure8.TAUS for psi in PSIS for episode in range(walks)]
-        study = figure8.of_cells({"small": {"seed": run.seed, "steps": steps, "cells": cells} | changed})
-        table = study.table(run_study(study).results)
-        return figure8.by_stay(table)
-
-    return simulate
-
-
-def _seldom(run: RunSettings) -> Tables:
-    """Figure 8 in small, without the cells in which a switch has a probability above the paper's limit."""
-    return {name: table[figure8.seldom(table)] for name, table in _after()(run).items()}
-
-
+SIMULATIONS: dict[str, Callable[..., Tables]] = {  # of each figure, as we chose, and with changes
+    "3": lambda run, **changed: figure3.simulate(run, GaussianTask(**changed)),
+    "5": lambda run, where=_small: figure5.simulate(run, where(run)),
+    "6": lambda run, later=100: figure6.simulate(run, later, _small(run)),
+    "7": lambda run, where=_small, **changed: figure7.simulate(run, OURS._replace(**changed), where(run)),
+    "8": _figure8,
+}
 FIRST = {name: {"first": name} for name in FIRST_PROBABILITIES if name != OURS.first}
 RATES = {f"{rate:g}": {"rate": rate} for rate in (0.0005, 0.002)}
 CHOICES: Sequence[Choice] = (
     Choice(
         "hazards",
-        "The two hazards in Figs. 3C and 3D besides 0.01 and 0.066", "0.033 and 0.1", figure3.FIGURE_3, _gaussian(),
-        {"0.03 and 0.2": _gaussian(hazards=(0.01, 0.03, 0.066, 0.2))},
+        "The two hazards in Figs. 3C and 3D besides 0.01 and 0.066", "0.033 and 0.1", figure3.FIGURE_3,
+        {"0.03 and 0.2": {"hazards": (0.01, 0.03, 0.066, 0.2)}},
     ),
     Choice(
         "nassar-outside",
         "What Nassar 2010 makes of samples outside the range of the mean", "a jump as probable as inside it",
-        figure3.FIGURE_3, _gaussian(), {"no jump": _gaussian(nassar=NoJumpOutside)},
+        figure3.FIGURE_3, {"no jump": {"nassar": NoJumpOutside}},
     ),
     Choice(
         "nassar-start",
         "The run length that Nassar 2010 starts from", "1, with the middle of the range as its estimate",
-        figure3.FIGURE_3, _gaussian(),
-        {"0, so that the first sample is its estimate": _gaussian(nassar=FirstSampleCounts)},
+        figure3.FIGURE_3, {"0, so that the first sample is its estimate": {"nassar": FirstSampleCounts}},
     ),
     Choice(
         "error-before",
         "When the error of the Gaussian task is measured", "after the sample has been seen", figure3.FIGURE_3,
-        _gaussian(), {"before it is seen": _gaussian(before=True)},
+        {"before it is seen": {"before": True}},
     ),
     Choice(
         "rooms-figure5",
         "The arrangement of environment B, but for the neighbours of room 6 (Fig. 5)", "an arbitrary one",
-        figure5.FIGURE_5, lambda run: figure5.simulate(run, _small(run)),
-        {"a random one": lambda run: figure5.simulate(run, _other_b(run))},
+        figure5.FIGURE_5, {"a random one": {"where": _other_b}},
     ),
     Choice(
         "rooms-figure7",
         "The arrangement of environment B, but for the neighbours of room 6 (Fig. 7)", "an arbitrary one",
-        figure7.FIGURE_7, _speed(), {"a random one": lambda run: figure7.simulate(run, OURS, _other_b(run))},
+        figure7.FIGURE_7, {"a random one": {"where": _other_b}},
     ),
     Choice(
         "first-step-figure6",
         "Which step is the first after a switch (Fig. 6)", "the one in which the environment is new; read 100 later",
-        figure6.FIGURE_6, lambda run: figure6.simulate(run, 100, _small(run)),
-        {"the one before; read one step earlier": lambda run: figure6.simulate(run, 99, _small(run))},
+        figure6.FIGURE_6, {"the one before; read one step earlier": {"later": 99}},
     ),
     Choice(
         "first-step-figure8",
         "Which step is the first after a switch (Fig. 8)", "the one in which the environment is new; read 64 later",
-        figure8.FIGURE_8, _after(), {"the one before; read one step earlier": _after(later=63)},
+        figure8.FIGURE_8, {"the one before; read one step earlier": {"later": 63}},
     ),
     Choice(
         "frequent-switches",
         "Whether Fig. 8 has cells in which a switch has a probability above 0.1, the limit in the caption of Fig. 4",
-        "it has, so that the grid is complete", figure8.FIGURE_8, _after(), {"it has not": _seldom},
+        "it has, so that the grid is complete", figure8.FIGURE_8, {"it has not": {"seldom": True}},
     ),
     Choice(
         "first-moves-figure7",
-        "The probabilities of moves that online EM starts from, T0 (Fig. 7)", OURS.first, figure7.FIGURE_7, _speed(),
-        {name: _speed(**changed) for name, changed in FIRST.items()},
+        "The probabilities of moves that online EM starts from, T0 (Fig. 7)", OURS.first, figure7.FIGURE_7, FIRST,
     ),
     Choice(
         "first-moves-figure8",
-        "The probabilities of moves that online EM starts from, T0 (Fig. 8)", OURS.first, figure8.FIGURE_8, _after(),
-        {name: _after(em=changed) for name, changed in FIRST.items()},
+        "The probabilities of moves that online EM starts from, T0 (Fig. 8)", OURS.first, figure8.FIGURE_8,
+        {name: {"em": changed} for name, changed in FIRST.items()},
     ),
     Choice(
         "em-rate-figure7",
-        "The learning rate of online EM, eta (Fig. 7)", f"{OURS.rate:g}", figure7.FIGURE_7, _speed(),
-        {name: _speed(**changed) for name, changed in RATES.items()},
+        "The learning rate of online EM, eta (Fig. 7)", f"{OURS.rate:g}", figure7.FIGURE_7, RATES,
     ),
     Choice(
         "em-rate-figure8",
-        "The learning rate of online EM, eta (Fig. 8)", f"{OURS.rate:g}", figure8.FIGURE_8, _after(),
-        {name: _after(em=changed) for name, changed in RATES.items()},
+        "The learning rate of online EM, eta (Fig. 8)", f"{OURS.rate:g}", figure8.FIGURE_8,
+        {name: {"em": changed} for name, changed in RATES.items()},
     ),
 )  # fmt: skip
 
@@ -601,12 +583,13 @@ def _choices(run: RunSettings) -> DataFrame:
     for choice in CHOICES:
         figure = choice.figure
         if figure.name not in usual:
-            usual[figure.name] = figure.claims(choice.usual(run))
-        for name, simulation in choice.others.items():
+            usual[figure.name] = figure.claims(SIMULATIONS[figure.name](run))
+        for name, changed in choice.others.items():
+            tables = SIMULATIONS[figure.name](run, **changed)
             about = choice.id, choice.about, choice.ours, name, figure.name
             rows += [
                 (*about, ours.where, ours.says, ours.verdict, other.verdict)
-                for ours, other in zip(usual[figure.name], figure.claims(simulation(run)), strict=True)
+                for ours, other in zip(usual[figure.name], figure.claims(tables), strict=True)
                 if not ours.ours
             ]
     return DataFrame(rows, columns=COLUMNS)
@@ -625,7 +608,6 @@ def choices_claims(tables: Tables) -> list[Claim]:
                 if changed.empty
                 else f"{name!s}: {len(changed)} of {len(part)} verdicts change: {' '.join(rows)}"
             )
-        agree = (table.verdict == table.other_verdict).groupby(table.other).all()
         claims.append(
             Claim(
                 f"unstated.{choice}",
@@ -633,7 +615,7 @@ def choices_claims(tables: Tables) -> list[Claim]:
                 f"{table.about.iloc[0].rstrip('.')}: another choice changes no verdict.",
                 "not stated",
                 "; ".join(differences),
-                verdict(agree),
+                verdict((table.verdict == table.other_verdict).groupby(table.other).all()),
                 f"Ours: {table.ours.iloc[0]}.",
                 ours=True,
             )
@@ -667,7 +649,7 @@ FIGURE_CHOICES = Figure(
     "choices",
     "What the paper leaves open",
     CHOICES_CAPTION,
-    simulated({"verdicts": _choices}),
+    {"verdicts": _choices},
     draw_choices,
     choices_claims,
     thorough=True,
