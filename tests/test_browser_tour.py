@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 
 from astonish.page.tour import SCREENS, TourTab
-from test_browser import (
-    browser,  # noqa: F401
-    home,  # noqa: F401
-    pytestmark,  # noqa: F401
-    visit,  # noqa: F401
-)
+from test_browser import browser, home, pytestmark, visit  # noqa: F401
 
 NAMES = list(SCREENS)
 LIGHT = NAMES[:4]  # screens whose numbers take no time
@@ -127,7 +122,7 @@ def test_controls_break_claims_and_keep_their_keys(visit: Any) -> None:
     page = _stand_in(visit("#screen=2", reduced_motion="reduce"))
     _shown(page, 2)
     assert _found(page).startswith("✓ holds at these settings.")
-    expected = TourTab().answer({"screen": "voters"})["found"]
+    expected = TourTab().answer({"screen": "voters"})["sentence"]
     assert _found(page).endswith(expected)
     label = page.get_attribute("#tour article:not([hidden]) .plot", "aria-label")
     assert label == f"{SCREENS[NAMES[1]].title}. {expected}"

@@ -21,7 +21,7 @@ from astonish.io.request import FamilyName, Learner, Request, asked
 from astonish.people.analysis.requests import FAMILY_HELP, LEARNER_HELP, OWN, Settings
 
 if TYPE_CHECKING:
-    from astonish.watch.session import Feed
+    from astonish.watch.stream import Feed
 
 _PORT = 8765
 _LOCAL = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}  # for all addresses of this machine, one of its own
@@ -84,7 +84,7 @@ def watch(request: WatchRequest) -> None:
     missing sample. A line that is no number is left out, and said on standard error.
     """
     with guarded(needs="watching needs", stopped="nothing was learned yet"):
-        from astonish.watch.session import Feed, follow, lines, screen, summary
+        from astonish.watch.stream import Feed, follow, lines, screen, summary
 
         needed, make = _follower(request)
         feed = Feed()

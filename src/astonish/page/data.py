@@ -54,15 +54,16 @@ PREFIX = "learner_"  # before new columns, if the table has such columns already
 Pairs = Iterable[tuple[str, str]]
 Analysis = FitRequest | CompareRequest | RecoverRequest
 ANALYSES: dict[str, type[Analysis]] = {kind.command: kind for kind in (FitRequest, CompareRequest, RecoverRequest)}
-_SEED, _ANY = Domain(0, 2**31 - 1, whole=True), Domain(-1e12, 1e12)
-_LIMITS = {
+_LIMITS = {  # of requests and of learners; of all other numbers, _ANY
     "starts": Domain(1, 50, whole=True),
     "participants": Domain(3, 500, whole=True),
     "trials": Domain(3, 10_000, whole=True),
     "folds": Domain(2, 20, whole=True),
-    "seed": _SEED,
+    "seed": Domain(0, 2**31 - 1, whole=True),
+    "hypotheses": Domain(1, 100),
+    "particles": Domain(1, 100),
 }
-_SETTINGS = {"hypotheses": Domain(1, 100), "particles": Domain(1, 100), "seed": _SEED}
+_ANY = Domain(-1e12, 1e12)
 
 
 # ---- requests for an analysis
@@ -108,13 +109,11 @@ def limited(kind: Any, name: str, words: Pairs, learners: Sequence[str]) -> Any:
                 one_of(word, value, _options(fields[word], learners))
     given = {word: values if fields[word].several else values[0] for word, values in said.items()}
     request = kind(file=safe_name(name), **given)
-    for field in fields.values():
-        value = getattr(request, field.name)
-        if field.shape == "number" and value is not None:
-            for number in value if field.several else (value,):
-                one(field.name, number, _LIMITS.get(field.name, _ANY))
-    for word, number in request.settings.items():
-        one(word, number, _SETTINGS.get(word, _ANY))
+    numbers = [(field.name, getattr(request, field.name)) for field in fields.values() if field.shape == "number"]
+    for word, value in [*numbers, *request.settings.items()]:
+        for number in value if isinstance(value, tuple) else (value,):
+            if number is not None:
+                one(word, number, _LIMITS.get(word, _ANY))
     return request
 
 
@@ -303,8 +302,8 @@ class DataTab:
     def answer(self, words: Pairs, content: bytes) -> Json:
         """Compute surprise and learning rate of one participant, trial by trial, and say how the table was read."""
         request, trials, chosen, who, rows = self._read(words, content)
-        found, prefix = _computed(chosen, trials)  # of all, so that another one is not compiled anew
-        series = found.iloc[rows]
+        computed, prefix = _computed(chosen, trials)  # of all, so that another one is not compiled anew
+        series = computed.iloc[rows]
         outcomes = trials.to_rows(trials.scalar_outcomes, trials.observed)[rows] if trials.kind in MEASURED else None
         columns = ("surprise", "learning_rate", "prediction")
         lines = [
@@ -343,8 +342,8 @@ class DataTab:
     def table(self, words: Pairs, content: bytes) -> str:
         """Add what the learner computed for every trial to the whole table, as CSV."""
         _, trials, chosen, *_ = self._read(words, content)
-        found, prefix = _computed(chosen, trials, [ALL] if holds_a_belief(chosen.learner) else None)
-        whole = trials.frame.assign(**{f"{prefix}{name}": values for name, values in found.items()})
+        computed, prefix = _computed(chosen, trials, [ALL] if holds_a_belief(chosen.learner) else None)
+        whole = trials.frame.assign(**{f"{prefix}{name}": values for name, values in computed.items()})
         whole = whole.apply(lambda column: column if is_numeric_dtype(column) else column.map(marked))
         return str(whole.rename(columns=marked).to_csv(index=False, lineterminator="\r\n"))  # both are quoted in a cell
 
@@ -364,5 +363,5 @@ class DataTab:
 
 def _computed(chosen: Assembly, trials: Trials, measures: Sequence[str] | None = None) -> tuple[DataFrame, str]:
     """Compute the columns that are added, and what goes before their names, if the table has such columns already."""
-    found = regressors(chosen.learner, replace(trials, frame=trials.frame.iloc[:, :0]), measures)
-    return found, PREFIX if any(name in trials.frame for name in found) else ""
+    computed = regressors(chosen.learner, replace(trials, frame=trials.frame.iloc[:, :0]), measures)
+    return computed, PREFIX if any(name in trials.frame for name in computed) else ""

@@ -16,7 +16,7 @@ from astonish.learners.base import Learner
 from astonish.models.parameters import Assembly, Fact, Outcomes, arguments, assemble, imports
 from astonish.people.tables import Columns, Trials, read_trials
 from astonish.people.tables.facts import fact_of
-from astonish.watch.session import Follower, Reading
+from astonish.watch.stream import Follower, Reading
 
 WIDTH = 2.0  # standard deviations on either side of an estimate, between which it is believed to lie
 
@@ -152,9 +152,7 @@ def monitor_for(
         period = find_period(first) if first else None
         samples = "none" if period is None else f"{period:.4g} samples"
         say(f"astonish: period in the first {len(first)} samples: {samples}; --period gives another one")
-    settings: Any = {"period": period}
-    if false_alarm_rate is not None:
-        settings["false_alarm_rate"] = false_alarm_rate
+    settings: Any = {"period": period} | ({} if false_alarm_rate is None else {"false_alarm_rate": false_alarm_rate})
     made = monitor(**settings)
 
     def update(x: float) -> Reading:
