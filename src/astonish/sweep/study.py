@@ -21,8 +21,7 @@ import numpy as np
 from pandas import DataFrame
 
 import astonish
-from astonish.io.archive import DamagedError, read, write
-from astonish.io.files import atomic_write, locked, write_text
+from astonish.io.files import DamagedError, atomic_write, locked, read, write, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
