@@ -9,9 +9,8 @@ from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 from astonish.beliefs import Rows
-from astonish.core.checks import check_parameters
 from astonish.core.names import Contexts, OutcomeKind
-from astonish.core.parameters import Parameter, declared
+from astonish.core.parameters import Parameter, check_parameters, declared
 from astonish.core.refusal import unknown
 from astonish.learners import PerContext, PerOption
 from astonish.learners.base import Learner

@@ -14,9 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.checks import check_parameters
 from astonish.core.numbers import Domain, as_double, double
-from astonish.core.parameters import Parameter
+from astonish.core.parameters import Parameter, check_parameters
 from astonish.core.samples import read_series
 from astonish.learners.base import Learner, check, scan
 from astonish.models.parameters import parameters, with_parameters
