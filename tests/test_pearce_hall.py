@@ -78,7 +78,3 @@ def test_extreme_samples_leave_numbers(extreme: float) -> None:
     assert np.isfinite([history.estimate, history.surprise, history.learning_rate]).all()
     np.testing.assert_allclose(history.learning_rate, 0.5, rtol=1e-12)  # every error is as large as errors get
     assert history.estimate[1] == pytest.approx(extreme / 2, rel=1e-9)
-
-
-def test_it_says_nothing_about_changes() -> None:
-    assert run(PearceHall(), [1.0, 2.0]).change_probability is None
