@@ -7,8 +7,7 @@ added up, and the same seed gives the same random numbers.
 """
 
 import math
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import MISSING, dataclass, field, fields
 from functools import wraps
 from typing import Any, ClassVar, Protocol, TypeVar, cast, dataclass_transform
@@ -57,11 +56,6 @@ def as_float(name: str, value: Any) -> Any:
         return numbers if numbers.ndim else numbers.item()
     whole = np.issubdtype(getattr(value, "dtype", object), np.integer)
     return value.astype(float) if whole else value
-
-
-def as_integer(value: Any) -> Any:
-    """A whole number as Python's own; anything else as it is."""
-    return int(value) if isinstance(value, float | np.number) and float(value).is_integer() else value
 
 
 def unmasked(value: Any) -> Any:
@@ -218,15 +212,10 @@ def double() -> AbstractContextManager[Any]:
     a, b, c, d, e, f, g = _SETTINGS
     if (a.value, b.value, c.value, d.value, e.value, f.value, g.value) == _VALUES:  # which is faster than a loop
         return precision
-    return _all_of(precision, *(setting(value) for setting, value in zip(_SETTINGS, _VALUES, strict=True)))
-
-
-@contextmanager
-def _all_of(*changes: AbstractContextManager[Any]) -> Iterator[None]:
-    with ExitStack() as stack:
-        for change in changes:
-            stack.enter_context(change)
-        yield
+    changes = ExitStack()
+    for change in (precision, *(setting(value) for setting, value in zip(_SETTINGS, _VALUES, strict=True))):
+        changes.enter_context(change)
+    return changes
 
 
 def number(value: Any, name: str = "", allowed: Domain | None = None) -> Array:
@@ -346,8 +335,10 @@ def _reading(made: Any) -> Any:
                     continue
                 raise ValueError(f"{where} is None; give {domain}")
             domain.check(where, value)
-            if name in sizes or not domain.whole:
-                vars(self)[name] = as_integer(value) if name in sizes else as_float(where, value)
+            if name in sizes and isinstance(value, float | np.number):
+                vars(self)[name] = int(value)
+            elif not domain.whole:
+                vars(self)[name] = as_float(where, value)
 
     return read
 

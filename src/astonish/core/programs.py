@@ -18,8 +18,7 @@ for which there is no rule here is computed by JAX, by itself.
 import math
 import operator
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial, update_wrapper, wraps
@@ -52,31 +51,22 @@ def loop(step: Step, start: Any, rows: Any, length: Any = None) -> Any:
     """
     if not _marked.get():
         return _loop(step, start, rows, length)
-    with _marking(False):
-        traced, shapes = jax.make_jaxpr(partial(_loop, step), return_shape=True)(start, rows, length)
-    consts, args = traced.consts, jax.tree.leaves((start, rows, length))
-    if _uses(traced.jaxpr, _NEVER):
-        recorded = eval_jaxpr(traced.jaxpr, consts, *args)
-    else:
-        recorded = _as_one_kernel(traced.jaxpr, consts, args)
-    return jax.tree.unflatten(jax.tree.structure(shapes), recorded)
-
-
-def _as_one_kernel(jaxpr: Any, consts: list[Any], args: list[Any]) -> list[Any]:
-    """What the loop gives. XLA ends the process if nothing in a kernel uses one of its arguments.
-
-    So arguments are given back, and barriers keep the compiler from finding out that an argument is a constant, or
-    the same as another, or that nobody wants it back.
-    """
+    step = _with_loops(step, False)
+    traced, shapes = jax.make_jaxpr(partial(_loop, step), return_shape=True)(start, rows, length)
+    jaxpr, consts, args = traced.jaxpr, traced.consts, jax.tree.leaves((start, rows, length))
+    if _uses(jaxpr, _NEVER):
+        return jax.tree.unflatten(jax.tree.structure(shapes), eval_jaxpr(jaxpr, consts, *args))
 
     def whole(consts: list[Any], args: list[Any]) -> Any:
         with set_xla_metadata(**dict.fromkeys(ONE_KERNEL)):  # the call carries the attributes, what is in it does not
             return eval_jaxpr(jaxpr, consts, *args), consts, args
 
+    # XLA ends the process if nothing in a kernel uses one of its arguments. So arguments are given back, and barriers
+    # keep the compiler from finding out that one is a constant, or the same as another, or that nobody wants it back.
     consts, args = jax.lax.optimization_barrier((consts, args))
     with set_xla_metadata(**ONE_KERNEL):
-        found = jax.jit(whole)(consts, args)
-    return jax.lax.optimization_barrier(found)[0]
+        kernel = jax.jit(whole)(consts, args)
+    return jax.tree.unflatten(jax.tree.structure(shapes), jax.lax.optimization_barrier(kernel)[0])
 
 
 def _loop(step: Step, start: Any, rows: Any, length: Any) -> Any:
@@ -112,8 +102,8 @@ class Compiled:
     """What `compiled` gives: it is called as the function is, and from several threads."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        self._one_kernel = jax.jit(_traced(function, True), **options)
-        self._plain = jax.jit(_traced(function, False), **options)
+        self._one_kernel = jax.jit(_with_loops(function, True), **options)
+        self._plain = jax.jit(_with_loops(function, False), **options)
         self._refused: set[Any] = set()  # for which shapes
         update_wrapper(self, function)
 
@@ -146,35 +136,26 @@ def is_ours(structure: Any) -> bool:
     XLA may end the process where something about a single kernel is wrong. All of ours are tested; nobody else's are.
     """
     known = ("astonish", "builtins", "collections", "functools", "jax", "jaxlib", "numpy", "numpyro")
-    node = structure.node_data()
-    if node is not None:
+    if (node := structure.node_data()) is not None:
         kind, others = node
-        things = [kind, *(each for each in _flat(others) if callable(each))]
-        if any(getattr(thing, "__module__", "builtins").partition(".")[0] not in known for thing in things):
-            return False
+        for thing in (kind, *filter(callable, jax.tree.leaves(others, is_leaf=callable))):
+            if getattr(thing, "__module__", "builtins").partition(".")[0] not in known:
+                return False
     return all(map(is_ours, structure.children()))
 
 
-def _flat(data: Any) -> list[Any]:
-    return [each for part in data for each in _flat(part)] if isinstance(data, tuple | list) else [data]
+def _with_loops(function: Callable[..., Any], marked: bool) -> Callable[..., Any]:
+    """The function, with the loops within it to be one kernel each, or not."""
 
-
-def _traced(function: Callable[..., Any], marked: bool) -> Callable[..., Any]:
     @wraps(function)
     def traced(*args: Any, **kwargs: Any) -> Any:
-        with _marking(marked):
+        before = _marked.set(marked)
+        try:
             return function(*args, **kwargs)
+        finally:
+            _marked.reset(before)
 
     return traced
-
-
-@contextmanager
-def _marking(marked: bool) -> Iterator[None]:
-    before = _marked.set(marked)
-    try:
-        yield
-    finally:
-        _marked.reset(before)
 
 
 def _shapes(args: Any, kwargs: Any) -> Any:
