@@ -177,6 +177,8 @@ class Domain:
         """
         if isinstance(value, jax.core.Tracer):
             return cast(FloatArray, value)
+        if isinstance(value, float) and self.allows(value):  # without the cost of arrays
+            return np.asarray(value, np.float64)
         numbers = as_numbers(name, value, str(self))
         bad = ~np.asarray(self.allows(numbers))
         if bad.any():
@@ -252,6 +254,17 @@ def as_double(tree: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf.astype(np.float64) if leaf.dtype.kind == "f" else leaf, arrays)
 
 
+def floats(*values: Number) -> list[Array]:
+    """Arrays of JAX of the floating-point type that computing with all of these numbers gives."""
+    kind = jnp.result_type(float, *values)
+    return [jnp.asarray(value, kind) for value in values]
+
+
+def random_key(seed: Number) -> Array:
+    """A key of random numbers, the same for the same seed whatever JAX's settings are."""
+    return jax.random.key(jnp.asarray(seed).astype(jnp.result_type(int)), impl=RANDOM_BITS)
+
+
 def limits(value: Any) -> Any:
     """Largest, smallest and spacing of floating-point numbers of the kind that computing with `value` gives."""
     return jnp.finfo(jnp.result_type(float, value))
@@ -280,11 +293,11 @@ def pytree_dataclass(cls: type[T]) -> type[T]:
     leaves = [f.name for f in fields(made) if f.name not in static]
     keys = [jax.tree_util.GetAttrKey(name) for name in leaves]
 
-    def flatten(thing: Any) -> tuple[list[Any], Any]:
-        values = vars(thing)
-        return [values[name] for name in leaves], (made, *[values[name] for name in static])
+    def flatten(thing: Any) -> tuple[Any, Any]:
+        value = thing.__dict__.__getitem__
+        return tuple(map(value, leaves)), (made, *map(value, static))
 
-    def flatten_with_keys(thing: Any) -> tuple[list[Any], Any]:
+    def flatten_with_keys(thing: Any) -> tuple[Any, Any]:
         values, others = flatten(thing)
         return list(zip(keys, values, strict=True)), others
 

@@ -110,17 +110,16 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if jax.default_backend() != "cpu" or os.environ.get("ASTONISH_KERNELS") == "many":
             return self._plain(*args, **kwargs)
-        ours = is_ours(jax.tree.structure((args, kwargs)))
-        if not ours or (self._refused and _shapes(args, kwargs) in self._refused):
+        leaves, structure = jax.tree.flatten((args, kwargs))
+        traced = any(isinstance(leaf, Tracer) for leaf in leaves)  # a refusal would spoil someone else's program
+        if traced or not is_ours(structure) or (self._refused and _shapes(leaves, structure) in self._refused):
             return self._plain(*args, **kwargs)
-        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((args, kwargs))):
-            return self._plain(*args, **kwargs)  # in someone else's program, which a refusal would spoil
         try:
             return self._one_kernel(*args, **kwargs)
         except JaxRuntimeError as problem:
             if not str(problem).startswith(_REFUSED):
                 raise
-            self._refused.add(_shapes(args, kwargs))
+            self._refused.add(_shapes(leaves, structure))
         return self._plain(*args, **kwargs)
 
     def programs(self) -> int:
@@ -158,9 +157,8 @@ def _with_loops(function: Callable[..., Any], marked: bool) -> Callable[..., Any
     return traced
 
 
-def _shapes(args: Any, kwargs: Any) -> Any:
+def _shapes(leaves: list[Any], structure: Any) -> Any:
     """What a program is compiled for."""
-    leaves, structure = jax.tree.flatten((args, kwargs))
     return structure, tuple(map(_type, leaves))
 
 
