@@ -78,9 +78,9 @@ def _loop(step: Step, start: Any, rows: Any, length: Any) -> Any:
 
     def further(at: Any, so_far: tuple[Any, Any]) -> tuple[Any, Any]:
         state, recorded = so_far
-        new, found = step(state, row(at))
+        new, answers = step(state, row(at))
         put = jax.lax.dynamic_update_index_in_dim
-        return new, jax.tree.map(lambda column, value: put(column, value, at, 0), recorded, found)
+        return new, jax.tree.map(lambda column, value: put(column, value, at, 0), recorded, answers)
 
     count = len(jax.tree.leaves(rows)[0])
     shapes = jax.eval_shape(step, start, row(0))[1]
@@ -134,11 +134,11 @@ def is_ours(structure: Any) -> bool:
 
     XLA may end the process where something about a single kernel is wrong. All of ours are tested; nobody else's are.
     """
-    known = ("astonish", "builtins", "collections", "functools", "jax", "jaxlib", "numpy", "numpyro")
+    tested = ("astonish", "builtins", "collections", "functools", "jax", "jaxlib", "numpy", "numpyro")
     if (node := structure.node_data()) is not None:
         kind, others = node
         for thing in (kind, *filter(callable, jax.tree.leaves(others, is_leaf=callable))):
-            if getattr(thing, "__module__", "builtins").partition(".")[0] not in known:
+            if getattr(thing, "__module__", "builtins").partition(".")[0] not in tested:
                 return False
     return all(map(is_ours, structure.children()))
 
@@ -182,8 +182,8 @@ _once = Primitive("computed_once")
 
 def once(x: Array) -> Array:
     """The same floating-point numbers, computed once on a CPU for all who need them."""
-    found: Array = _once.bind(x)
-    return found
+    kept: Array = _once.bind(x)
+    return kept
 
 
 def _quotient(x: Array) -> Array:
@@ -241,18 +241,18 @@ def _program(closed: Any) -> Callable[..., list[Any]]:
     if closed in _programs:
         return _programs[closed]
     jaxpr, constants = (closed.jaxpr, closed.consts) if isinstance(closed, ClosedJaxpr) else (closed, ())
-    known: list[Any] = []  # the values of all variables, None where they depend on the inputs
+    template: list[Any] = []  # the values of all variables, None where they depend on the inputs
     places: dict[Any, int] = {}
 
     def place(variable: Any, value: Any = None) -> int:
         """Where the value of a variable stands; that of a number written in the jaxpr is put there."""
         if isinstance(variable, Literal):
             aval: Any = variable.aval
-            known.append(_plain(variable.val, aval))
-            return len(known) - 1
+            template.append(_plain(variable.val, aval))
+            return len(template) - 1
         if variable not in places:
-            places[variable] = len(known)
-            known.append(value)
+            places[variable] = len(template)
+            template.append(value)
         return places[variable]
 
     for variable, value in zip(jaxpr.constvars, constants, strict=True):
@@ -262,16 +262,16 @@ def _program(closed: Any) -> Callable[..., list[Any]]:
     outputs = list(map(place, jaxpr.outvars))
 
     def program(*given: Any) -> list[Any]:
-        values = known.copy()
+        values = template.copy()
         for at, value in zip(inputs, given, strict=True):
             values[at] = value
         for operation, is_list, needed, made in steps:
-            found = operation(*[values[at] for at in needed])
+            result = operation(*[values[at] for at in needed])
             if is_list:
-                for at, value in zip(made, found, strict=True):
+                for at, value in zip(made, result, strict=True):
                     values[at] = value
             else:
-                values[made[0]] = found
+                values[made[0]] = result
         return [values[at] for at in outputs]
 
     _programs[closed] = program
@@ -463,8 +463,8 @@ class Packing:
         rest, at, leaves = iter(others), 0, []
         for shape, together in zip(self.shapes, self.together, strict=True):
             size = math.prod(shape)
-            own = vector[..., at : at + size] if together else next(rest)
-            leaves.append(own.reshape((*vector.shape[:-1], *shape)) if together else own)
+            part = vector[..., at : at + size] if together else next(rest)
+            leaves.append(part.reshape((*vector.shape[:-1], *shape)) if together else part)
             at += size if together else 0
         return self.structure.unflatten(leaves)
 

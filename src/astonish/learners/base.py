@@ -352,10 +352,10 @@ class FamilyLearner(_RestsOnFamily, Learner, Protocol):
         self.family.check_parts()
         with double(), np.errstate(all="ignore"):  # what is too large, or too small, is refused below
             first = _first_belief(self) if self.prior is None else self.prior
-            own = first if self.prior is None else _flat(self.family)
+            form = first if self.prior is None else _flat(self.family)
         for name, belief in (("prior", first), ("reference", self.reference)):
             if belief is not None:
-                check_like(f"{type(self).__name__}'s {name}", belief, own, f"{self.family!r}.prior()")
+                check_like(f"{type(self).__name__}'s {name}", belief, form, f"{self.family!r}.prior()")
 
     @property
     def samples(self) -> Any:

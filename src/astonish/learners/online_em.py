@@ -70,9 +70,9 @@ class OnlineEM(Learner):
         rate = jnp.asarray(self.learning_rate, likelihood.dtype)
         news = rate * state.where[:, None] * pull  # of having been in `from` and being in `to`
         carried = (1 - rate) * pull
-        each = jnp.arange(self.environments)
-        switches = jnp.einsum("l...,lh->h...", state.switches, carried).at[each, :, each].add(news.T)  # equation 37
-        moves = jnp.einsum("l...,lh->h...", state.moves, carried).at[each, each, here, there].add(news.sum(0))
+        k = jnp.arange(self.environments)
+        switches = jnp.einsum("l...,lh->h...", state.switches, carried).at[k, :, k].add(news.T)  # equation 37
+        moves = jnp.einsum("l...,lh->h...", state.moves, carried).at[k, k, here, there].add(news.sum(0))
         after = Environments(state.where @ pull, here, state.steps + 1, switches, moves, state.first)  # eq. 35
         return after, StepInfo(-jnp.log(evidence), rate)
 
