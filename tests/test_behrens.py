@@ -85,11 +85,6 @@ def test_after_many_equal_outcomes_it_is_certain_and_still_gives_numbers(x: int)
     assert np.isfinite(run(learner, [1 - x], history.state).surprise).all()
 
 
-def test_too_coarse_a_grid_is_refused() -> None:
-    with pytest.raises(ValueError, match="probabilities = 1 is not allowed; give a whole number of at least 2"):
-        run(Behrens2007(1), [0, 1])
-
-
 def test_volatility_is_a_quantity_to_regress_on() -> None:
     coins = [1, 0, 1, 1, 0, 0, 1]
     learner = Behrens2007(6, 4, 3)

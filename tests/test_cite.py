@@ -8,9 +8,9 @@ from importlib import import_module
 import pytest
 
 import astonish
-from astonish.core.citations import KINDS, Entry, cited, entries, names
 from astonish.models.registry import FAMILIES, LEARNERS
 from astonish.online.measures import COLUMNS
+from astonish.report.citations import KINDS, Entry, cited, entries, names
 
 REQUIRED = {
     "article": {"author", "title", "journal", "year"},

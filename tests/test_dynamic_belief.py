@@ -66,12 +66,6 @@ def test_a_world_that_hardly_changes_is_that_of_the_fixed_belief_model() -> None
     np.testing.assert_allclose(dynamic.estimate, fixed.estimate, rtol=1e-9)
 
 
-@pytest.mark.parametrize("alpha", [1e-12, 1 - 1e-12])
-def test_ten_thousand_equal_outcomes(alpha: float) -> None:
-    history = run(DynamicBelief(Beta(), alpha), np.ones(10_000, int))
-    assert np.isfinite([history.estimate, history.surprise, history.learning_rate, history.change_probability]).all()
-
-
 def test_it_has_its_name_and_its_prior() -> None:
     trials = read_trials(pd.DataFrame({"coin": [0, 0, 0, 1, 0]}), Columns("coin"))
     learner = choose("dbm", trials, {"alpha": 0.7, "ones": 3.0, "zeros": 2.0}).learner

@@ -7,7 +7,6 @@ import pytest
 import scipy.stats
 
 from astonish import Bayes, Gaussian, Kalman, run
-from astonish.beliefs import GaussianBelief
 
 XS = np.random.default_rng(7).normal(size=12).cumsum()
 
@@ -81,20 +80,9 @@ def test_the_gain_does_not_depend_on_the_samples() -> None:
     np.testing.assert_array_equal(run(Kalman(), XS).learning_rate, run(Kalman(), XS[::-1] * 1e6).learning_rate)
 
 
-def test_it_says_nothing_about_changes() -> None:
-    assert run(Kalman(), [1.0, 2.0]).change_probability is None
-
-
 @pytest.mark.parametrize("noise", [1e-8, 1.0])
 @pytest.mark.parametrize("extreme", [1e150, -1e150])
 def test_extreme_samples_leave_numbers(noise: float, extreme: float) -> None:
     history = run(Kalman(noise, 0.5), [1.0, extreme, -extreme, 2.0])
     assert np.isfinite([history.estimate, history.surprise, history.learning_rate]).all()
     np.testing.assert_array_equal(history.learning_rate, run(Kalman(noise, 0.5), np.zeros(4)).learning_rate)
-
-
-def test_going_on_from_a_belief_goes_on() -> None:
-    learner = Kalman(1.5, 0.5)
-    belief = run(learner, XS[:5]).state
-    assert isinstance(belief, GaussianBelief)
-    np.testing.assert_allclose(run(learner, XS[5:], belief).estimate, run(learner, XS).estimate[5:], rtol=1e-12)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg import invhilbert
 
-from astonish.core.special import SMALL, inverse, inverse_and_log_determinant, product
+from astonish.beliefs.regression import SMALL, inverse, inverse_and_log_determinant, product
 
 sizes = pytest.mark.parametrize("size", [1, 2, 3, SMALL, SMALL + 1])
 both = jax.jit(inverse_and_log_determinant)

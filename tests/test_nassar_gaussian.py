@@ -121,18 +121,3 @@ def test_extreme_samples_are_followed_and_forgotten(rule: Any, noise: float, ext
     assert np.isfinite([history.estimate, history.learning_rate, history.surprise, history.change_probability]).all()
     assert history.estimate[1] == pytest.approx(extreme * 9 / (9 + noise**2), rel=1e-9)
     assert 1.5 < history.estimate[-1] <= 2.0
-
-
-@both
-@pytest.mark.parametrize(
-    ("parameter", "message"),
-    [
-        ({"noise": 0.0}, "noise = 0 is not allowed"),
-        ({"hazard": 0.0}, "hazard = 0 is not allowed"),
-        ({"mean": math.inf}, "mean = inf is not allowed"),
-        ({"std": -1.0}, "std = -1 is not allowed"),
-    ],
-)
-def test_parameters_outside_their_range_are_refused(rule: Any, parameter: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        run(rule(**parameter), [1.0])

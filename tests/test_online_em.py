@@ -288,23 +288,6 @@ def test_missing_samples_teach_nothing() -> None:
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), gaps.state, without.state)
 
 
-@pytest.mark.parametrize(
-    ("bad", "sentence"),
-    [
-        ({"rooms": 1}, "OnlineEM's rooms = 1 is not allowed; give a whole number of at least 2"),
-        ({"environments": 1}, "OnlineEM's environments = 1 is not allowed; give a whole number of at least 2"),
-        ({"learning_rate": 1.5}, "OnlineEM's learning_rate = 1.5 is not allowed; give a finite number from 0 to 1"),
-        ({"switch": 0.0}, "OnlineEM's switch = 0 is not allowed; give a finite number between 0 and 1, ends excluded"),
-        ({"frozen": -1}, "OnlineEM's frozen = -1 is not allowed; give a whole number of at least 0"),
-        ({"frozen": 2.5}, "OnlineEM's frozen = 2.5 is not allowed; give a whole number of at least 0"),
-        ({"seed": -1}, "OnlineEM's seed = -1 is not allowed; give a whole number of at least 0"),
-    ],
-)
-def test_parameters_that_make_no_sense_are_refused(bad: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        run(OnlineEM(**({"rooms": 3} | bad)), [(0, 0)])
-
-
 @pytest.mark.parametrize("sample", [(0, 3), (3, 0), (-1, 0), (0, 1.5)])
 def test_rooms_that_do_not_exist_are_refused(sample: tuple[float, float]) -> None:
     with pytest.raises(ValueError, match=r"sample 1 .* is not allowed; give a whole number from 0 to 2"):

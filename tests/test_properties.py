@@ -187,11 +187,28 @@ def _check(make: Make, xs: Any, m: float, observed: Any = None) -> None:
     _sane(_scan(make(m), np.array(xs), None, observed))
 
 
-@pytest.mark.parametrize("name", ON_NUMBERS)
-@given(xs=_series(_numbers(1e150)), m=READINESS)
-@thorough
-def test_any_numbers(name: str, xs: list[float], m: float) -> None:
-    _check(ON_NUMBERS[name], xs, m)
+def _promise(makes: dict[str, Make], xs: Any, m: Any, check: Any, *examples: Any) -> Any:
+    """A test of all these learners on any such series."""
+
+    @pytest.mark.parametrize("name", makes)
+    @given(xs=xs, m=m)
+    @thorough
+    def test(name: str, xs: Any, m: float) -> None:
+        check(makes[name], xs, m)
+
+    for series, readiness in examples:
+        test = example(xs=series, m=readiness)(test)
+    return test
+
+
+test_any_numbers = _promise(ON_NUMBERS, _series(_numbers(1e150)), READINESS, _check)
+test_any_counts = _promise(ON_COUNTS, _series(COUNTS), READINESS, _check)
+test_any_waits = _promise(
+    ON_WAITS, _series(_positive(1e-100, 1e150)), READINESS, _check,
+    ([1e-44, 1e-284, 1e-310, 1e-309, *[0.5] * (LENGTH - 4)], 0.1), ([5e-324] * LENGTH, 0.1),
+)  # fmt: skip
+test_any_outcomes = _promise(ON_OUTCOMES, _series(st.integers(0, 2)), READINESS, _check)
+test_any_coins = _promise(ON_COINS, _series(st.integers(0, 1)), READINESS, _check)
 
 
 @pytest.mark.parametrize("name", ON_PAIRS)
@@ -201,36 +218,6 @@ def test_any_numbers(name: str, xs: list[float], m: float) -> None:
 @thorough
 def test_any_regression(name: str, features: list[tuple[float, float]], ys: list[float], m: float) -> None:
     _sane(_scan(ON_PAIRS[name](m), (np.array(features), np.array(ys)), None, None))
-
-
-@pytest.mark.parametrize("name", ON_COUNTS)
-@given(xs=_series(COUNTS), m=READINESS)
-@thorough
-def test_any_counts(name: str, xs: list[float], m: float) -> None:
-    _check(ON_COUNTS[name], xs, m)
-
-
-@pytest.mark.parametrize("name", ON_WAITS)
-@given(xs=_series(_positive(1e-100, 1e150)), m=READINESS)
-@example(xs=[1e-44, 1e-284, 1e-310, 1e-309, *[0.5] * (LENGTH - 4)], m=0.1)
-@example(xs=[5e-324] * LENGTH, m=0.1)
-@thorough
-def test_any_waits(name: str, xs: list[float], m: float) -> None:
-    _check(ON_WAITS[name], xs, m)
-
-
-@pytest.mark.parametrize("name", ON_OUTCOMES)
-@given(xs=_series(st.integers(0, 2)), m=READINESS)
-@thorough
-def test_any_outcomes(name: str, xs: list[int], m: float) -> None:
-    _check(ON_OUTCOMES[name], xs, m)
-
-
-@pytest.mark.parametrize("name", ON_COINS)
-@given(xs=_series(st.integers(0, 1)), m=READINESS)
-@thorough
-def test_any_coins(name: str, xs: list[int], m: float) -> None:
-    _check(ON_COINS[name], xs, m)
 
 
 MOVES = _series(st.tuples(st.integers(0, 2), st.integers(0, 2)))
@@ -299,45 +286,17 @@ def _check_single(make: Make, xs: Any, m: float) -> None:
     _sane(trace, finite_surprise=False)
 
 
-@pytest.mark.single
-@pytest.mark.parametrize("name", ON_NUMBERS)
-@given(xs=_series(_numbers(1e18)), m=READINESS32)
-@thorough
-def test_any_numbers_in_single_precision(name: str, xs: list[float], m: float) -> None:
-    _check_single(ON_NUMBERS[name], xs, m)
+def _single_promise(makes: dict[str, Make], xs: Any, *examples: Any) -> Any:
+    return pytest.mark.single(_promise(makes, xs, READINESS32, _check_single, *examples))
 
 
-@pytest.mark.single
-@pytest.mark.parametrize("name", ON_COUNTS)
-@given(xs=_series(COUNTS), m=READINESS32)
-@example(xs=[0.0, 0.0, 0.0, 0.0, 16.0, 268435448.0], m=0.0)  # what was computed twice differed
-@thorough
-def test_any_counts_in_single_precision(name: str, xs: list[float], m: float) -> None:
-    _check_single(ON_COUNTS[name], xs, m)
-
-
-@pytest.mark.single
-@pytest.mark.parametrize("name", ON_WAITS)
-@given(xs=_series(_positive(1e-18, 1e18)), m=READINESS32)
-@thorough
-def test_any_waits_in_single_precision(name: str, xs: list[float], m: float) -> None:
-    _check_single(ON_WAITS[name], xs, m)
-
-
-@pytest.mark.single
-@pytest.mark.parametrize("name", ON_OUTCOMES)
-@given(xs=_series(st.integers(0, 2)), m=READINESS32)
-@thorough
-def test_any_outcomes_in_single_precision(name: str, xs: list[int], m: float) -> None:
-    _check_single(ON_OUTCOMES[name], xs, m)
-
-
-@pytest.mark.single
-@pytest.mark.parametrize("name", ON_COINS)
-@given(xs=_series(st.integers(0, 1)), m=READINESS32)
-@thorough
-def test_any_coins_in_single_precision(name: str, xs: list[int], m: float) -> None:
-    _check_single(ON_COINS[name], xs, m)
+test_any_numbers_in_single_precision = _single_promise(ON_NUMBERS, _series(_numbers(1e18)))
+test_any_counts_in_single_precision = _single_promise(
+    ON_COUNTS, _series(COUNTS), ([0.0, 0.0, 0.0, 0.0, 16.0, 268435448.0], 0.0)
+)  # what was computed twice differed
+test_any_waits_in_single_precision = _single_promise(ON_WAITS, _series(_positive(1e-18, 1e18)))
+test_any_outcomes_in_single_precision = _single_promise(ON_OUTCOMES, _series(st.integers(0, 2)))
+test_any_coins_in_single_precision = _single_promise(ON_COINS, _series(st.integers(0, 1)))
 
 
 @given(ones=st.integers(0, LENGTH), m=READINESS)

@@ -144,17 +144,6 @@ def test_measures_of_rows_are_those_of_the_row() -> None:
             np.testing.assert_allclose(together[name], apart[name], rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize("value", [0.0, 1e-12, 0.5, 1.0])
-def test_extremes_stay_finite(value: float) -> None:
-    xs = [(k % 3, 0) for k in range(10_000)]
-    probability = min(max(value, 1e-12), 1 - 1e-12)
-    family = Rows(Dirichlet(3), 3)
-    for learner in (Leaky(family, value), VarSmile(family, value), MessagePassing(family, probability, hypotheses=3)):
-        history = run(learner, xs)
-        for name in ("surprise", "estimate", "learning_rate"):
-            assert np.isfinite(getattr(history, name)).all()
-
-
 @pytest.mark.parametrize("mode", [jax.grad, jax.jacfwd])
 def test_derivatives_are_finite_in_both_modes(mode: Any) -> None:
     xs = tuple(jnp.asarray(part) for part in zip(*STEPS, strict=True))

@@ -159,27 +159,6 @@ def test_derivatives_are_those_of_the_computation() -> None:
             assert slope == pytest.approx(float(cost(at + h, name) - cost(at - h, name)) / (2 * h), rel=1e-5)
 
 
-@pytest.mark.parametrize("lambda_s", [0.0, 1e-12, 0.5, 1.0])
-@pytest.mark.parametrize("lambda_v", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("xs", [np.zeros(10_000), np.array([0.0, 1e6, -1e6, 1.0] * 5)], ids=["zeros", "outliers"])
-def test_extremes_leave_numbers(lambda_s: float, lambda_v: float, xs: Any) -> None:
-    learner = as_double(StochasticityVolatility(lambda_s, lambda_v, particles=10))
-    with double():
-        trace = jax.jit(scan)(learner, xs)
-        assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(trace))
-        assert ((trace.learning_rate >= 0) & (trace.learning_rate <= 1)).all()
-
-        def total(learner: Any) -> Any:
-            trace = scan(learner, xs[:20])
-            return trace.surprise.sum() + trace.estimate.sum() + trace.learning_rate.sum()
-
-        names = ("lambda_s", "lambda_v", "noise", "drift", "mean", "std")
-        slopes = jax.jit(jax.grad(total, allow_int=True))(learner)
-        assert np.isfinite([getattr(slopes, name) for name in names]).all()
-        forward = jax.jit(jax.jacfwd(lambda noise: total(replace(learner, noise=noise))))(learner.noise)
-        assert np.isfinite(forward)
-
-
 def test_noise_and_volatility_are_quantities_to_regress_on() -> None:
     numbers, learner = [0.3, -1.0, 2.0, 0.5], StochasticityVolatility(particles=7)
     table, state = measure(learner, numbers), run(learner, numbers).state

@@ -159,8 +159,8 @@ class Beta(MeanFamily):
         return BetaBelief(number(1 + x), number(2 - x))
 
     def log_partition(self, belief: BetaBelief) -> Array:
-        each = log_gamma(jnp.stack([belief.ones, belief.zeros, belief.ones + belief.zeros]))
-        return each[0] + each[1] - each[2]
+        log_gammas = log_gamma(jnp.stack([belief.ones, belief.zeros, belief.ones + belief.zeros]))
+        return log_gammas[0] + log_gammas[1] - log_gammas[2]
 
     def predictive_divergence(self, a: BetaBelief, b: BetaBelief, x: Number) -> Array:
         probabilities = (jnp.stack([belief.ones, belief.zeros]) / (belief.ones + belief.zeros) for belief in (a, b))

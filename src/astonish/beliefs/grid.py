@@ -105,12 +105,12 @@ class Grid(Family):
             number(self.width, "width", POSITIVE)
         with double():
             x = jax.tree.map(Domain.any_sample, self.domain)
-            found = _likelihood(self, x)
-        if np.shape(found) != (len(self.points),):
-            wrong = f"log_likelihood gives an array of shape {np.shape(found)}"
+            log_likelihood = _likelihood(self, x)
+        if np.shape(log_likelihood) != (len(self.points),):
+            wrong = f"log_likelihood gives an array of shape {np.shape(log_likelihood)}"
             raise ValueError(f"{wrong}; give a number for each of the {len(self.points)} points")
-        if not isinstance(found, Tracer) and (odd := ~(np.asarray(found) < np.inf)).any():
-            wrong = f"log_likelihood gives {np.asarray(found)[odd][0]:g} for the sample {x}"
+        if not isinstance(log_likelihood, Tracer) and (odd := ~(np.asarray(log_likelihood) < np.inf)).any():
+            wrong = f"log_likelihood gives {np.asarray(log_likelihood)[odd][0]:g} for the sample {x}"
             raise ValueError(f"{wrong}; give finite numbers, or minus infinity where it is impossible")
 
     @property

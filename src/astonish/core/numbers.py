@@ -7,8 +7,7 @@ added up, and the same seed gives the same random numbers.
 """
 
 import math
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import MISSING, dataclass, field, fields
 from functools import wraps
 from typing import Any, ClassVar, Protocol, TypeVar, cast, dataclass_transform
@@ -57,11 +56,6 @@ def as_float(name: str, value: Any) -> Any:
         return numbers if numbers.ndim else numbers.item()
     whole = np.issubdtype(getattr(value, "dtype", object), np.integer)
     return value.astype(float) if whole else value
-
-
-def as_integer(value: Any) -> Any:
-    """A whole number as Python's own; anything else as it is."""
-    return int(value) if isinstance(value, float | np.number) and float(value).is_integer() else value
 
 
 def unmasked(value: Any) -> Any:
@@ -183,6 +177,8 @@ class Domain:
         """
         if isinstance(value, jax.core.Tracer):
             return cast(FloatArray, value)
+        if isinstance(value, float) and self.allows(value):  # without the cost of arrays
+            return np.asarray(value, np.float64)
         numbers = as_numbers(name, value, str(self))
         bad = ~np.asarray(self.allows(numbers))
         if bad.any():
@@ -218,15 +214,10 @@ def double() -> AbstractContextManager[Any]:
     a, b, c, d, e, f, g = _SETTINGS
     if (a.value, b.value, c.value, d.value, e.value, f.value, g.value) == _VALUES:  # which is faster than a loop
         return precision
-    return _all_of(precision, *(setting(value) for setting, value in zip(_SETTINGS, _VALUES, strict=True)))
-
-
-@contextmanager
-def _all_of(*changes: AbstractContextManager[Any]) -> Iterator[None]:
-    with ExitStack() as stack:
-        for change in changes:
-            stack.enter_context(change)
-        yield
+    changes = ExitStack()
+    for change in (precision, *(setting(value) for setting, value in zip(_SETTINGS, _VALUES, strict=True))):
+        changes.enter_context(change)
+    return changes
 
 
 def number(value: Any, name: str = "", allowed: Domain | None = None) -> Array:
@@ -263,6 +254,17 @@ def as_double(tree: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf.astype(np.float64) if leaf.dtype.kind == "f" else leaf, arrays)
 
 
+def floats(*values: Number) -> list[Array]:
+    """Arrays of JAX of the floating-point type that computing with all of these numbers gives."""
+    kind = jnp.result_type(float, *values)
+    return [jnp.asarray(value, kind) for value in values]
+
+
+def random_key(seed: Number) -> Array:
+    """A key of random numbers, the same for the same seed whatever JAX's settings are."""
+    return jax.random.key(jnp.asarray(seed).astype(jnp.result_type(int)), impl=RANDOM_BITS)
+
+
 def limits(value: Any) -> Any:
     """Largest, smallest and spacing of floating-point numbers of the kind that computing with `value` gives."""
     return jnp.finfo(jnp.result_type(float, value))
@@ -291,11 +293,11 @@ def pytree_dataclass(cls: type[T]) -> type[T]:
     leaves = [f.name for f in fields(made) if f.name not in static]
     keys = [jax.tree_util.GetAttrKey(name) for name in leaves]
 
-    def flatten(thing: Any) -> tuple[list[Any], Any]:
-        values = vars(thing)
-        return [values[name] for name in leaves], (made, *[values[name] for name in static])
+    def flatten(thing: Any) -> tuple[Any, Any]:
+        value = thing.__dict__.__getitem__
+        return tuple(map(value, leaves)), (made, *map(value, static))
 
-    def flatten_with_keys(thing: Any) -> tuple[list[Any], Any]:
+    def flatten_with_keys(thing: Any) -> tuple[Any, Any]:
         values, others = flatten(thing)
         return list(zip(keys, values, strict=True)), others
 
@@ -346,8 +348,10 @@ def _reading(made: Any) -> Any:
                     continue
                 raise ValueError(f"{where} is None; give {domain}")
             domain.check(where, value)
-            if name in sizes or not domain.whole:
-                vars(self)[name] = as_integer(value) if name in sizes else as_float(where, value)
+            if name in sizes and isinstance(value, float | np.number):
+                vars(self)[name] = int(value)
+            elif not domain.whole:
+                vars(self)[name] = as_float(where, value)
 
     return read
 

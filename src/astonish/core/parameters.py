@@ -56,8 +56,8 @@ class Parameter(NamedTuple):
 
     def field(self, **changes: Any) -> Any:
         """The parameter as a field of a class. changes: what is different about it there."""
-        known = self._replace(**changes)
-        return parameter(known.default, known.domain, known.usual, known.about, known.fact, symbol=known.symbol)
+        p = self._replace(**changes)
+        return parameter(p.default, p.domain, p.usual, p.about, p.fact, symbol=p.symbol)
 
 
 REQUIRED: Any = MISSING  # the default of a parameter that has none
@@ -76,8 +76,8 @@ def parameter(
 
     static: JAX compiles again for each value, as it must for sizes of arrays.
     """
-    known = Parameter(domain, usual, about, None if default is REQUIRED else default, fact, symbol)
-    return field(default=default, metadata={"parameter": known, "static": static})
+    facts = Parameter(domain, usual, about, None if default is REQUIRED else default, fact, symbol)
+    return field(default=default, metadata={"parameter": facts, "static": static})
 
 
 def declared(kind: type) -> dict[str, Parameter]:
@@ -150,10 +150,10 @@ def check_like(name: str, belief: Any, like: Any, example: str) -> None:
     form: Any = jax.tree.structure(belief)
     if form != jax.tree.structure(like):
         raise ValueError(f"{name} is {_outline(belief)}; give {_outline(like)}, such as {example}")
-    for (where, leaf), own in zip(jax.tree.leaves_with_path(belief), jax.tree.leaves(like), strict=True):
-        if np.shape(leaf) != np.shape(own):
+    for (where, leaf), example_leaf in zip(jax.tree.leaves_with_path(belief), jax.tree.leaves(like), strict=True):
+        if np.shape(leaf) != np.shape(example_leaf):
             path = f"{name}.{_path(where)}" if where else name
-            raise ValueError(f"{path} has shape {np.shape(leaf)}; give shape {np.shape(own)}, as in {example}")
+            raise ValueError(f"{path} has shape {np.shape(leaf)}; give shape {np.shape(example_leaf)}, as in {example}")
     check_values(name, belief)
 
 
@@ -178,7 +178,7 @@ def read_state(learner: Any, state: Any) -> Any:
     check_like("state", state, start, f"that of a History of {type(learner).__name__}")
     if isinstance(start, jax.Array):
         FINITE.check("state", state)
-    return jax.tree.map(lambda leaf, own: np.asarray(leaf).astype(own.dtype), state, start)
+    return jax.tree.map(lambda leaf, example_leaf: np.asarray(leaf).astype(example_leaf.dtype), state, start)
 
 
 def _outline(tree: Any) -> str:

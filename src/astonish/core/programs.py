@@ -18,8 +18,7 @@ for which there is no rule here is computed by JAX, by itself.
 import math
 import operator
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial, update_wrapper, wraps
@@ -52,31 +51,22 @@ def loop(step: Step, start: Any, rows: Any, length: Any = None) -> Any:
     """
     if not _marked.get():
         return _loop(step, start, rows, length)
-    with _marking(False):
-        traced, shapes = jax.make_jaxpr(partial(_loop, step), return_shape=True)(start, rows, length)
-    consts, args = traced.consts, jax.tree.leaves((start, rows, length))
-    if _uses(traced.jaxpr, _NEVER):
-        recorded = eval_jaxpr(traced.jaxpr, consts, *args)
-    else:
-        recorded = _as_one_kernel(traced.jaxpr, consts, args)
-    return jax.tree.unflatten(jax.tree.structure(shapes), recorded)
-
-
-def _as_one_kernel(jaxpr: Any, consts: list[Any], args: list[Any]) -> list[Any]:
-    """What the loop gives. XLA ends the process if nothing in a kernel uses one of its arguments.
-
-    So arguments are given back, and barriers keep the compiler from finding out that an argument is a constant, or
-    the same as another, or that nobody wants it back.
-    """
+    step = _with_loops(step, False)
+    traced, shapes = jax.make_jaxpr(partial(_loop, step), return_shape=True)(start, rows, length)
+    jaxpr, consts, args = traced.jaxpr, traced.consts, jax.tree.leaves((start, rows, length))
+    if _uses(jaxpr, _NEVER):
+        return jax.tree.unflatten(jax.tree.structure(shapes), eval_jaxpr(jaxpr, consts, *args))
 
     def whole(consts: list[Any], args: list[Any]) -> Any:
         with set_xla_metadata(**dict.fromkeys(ONE_KERNEL)):  # the call carries the attributes, what is in it does not
             return eval_jaxpr(jaxpr, consts, *args), consts, args
 
+    # XLA ends the process if nothing in a kernel uses one of its arguments. So arguments are given back, and barriers
+    # keep the compiler from finding out that one is a constant, or the same as another, or that nobody wants it back.
     consts, args = jax.lax.optimization_barrier((consts, args))
     with set_xla_metadata(**ONE_KERNEL):
-        found = jax.jit(whole)(consts, args)
-    return jax.lax.optimization_barrier(found)[0]
+        kernel = jax.jit(whole)(consts, args)
+    return jax.tree.unflatten(jax.tree.structure(shapes), jax.lax.optimization_barrier(kernel)[0])
 
 
 def _loop(step: Step, start: Any, rows: Any, length: Any) -> Any:
@@ -88,9 +78,9 @@ def _loop(step: Step, start: Any, rows: Any, length: Any) -> Any:
 
     def further(at: Any, so_far: tuple[Any, Any]) -> tuple[Any, Any]:
         state, recorded = so_far
-        new, found = step(state, row(at))
+        new, answers = step(state, row(at))
         put = jax.lax.dynamic_update_index_in_dim
-        return new, jax.tree.map(lambda column, value: put(column, value, at, 0), recorded, found)
+        return new, jax.tree.map(lambda column, value: put(column, value, at, 0), recorded, answers)
 
     count = len(jax.tree.leaves(rows)[0])
     shapes = jax.eval_shape(step, start, row(0))[1]
@@ -112,25 +102,24 @@ class Compiled:
     """What `compiled` gives: it is called as the function is, and from several threads."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        self._one_kernel = jax.jit(_traced(function, True), **options)
-        self._plain = jax.jit(_traced(function, False), **options)
+        self._one_kernel = jax.jit(_with_loops(function, True), **options)
+        self._plain = jax.jit(_with_loops(function, False), **options)
         self._refused: set[Any] = set()  # for which shapes
         update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if jax.default_backend() != "cpu" or os.environ.get("ASTONISH_KERNELS") == "many":
             return self._plain(*args, **kwargs)
-        ours = is_ours(jax.tree.structure((args, kwargs)))
-        if not ours or (self._refused and _shapes(args, kwargs) in self._refused):
+        leaves, structure = jax.tree.flatten((args, kwargs))
+        traced = any(isinstance(leaf, Tracer) for leaf in leaves)  # a refusal would spoil someone else's program
+        if traced or not is_ours(structure) or (self._refused and _shapes(leaves, structure) in self._refused):
             return self._plain(*args, **kwargs)
-        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((args, kwargs))):
-            return self._plain(*args, **kwargs)  # in someone else's program, which a refusal would spoil
         try:
             return self._one_kernel(*args, **kwargs)
         except JaxRuntimeError as problem:
             if not str(problem).startswith(_REFUSED):
                 raise
-            self._refused.add(_shapes(args, kwargs))
+            self._refused.add(_shapes(leaves, structure))
         return self._plain(*args, **kwargs)
 
     def programs(self) -> int:
@@ -145,41 +134,31 @@ def is_ours(structure: Any) -> bool:
 
     XLA may end the process where something about a single kernel is wrong. All of ours are tested; nobody else's are.
     """
-    known = ("astonish", "builtins", "collections", "functools", "jax", "jaxlib", "numpy", "numpyro")
-    node = structure.node_data()
-    if node is not None:
+    tested = ("astonish", "builtins", "collections", "functools", "jax", "jaxlib", "numpy", "numpyro")
+    if (node := structure.node_data()) is not None:
         kind, others = node
-        things = [kind, *(each for each in _flat(others) if callable(each))]
-        if any(getattr(thing, "__module__", "builtins").partition(".")[0] not in known for thing in things):
-            return False
+        for thing in (kind, *filter(callable, jax.tree.leaves(others, is_leaf=callable))):
+            if getattr(thing, "__module__", "builtins").partition(".")[0] not in tested:
+                return False
     return all(map(is_ours, structure.children()))
 
 
-def _flat(data: Any) -> list[Any]:
-    return [each for part in data for each in _flat(part)] if isinstance(data, tuple | list) else [data]
+def _with_loops(function: Callable[..., Any], marked: bool) -> Callable[..., Any]:
+    """The function, with the loops within it to be one kernel each, or not."""
 
-
-def _traced(function: Callable[..., Any], marked: bool) -> Callable[..., Any]:
     @wraps(function)
     def traced(*args: Any, **kwargs: Any) -> Any:
-        with _marking(marked):
+        before = _marked.set(marked)
+        try:
             return function(*args, **kwargs)
+        finally:
+            _marked.reset(before)
 
     return traced
 
 
-@contextmanager
-def _marking(marked: bool) -> Iterator[None]:
-    before = _marked.set(marked)
-    try:
-        yield
-    finally:
-        _marked.reset(before)
-
-
-def _shapes(args: Any, kwargs: Any) -> Any:
+def _shapes(leaves: list[Any], structure: Any) -> Any:
     """What a program is compiled for."""
-    leaves, structure = jax.tree.flatten((args, kwargs))
     return structure, tuple(map(_type, leaves))
 
 
@@ -203,8 +182,8 @@ _once = Primitive("computed_once")
 
 def once(x: Array) -> Array:
     """The same floating-point numbers, computed once on a CPU for all who need them."""
-    found: Array = _once.bind(x)
-    return found
+    kept: Array = _once.bind(x)
+    return kept
 
 
 def _quotient(x: Array) -> Array:
@@ -262,18 +241,18 @@ def _program(closed: Any) -> Callable[..., list[Any]]:
     if closed in _programs:
         return _programs[closed]
     jaxpr, constants = (closed.jaxpr, closed.consts) if isinstance(closed, ClosedJaxpr) else (closed, ())
-    known: list[Any] = []  # the values of all variables, None where they depend on the inputs
+    template: list[Any] = []  # the values of all variables, None where they depend on the inputs
     places: dict[Any, int] = {}
 
     def place(variable: Any, value: Any = None) -> int:
         """Where the value of a variable stands; that of a number written in the jaxpr is put there."""
         if isinstance(variable, Literal):
             aval: Any = variable.aval
-            known.append(_plain(variable.val, aval))
-            return len(known) - 1
+            template.append(_plain(variable.val, aval))
+            return len(template) - 1
         if variable not in places:
-            places[variable] = len(known)
-            known.append(value)
+            places[variable] = len(template)
+            template.append(value)
         return places[variable]
 
     for variable, value in zip(jaxpr.constvars, constants, strict=True):
@@ -283,16 +262,16 @@ def _program(closed: Any) -> Callable[..., list[Any]]:
     outputs = list(map(place, jaxpr.outvars))
 
     def program(*given: Any) -> list[Any]:
-        values = known.copy()
+        values = template.copy()
         for at, value in zip(inputs, given, strict=True):
             values[at] = value
         for operation, is_list, needed, made in steps:
-            found = operation(*[values[at] for at in needed])
+            result = operation(*[values[at] for at in needed])
             if is_list:
-                for at, value in zip(made, found, strict=True):
+                for at, value in zip(made, result, strict=True):
                     values[at] = value
             else:
-                values[made[0]] = found
+                values[made[0]] = result
         return [values[at] for at in outputs]
 
     _programs[closed] = program
@@ -484,8 +463,8 @@ class Packing:
         rest, at, leaves = iter(others), 0, []
         for shape, together in zip(self.shapes, self.together, strict=True):
             size = math.prod(shape)
-            own = vector[..., at : at + size] if together else next(rest)
-            leaves.append(own.reshape((*vector.shape[:-1], *shape)) if together else own)
+            part = vector[..., at : at + size] if together else next(rest)
+            leaves.append(part.reshape((*vector.shape[:-1], *shape)) if together else part)
             at += size if together else 0
         return self.structure.unflatten(leaves)
 

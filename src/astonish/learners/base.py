@@ -12,8 +12,8 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.names import Contexts, OutcomeKind, rows
-from astonish.core.numbers import Domain, Number, PytreeDataclass, as_double, as_float, double
+from astonish.core.names import NUMBERS, Contexts, OutcomeKind, rows
+from astonish.core.numbers import Domain, Number, PytreeDataclass, as_double, as_float, double, floats
 from astonish.core.parameters import check_like, check_parameters
 from astonish.core.programs import interpreted, is_ours, loop
 from astonish.core.refusal import cannot_continue, cannot_simulate, did_you_mean
@@ -298,6 +298,29 @@ class NumberLearner(Learner, Protocol):
         return state._replace(mean=value)
 
 
+class _Starts(Protocol):
+    """The field of a `ValueLearner`, which each declares in an order of its own."""
+
+    start: Number
+
+
+class ValueLearner(_Starts, Learner, Protocol):
+    """A learner whose state is its estimate of numbers, from `start`, and whose surprise is the size of its error."""
+
+    takes: ClassVar[tuple[str, ...]] = NUMBERS
+    samples: ClassVar[Domain] = Domain()
+    surprise_measure: ClassVar[str] = "absolute_error"
+
+    def init(self) -> Array:
+        return floats(self.start)[0]
+
+    def estimate(self, state: Array) -> Array:
+        return state
+
+    def with_estimate(self, state: Array, value: Any) -> Any:
+        return value
+
+
 class CircularLearner(Learner, Protocol):
     """A learner that follows angles."""
 
@@ -329,10 +352,10 @@ class FamilyLearner(_RestsOnFamily, Learner, Protocol):
         self.family.check_parts()
         with double(), np.errstate(all="ignore"):  # what is too large, or too small, is refused below
             first = _first_belief(self) if self.prior is None else self.prior
-            own = first if self.prior is None else _flat(self.family)
+            form = first if self.prior is None else _flat(self.family)
         for name, belief in (("prior", first), ("reference", self.reference)):
             if belief is not None:
-                check_like(f"{type(self).__name__}'s {name}", belief, own, f"{self.family!r}.prior()")
+                check_like(f"{type(self).__name__}'s {name}", belief, form, f"{self.family!r}.prior()")
 
     @property
     def samples(self) -> Any:
@@ -462,7 +485,7 @@ def scan(
     state: where to go on from; the learner's own start when left out.
     observed: False where a sample is missing; it then changes nothing and gives surprise NaN and learning rate 0.
     read: what to record of the state after each sample, in place of the learner's estimate.
-    length: how many samples to learn from, if not from all; see `loops.loop`.
+    length: how many samples to learn from, if not from all; see `programs.loop`.
     """
     start = learner.init() if state is None else state
     last, steps = loop(_recorded(learner, read or learner.estimate), start, (xs, observed), length)

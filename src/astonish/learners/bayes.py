@@ -31,6 +31,8 @@ class Evidence(NamedTuple):
 class _WithEvidence(FamilyLearner, Protocol):
     """A learner that counts the samples behind its belief."""
 
+    surprise_measure: ClassVar[str] = "shannon"
+
     def init(self) -> Evidence:
         return Evidence(self.first_belief, jnp.zeros((), dtype_of(self.first_belief)))
 
@@ -47,7 +49,6 @@ class Bayes(_WithEvidence):
     family: Family
     prior: Belief | None = None
     name: ClassVar[str] = "bayes"
-    surprise_measure: ClassVar[str] = "shannon"
 
     def step(self, state: Evidence, x: Any) -> tuple[Evidence, StepInfo]:
         samples = state.samples + 1
@@ -65,7 +66,6 @@ class Leaky(_WithEvidence):
     keep: Number = parameter(0.9, PROBABILITY, (0.5, 0.99), "how much of the past still counts after each sample")
     prior: Belief | None = None
     name: ClassVar[str] = "leaky"
-    surprise_measure: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("keep",)
     usual_contexts: ClassVar[Contexts] = "together"
 

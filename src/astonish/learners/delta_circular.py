@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.numbers import PROBABILITY, Number
+from astonish.core.numbers import PROBABILITY, Number, floats
 from astonish.core.parameters import DIRECTION, PERIOD, parameter
 from astonish.core.special import wrapped
 from astonish.learners.base import CircularLearner, StepInfo
@@ -25,7 +25,7 @@ class DeltaCircular(CircularLearner):
         return jnp.asarray(wrapped(self.start, self.period))
 
     def step(self, state: Array, x: Number) -> tuple[Array, StepInfo]:
-        rate = jnp.asarray(self.learning_rate, jnp.result_type(float, self.learning_rate))
+        (rate,) = floats(self.learning_rate)
         error = wrapped(x - state, self.period)
         return wrapped(state + rate * error, self.period), StepInfo(jnp.abs(error), rate)
 

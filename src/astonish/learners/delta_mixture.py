@@ -11,12 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from astonish.core.numbers import COUNT, NOT_NEGATIVE, Domain, Number, limits
+from astonish.core.numbers import COUNT, NOT_NEGATIVE, Domain, Number, floats
 from astonish.core.parameters import HAZARD, parameter
-from astonish.core.special import log
 from astonish.learners.base import StepInfo, repeated
 from astonish.learners.message_passing import MixtureLearner
-from astonish.learners.particle_filter import log_weights
+from astonish.learners.particle_filter import log_weights, reweighted
 from astonish.theory.expfam import Belief, Family, bayes, blend, log_evidence
 
 
@@ -47,14 +46,13 @@ class DeltaMixture(MixtureLearner):
     longest: Number = parameter(20.0, Domain(1.0), (5.0, 200.0), "run length of the longest node")
     nodes: int = parameter(3, COUNT, (2, 10), "how many delta rules there are", static=True)
     name: ClassVar[str] = "delta-mixture"
-    surprise_measure: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("hazard",)
 
     @property
     def lengths(self) -> Array:
         """The run length of each node."""
         if self.nodes == 1:
-            return jnp.reshape(jnp.asarray(self.longest, jnp.result_type(float, self.longest)), (1,))
+            return floats(self.longest)[0][None]
         shares, least = np.arange(self.nodes) / (self.nodes - 1), np.arange(1.0, self.nodes + 1)
         return jnp.maximum(jnp.exp(shares * jnp.log(self.longest)), least)
 
@@ -70,16 +68,11 @@ class DeltaMixture(MixtureLearner):
         under_each = jax.vmap(lambda belief: log_evidence(self.family, belief, x))(faded)
         first = np.arange(self.nodes) == 0
         moved = (1 - jnp.asarray(self.hazard)) * self._grown(state.weights) + jnp.where(first, self.hazard, 0.0)
-        log_joint = log_weights(moved) + under_each
-        top = log_joint.max()
-        least = limits(under_each).tiny ** 0.5  # huge evidence may be rounded otherwise here than in `top`
-        joint = jnp.exp(jnp.minimum(log_joint - top, 0)) + least * moved
-        total = joint @ jnp.ones_like(joint)
-        weights = joint / total
-        changed = jnp.exp(jnp.minimum(log_weights(jnp.asarray(self.hazard)) + under_each[0] - top, 0))
+        weights, surprise = reweighted(moved, under_each)
+        changed = jnp.exp(jnp.minimum(log_weights(jnp.asarray(self.hazard)) + under_each[0] + surprise, 0))
         beliefs = jax.vmap(lambda belief: bayes(self.family, belief, x))(faded)
         rate = jnp.minimum(weights @ (1 / lengths), 1.0)
-        return Nodes(beliefs, weights), StepInfo(-top - log(total), rate, jnp.minimum(changed / total, 1.0))
+        return Nodes(beliefs, weights), StepInfo(surprise, rate, changed)
 
     def _grown(self, weights: Array) -> Array:
         """The probabilities of the nodes as the run grows by one sample."""

@@ -26,7 +26,6 @@ class DynamicBelief(MixtureLearner):
     prior: Belief | None = None
     hypotheses: int = parameter(50, COUNT, (20, 200), "how many times of the last change are kept in mind", static=True)
     name: ClassVar[str] = "dbm"
-    surprise_measure: ClassVar[str] = "shannon"
     takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
     free: ClassVar[tuple[str, ...]] = ("alpha",)
 

@@ -14,7 +14,7 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.core.names import OutcomeKind
-from astonish.core.numbers import FINITE, NOT_NEGATIVE, POSITIVE, Domain, FloatArray, Number
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, POSITIVE, Domain, FloatArray, Number, floats
 from astonish.core.parameters import MEAN, NOISE, STD, Parameter
 from astonish.core.special import log
 from astonish.learners.base import Learner, StepInfo
@@ -111,6 +111,7 @@ class BinaryFilter(Learner, Protocol):
     pi2: Number
     takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
     free: ClassVar[tuple[str, ...]] = ("omega2",)
+    surprise_measure: ClassVar[str] = "shannon"
     samples: ClassVar[Domain] = Domain(0, 1, whole=True)
     largest_log_odds: ClassVar[float] = _ENHANCED_LOG_ODDS
 
@@ -180,11 +181,10 @@ class TwoLevelHGF(BinaryFilter):
     mu2: Number = _MU.field(about="mean of the first belief about the log odds")
     pi2: Number = _PI.field(about="precision of the first belief about the log odds")
     name: ClassVar[str] = "hgf2"
-    surprise_measure: ClassVar[str] = "shannon"
     meanings: ClassVar[dict[str, str]] = _OF_LEVEL_2
 
     def init(self) -> TwoLevels:
-        return TwoLevels(*_numbers(self.mu2, 1 / jnp.asarray(self.pi2)))
+        return TwoLevels(*floats(self.mu2, 1 / jnp.asarray(self.pi2)))
 
     def step(self, state: TwoLevels, x: Number) -> tuple[TwoLevels, StepInfo]:
         below = self._follow(*state, self._log_odds_step(state), x)
@@ -214,11 +214,10 @@ class HGF(BinaryFilter):
     mu3: Number = _MU.field(default=1.0, about="mean of the first belief about the log-volatility")
     pi3: Number = _PI.field(about="precision of the first belief about the log-volatility")
     name: ClassVar[str] = "hgf"
-    surprise_measure: ClassVar[str] = "shannon"
     meanings: ClassVar[dict[str, str]] = _OF_LEVEL_2 | _OF_LEVEL_3
 
     def init(self) -> Any:
-        return ThreeLevels(*_numbers(self.mu2, 1 / jnp.asarray(self.pi2), self.mu3, 1 / jnp.asarray(self.pi3)))
+        return ThreeLevels(*floats(self.mu2, 1 / jnp.asarray(self.pi2), self.mu3, 1 / jnp.asarray(self.pi3)))
 
     def step(self, state: Any, x: Number) -> tuple[Any, StepInfo]:
         below = self._level_2(state, x)
@@ -248,7 +247,6 @@ class ClassicHGF(HGF):
     """
 
     name: ClassVar[str] = "hgf-classic"
-    surprise_measure: ClassVar[str] = "shannon"
     largest_log_odds: ClassVar[float] = _CLASSIC_LOG_ODDS
     meanings: ClassVar[dict[str, str]] = {
         **HGF.meanings,
@@ -312,7 +310,7 @@ class ContinuousHGF(Learner):
 
     def init(self) -> ContinuousLevels:
         return ContinuousLevels(
-            *_numbers(self.mean, jnp.square(self.std), self.mu2, 1 / jnp.asarray(self.pi2)),
+            *floats(self.mean, jnp.square(self.std), self.mu2, 1 / jnp.asarray(self.pi2)),
         )
 
     def step(self, state: ContinuousLevels, x: Number) -> tuple[ContinuousLevels, StepInfo]:
@@ -363,10 +361,6 @@ class ContinuousHGF(Learner):
         surprise = 0.5 * (_LOG_TWO_PI - log(precision) + cut * cut * precision)
         below = LevelUpdate(step_variance, expected, state.mu1 + gain * error, gain * noise, gain * cut, surprise)
         return below, gain
-
-
-def _numbers(*values: Number) -> list[Array]:
-    return [jnp.asarray(value, jnp.result_type(float, *values)) for value in values]
 
 
 def _exp(x: Number) -> Array:

@@ -20,6 +20,7 @@ class GaussianFilter(NumberLearner, Protocol):
     noise: Number
     mean: Number
     std: Number
+    surprise_measure: ClassVar[str] = "shannon"
 
     def init(self) -> GaussianBelief:
         return Gaussian(self.noise).prior(self.mean, self.std)
@@ -46,7 +47,6 @@ class Kalman(GaussianFilter):
     mean: Number = MEAN.field()
     std: Number = STD.field(default=1.0)
     name: ClassVar[str] = "kalman"
-    surprise_measure: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("drift",)
 
     def step_variance(self, state: GaussianBelief) -> Array:

@@ -48,6 +48,8 @@ class Hypotheses(NamedTuple):
 class MixtureLearner(FamilyLearner, Protocol):
     """A learner whose state has many `beliefs` of its family, stacked, and their `weights`."""
 
+    surprise_measure: ClassVar[str] = "shannon"
+
     def estimate(self, state: Any) -> Array:
         return self.family.mixture_mean(state.beliefs, state.weights)
 
@@ -84,7 +86,6 @@ class MessagePassing(MixtureLearner):
     hypotheses: int = parameter(20, COUNT, (5, 100), "how many times of the last change are kept in mind", static=True)
     merge: bool = field(default=True, kw_only=True, metadata={"static": True})
     name: ClassVar[str] = "message-passing"
-    surprise_measure: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("hazard",)
     usual_contexts: ClassVar[Contexts] = "together"
 

@@ -103,8 +103,10 @@ class Monitor(Learner):
         z = jnp.clip((value - expected.mean) / expected.std, -_LARGEST, _LARGEST)
         settled = (state.seen >= _FEWEST) & (expected.leverage < _SETTLED)
 
-        known = state.shifts._replace(level=state.shifts.level * (state.std / expected.std))  # in units of this noise
-        shifts, moved = _chosen(settled, shift.update(known, z, self.hazard), (state.shifts, jnp.zeros_like(z)))
+        rescaled = state.shifts._replace(
+            level=state.shifts.level * (state.std / expected.std)
+        )  # in units of this noise
+        shifts, moved = _chosen(settled, shift.update(rescaled, z, self.hazard), (state.shifts, jnp.zeros_like(z)))
         trust = jnp.where(settled, regression.trust(z - moved), 1.0)
         rate = 1 - 1 / (1 + trust * expected.leverage)
         weights = regression.update(weights, expected, (z - moved) * expected.std, trust, self.forgetting)
@@ -150,10 +152,10 @@ class Monitor(Learner):
         turns = time / self.period
         angle = 2 * math.pi * (turns - jnp.floor(turns))
         sine, cosine = jnp.sin(angle), jnp.cos(angle)
-        found = [jnp.ones_like(time), sine, cosine][: 1 + 2 * min(self.harmonics, 1)]
+        waves = [jnp.ones_like(time), sine, cosine][: 1 + 2 * min(self.harmonics, 1)]
         for _ in range(self.harmonics - 1):  # sine and cosine of the sum of two angles
-            found += [found[-2] * cosine + found[-1] * sine, found[-1] * cosine - found[-2] * sine]
-        return jnp.concatenate([jnp.stack(found), state.errors[: self.lags]]) if self.lags else jnp.stack(found)
+            waves += [waves[-2] * cosine + waves[-1] * sine, waves[-1] * cosine - waves[-2] * sine]
+        return jnp.concatenate([jnp.stack(waves), state.errors[: self.lags]]) if self.lags else jnp.stack(waves)
 
 
 def _raised(weights: Weights, by: Array) -> Weights:

@@ -12,7 +12,17 @@ import jax.numpy as jnp
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.numbers import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, FloatArray, Number, limits
+from astonish.core.numbers import (
+    FINITE,
+    NOT_NEGATIVE,
+    OPEN_PROBABILITY,
+    POSITIVE,
+    Domain,
+    FloatArray,
+    Number,
+    floats,
+    limits,
+)
 from astonish.core.parameters import HAZARD, HIGH, LOW, NOISE, START, Parameter, check_ends
 from astonish.learners.base import NumberLearner, StepInfo
 
@@ -52,6 +62,7 @@ class UniformJumps(NumberLearner):
     low: Number = LOW.field()
     high: Number = HIGH.field()
     free: ClassVar[tuple[str, ...]] = ("hazard",)
+    surprise_measure: ClassVar[str] = "shannon"
 
     def __post_init__(self) -> None:
         check_ends(self.low, self.high, "the mean")
@@ -60,7 +71,7 @@ class UniformJumps(NumberLearner):
         return rng.normal(rng.uniform(self.low, self.high), self.noise, steps)
 
     def _middle(self) -> Array:
-        return 0.5 * (jnp.asarray(self.low, jnp.result_type(float, self.low)) + self.high)
+        return 0.5 * (floats(self.low)[0] + self.high)
 
     def _log_density_after_jump(self) -> Array:
         return -jnp.log(jnp.asarray(self.high) - self.low)
@@ -75,7 +86,6 @@ class Nassar2010(UniformJumps):
 
     likelihood_weight: Number = EVIDENCE_WEIGHT.field()
     name: ClassVar[str] = "nassar2010"
-    surprise_measure: ClassVar[str] = "shannon"
 
     def init(self) -> RunLength:
         middle = self._middle()
@@ -106,11 +116,10 @@ class Nassar2012(UniformJumps):
     surprise_sensitivity: Number = EVIDENCE_WEIGHT.field()
     uncertainty_underestimation: Number = UNDERESTIMATION.field()
     name: ClassVar[str] = "nassar2012"
-    surprise_measure: ClassVar[str] = "shannon"
 
     def init(self) -> RelativeVariance:
         start = self.start
-        mean = self._middle() if start is None else jnp.asarray(start, jnp.result_type(float, start))
+        mean = self._middle() if start is None else floats(start)[0]
         share = jnp.asarray(self.first_uncertainty, mean.dtype)
         return RelativeVariance(mean, share / (1 - share))
 

@@ -64,7 +64,6 @@ class NassarGaussian2010(GaussianJumps):
     """
 
     name: ClassVar[str] = "nassar-gaussian2010"
-    surprise_measure: ClassVar[str] = "shannon"
 
     def step(self, state: GaussianBelief, x: Number) -> tuple[GaussianBelief, StepInfo]:
         fork, info = self._fork(state, x)
@@ -80,7 +79,6 @@ class NassarGaussian2012(GaussianJumps):
     """
 
     name: ClassVar[str] = "nassar-gaussian2012"
-    surprise_measure: ClassVar[str] = "shannon"
 
     def step(self, state: GaussianBelief, x: Number) -> tuple[GaussianBelief, StepInfo]:
         fork, info = self._fork(state, x)

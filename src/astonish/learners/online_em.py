@@ -11,16 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.numbers import (
-    NOT_NEGATIVE,
-    OPEN_PROBABILITY,
-    PROBABILITY,
-    RANDOM_BITS,
-    WHOLE,
-    Domain,
-    Number,
-    limits,
-)
+from astonish.core.numbers import NOT_NEGATIVE, OPEN_PROBABILITY, PROBABILITY, WHOLE, Domain, Number, limits, random_key
 from astonish.core.parameters import REQUIRED, parameter
 from astonish.learners.base import Learner, StepInfo
 
@@ -63,7 +54,7 @@ class OnlineEM(Learner):
 
     def init(self) -> Environments:
         some, rooms = self.environments, self.rooms
-        key = jax.random.key(jnp.asarray(self.seed).astype(jnp.result_type(int)), impl=RANDOM_BITS)
+        key = random_key(self.seed)
         first = jax.random.dirichlet(key, jnp.ones(rooms), (some, rooms), dtype=jnp.result_type(float))
         where, zero = jnp.full(some, 1 / some), jnp.zeros((), jnp.int32)
         switches, moves = jnp.zeros((some, some, some)), jnp.zeros((some, some, rooms, rooms))
@@ -79,9 +70,9 @@ class OnlineEM(Learner):
         rate = jnp.asarray(self.learning_rate, likelihood.dtype)
         news = rate * state.where[:, None] * pull  # of having been in `from` and being in `to`
         carried = (1 - rate) * pull
-        each = jnp.arange(self.environments)
-        switches = jnp.einsum("l...,lh->h...", state.switches, carried).at[each, :, each].add(news.T)  # equation 37
-        moves = jnp.einsum("l...,lh->h...", state.moves, carried).at[each, each, here, there].add(news.sum(0))
+        k = jnp.arange(self.environments)
+        switches = jnp.einsum("l...,lh->h...", state.switches, carried).at[k, :, k].add(news.T)  # equation 37
+        moves = jnp.einsum("l...,lh->h...", state.moves, carried).at[k, k, here, there].add(news.sum(0))
         after = Environments(state.where @ pull, here, state.steps + 1, switches, moves, state.first)  # eq. 35
         return after, StepInfo(-jnp.log(evidence), rate)
 

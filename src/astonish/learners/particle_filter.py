@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.names import Contexts
-from astonish.core.numbers import COUNT, NOT_NEGATIVE, RANDOM_BITS, WHOLE, Number, limits
+from astonish.core.numbers import COUNT, NOT_NEGATIVE, RANDOM_BITS, WHOLE, Number, limits, random_key
 from astonish.core.parameters import HAZARD, parameter
 from astonish.core.special import log
 from astonish.learners.base import LastChange, StepInfo, repeated
@@ -42,13 +42,12 @@ class ParticleFilter(MixtureLearner):
     particles: int = parameter(20, COUNT, (5, 100), "how many particles there are", static=True)
     seed: Number = parameter(0, WHOLE, (0, 1000), "seed of the particles' random numbers")
     name: ClassVar[str] = "particle-filter"
-    surprise_measure: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("hazard",)
     usual_contexts: ClassVar[Contexts] = "together"
 
     def init(self) -> Particles:
         count = self.particles
-        key = jax.random.key(jnp.asarray(self.seed).astype(jnp.result_type(int)), impl=RANDOM_BITS)
+        key = random_key(self.seed)
         beliefs = repeated(self._fresh(), count)
         ages = jnp.zeros(count, jnp.int32)
         return Particles(beliefs, jnp.full(count, 1 / count), ages, jax.random.key_data(key))
@@ -102,6 +101,16 @@ def resampled(uniforms: Array, weights: Array) -> tuple[Array, Array]:
     )
     chosen = jnp.where(resample, jnp.minimum(drawn, count - 1), jnp.arange(count, dtype=drawn.dtype))
     return chosen, jnp.where(resample, 1 / count, weights)
+
+
+def reweighted(weights: Array, log_likelihood: Array) -> tuple[Array, Array]:
+    """The weights of hypotheses after a sample, by Bayes' rule, and Shannon's surprise at it."""
+    log_joint = log_weights(weights) + log_likelihood
+    top = log_joint.max()
+    least = limits(log_likelihood).tiny ** 0.5  # huge evidence may be rounded otherwise here than in `top`
+    joint = jnp.exp(jnp.minimum(log_joint - top, 0)) + least * weights
+    total = joint @ jnp.ones_like(joint)  # `sum` adds up one by one
+    return joint / total, -top - log(total)
 
 
 def log_weights(weights: Array) -> Array:

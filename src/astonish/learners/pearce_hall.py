@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.names import NUMBERS
-from astonish.core.numbers import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Number
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Number, floats
 from astonish.core.parameters import START, parameter
 from astonish.learners.base import NumberLearner, StepInfo
 
@@ -43,7 +43,7 @@ class PearceHall(NumberLearner):
     free: ClassVar[tuple[str, ...]] = ("salience", "renewal")
 
     def init(self) -> Attention:
-        start = jnp.asarray(self.start, jnp.result_type(float, self.start))
+        (start,) = floats(self.start)
         return Attention(start, jnp.asarray(self.associability, start.dtype))
 
     def step(self, state: Attention, x: Number) -> tuple[Attention, StepInfo]:

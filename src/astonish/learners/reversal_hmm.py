@@ -9,7 +9,7 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.core.names import OutcomeKind
-from astonish.core.numbers import FINITE, OPEN_PROBABILITY, Domain, Number
+from astonish.core.numbers import FINITE, OPEN_PROBABILITY, Domain, Number, floats
 from astonish.core.parameters import HAZARD, parameter
 from astonish.core.special import fraction
 from astonish.learners.base import Learner, StepInfo
@@ -88,5 +88,5 @@ class ReversalHMM(Learner):
 
 def _log_probability(probability: Number, x: Number) -> Array:
     """The logarithm of the probability of an outcome 0 or 1, given that of a 1."""
-    probability = jnp.asarray(probability, jnp.result_type(float, probability))
+    (probability,) = floats(probability)
     return jnp.where(jnp.asarray(x) == 1, jnp.log(probability), jnp.log1p(-probability))

@@ -46,9 +46,9 @@ class Smile(FamilyLearner):
             first = float(self.first_belief.mean)
         if not low <= first <= high or high - low > _WIDE:
             return ""
-        what = f"SMiLe's estimates stay between {low:.3g} and {high:.3g}, whatever m is, since it never remembers more"
-        other = "give another learner, such as varsmile, leaky or message-passing"
-        return f"{what} than one outcome; {self._faint_reference()}{other}"
+        limit = f"SMiLe's estimates stay between {low:.3g} and {high:.3g}, whatever m is, since it never remembers more"
+        advice = "give another learner, such as varsmile, leaky or message-passing"
+        return f"{limit} than one outcome; {self._faint_reference()}{advice}"
 
     def _reach(self, reference: Belief | None) -> tuple[float, float]:
         """The estimates after outcomes that all are 0, or all are 1, however many there were."""

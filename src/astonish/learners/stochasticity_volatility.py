@@ -10,11 +10,22 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from astonish.core.numbers import COUNT, FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, RANDOM_BITS, WHOLE, Number, limits
+from astonish.core.numbers import (
+    COUNT,
+    FINITE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    PROBABILITY,
+    RANDOM_BITS,
+    WHOLE,
+    Number,
+    limits,
+    random_key,
+)
 from astonish.core.parameters import MEAN, NOISE, STD, parameter
 from astonish.core.special import fraction, log, parallel
 from astonish.learners.base import NumberLearner, StepInfo
-from astonish.learners.particle_filter import log_weights, resampled
+from astonish.learners.particle_filter import resampled, reweighted
 
 
 class KalmanParticles(NamedTuple):
@@ -66,7 +77,7 @@ class StochasticityVolatility(NumberLearner):
     }
 
     def init(self) -> KalmanParticles:
-        key = jax.random.key(jnp.asarray(self.seed).astype(jnp.result_type(int)), impl=RANDOM_BITS)
+        key = random_key(self.seed)
         numbers = (self.mean, jnp.square(self.std), _log_square(self.noise), _log_square(self.drift))
         mean, variance, stochasticity, volatility = (
             jnp.full(self.particles, number, jnp.result_type(float, *numbers)) for number in numbers
@@ -85,13 +96,9 @@ class StochasticityVolatility(NumberLearner):
         volatility = _bounded(state.log_volatility - log_multiplier(self.lambda_v, *for_drift))
         expected = state.variance + jnp.exp(volatility)
         evidence = _log_normal(x - state.mean, expected + jnp.exp(stochasticity))
-        log_joint = log_weights(state.weights) + evidence
-        top = log_joint.max()
-        least = limits(evidence).tiny ** 0.5  # huge evidence may be rounded otherwise here than in `top`
-        joint = jnp.exp(jnp.minimum(log_joint - top, 0)) + least * state.weights
-        total = joint @ jnp.ones_like(joint)
+        posterior, surprise = reweighted(state.weights, evidence)
         places = (jnp.arange(count) + uniforms[-1]) / count  # of systematic resampling: one draw, evenly repeated
-        chosen, weights = resampled(places, joint / total)
+        chosen, weights = resampled(places, posterior)
         noise = jnp.exp(stochasticity)
         gain = fraction(noise, expected)
         mean, variance = (1 - gain) * state.mean + gain * x, parallel(expected, noise)
@@ -100,7 +107,7 @@ class StochasticityVolatility(NumberLearner):
             part[chosen] for part in (mean, variance, stochasticity, volatility)
         )
         new = KalmanParticles(mean, variance, stochasticity, volatility, weights, jax.random.key_data(key))
-        return new, StepInfo(-top - log(total), rate)
+        return new, StepInfo(surprise, rate)
 
     def estimate(self, state: KalmanParticles) -> Array:
         return state.weights @ state.mean

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from astonish.core.names import NUMBERS
-from astonish.core.numbers import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, Number, limits
+from astonish.core.numbers import FINITE, NOT_NEGATIVE, OPEN_PROBABILITY, POSITIVE, Domain, Number, floats, limits
 from astonish.core.parameters import START, parameter
 from astonish.learners.base import NumberLearner, StepInfo
 
@@ -41,9 +41,7 @@ class SuttonK1(NumberLearner):
     free: ClassVar[tuple[str, ...]] = ("meta_rate", "first_rate")
 
     def init(self) -> Gain:
-        numbers = (self.start, self.first_rate, self.first_trace, self.meta_rate, self.scale)
-        kind = jnp.result_type(float, *numbers)
-        start, rate, trace, *_ = (jnp.asarray(number, kind) for number in numbers)
+        start, rate, trace, *_ = floats(self.start, self.first_rate, self.first_trace, self.meta_rate, self.scale)
         return Gain(start, jnp.clip(jnp.log(rate) - jnp.log1p(-rate), -_MOST, _MOST), trace)
 
     def step(self, state: Gain, x: Number) -> tuple[Gain, StepInfo]:

@@ -11,7 +11,17 @@ from numpy.random import Generator
 
 from astonish.beliefs import Gaussian
 from astonish.core.names import NUMBERS, OutcomeKind
-from astonish.core.numbers import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, Domain, FloatArray, Number, limits
+from astonish.core.numbers import (
+    FINITE,
+    NOT_NEGATIVE,
+    POSITIVE,
+    PROBABILITY,
+    Domain,
+    FloatArray,
+    Number,
+    floats,
+    limits,
+)
 from astonish.core.parameters import NOISE, START, Parameter, parameter
 from astonish.core.special import fraction, log, parallel
 from astonish.learners.base import Learner, NumberLearner, StepInfo
@@ -35,6 +45,7 @@ class VolatileFilter(Learner, Protocol):
     """What the filters for numbers and for outcomes 0 and 1 share."""
 
     volatility_rate: Number
+    surprise_measure: ClassVar[str] = "shannon"
     meanings: ClassVar[Mapping[str, str]] = {
         "volatility": "variance of the step that what is followed takes before the next outcome (v)",
         "variance": "variance of what is followed, given the outcomes so far (w)",
@@ -76,14 +87,12 @@ class VolatileKalman(VolatileFilter, NumberLearner):
     )
     start: Number = START.field()
     name: ClassVar[str] = "vkf"
-    surprise_measure: ClassVar[str] = "shannon"
     takes: ClassVar[tuple[str, ...]] = NUMBERS
     free: ClassVar[tuple[str, ...]] = ("volatility_rate", "drift")
 
     def init(self) -> VolatileState:
-        kind = jnp.result_type(float, self.noise, self.volatility_rate, self.drift, self.start)
-        drift = jnp.asarray(self.drift, kind)
-        return VolatileState(jnp.asarray(self.start, kind), self._noise_variance.astype(kind), jnp.square(drift))
+        start, drift, *_ = floats(self.start, self.drift, self.noise, self.volatility_rate)
+        return VolatileState(start, self._noise_variance.astype(start.dtype), jnp.square(drift))
 
     def step(self, state: VolatileState, x: Number) -> tuple[VolatileState, StepInfo]:
         expected, error = state.variance + state.volatility, x - state.mean
@@ -97,7 +106,7 @@ class VolatileKalman(VolatileFilter, NumberLearner):
 
     @property
     def _noise_variance(self) -> Array:
-        noise = jnp.asarray(self.noise, jnp.result_type(float, self.noise))
+        (noise,) = floats(self.noise)
         least = float(limits(noise).tiny) ** (1 / 3)  # whose square, in derivatives, is still a number
         return jnp.maximum(jnp.square(noise), least)
 
@@ -115,14 +124,13 @@ class BinaryVolatileKalman(VolatileFilter):
         0.1, POSITIVE, (0.01, 1.0), "variance of the noise, of the log-odds, and of the first belief"
     )
     name: ClassVar[str] = "vkf-binary"
-    surprise_measure: ClassVar[str] = "shannon"
     takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
     free: ClassVar[tuple[str, ...]] = ("volatility_rate", "v0", "omega")
     samples: ClassVar[Domain] = Domain(0, 1, whole=True)
 
     def init(self) -> VolatileState:
-        kind = jnp.result_type(float, self.volatility_rate, self.v0, self.omega)
-        return VolatileState(jnp.zeros((), kind), jnp.asarray(self.omega, kind), jnp.asarray(self.v0, kind))
+        omega, v0, _ = floats(self.omega, self.v0, self.volatility_rate)
+        return VolatileState(jnp.zeros_like(omega), omega, v0)
 
     def step(self, state: VolatileState, x: Number) -> tuple[VolatileState, StepInfo]:
         expected, omega = state.variance + state.volatility, jnp.asarray(self.omega)

@@ -8,11 +8,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from astonish.core.citations import Entry, cited
 from astonish.core.refusal import not_installed
 from astonish.io.files import atomic_write, write_text
 from astonish.io.request import FILE as REQUEST
 from astonish.people.analysis.requests import CompareRequest, FitRequest, RecoverRequest, TrialRequest
+from astonish.report.citations import Entry, cited
 from astonish.report.style import details, html_table, page, paragraph, picture, preformatted, row, section
 
 if TYPE_CHECKING:

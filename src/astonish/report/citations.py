@@ -44,14 +44,14 @@ def entries() -> list[Entry]:
 
 def names(kind: str) -> dict[str, list[Entry]]:
     """What there is to cite for each learner, family, measure or method."""
-    found: dict[str, list[Entry]] = {}
+    entries_by_name: dict[str, list[Entry]] = {}
     for entry in entries():
         for name in filter(None, entry.fields.get(kind, "").split(", ")):
-            found.setdefault(name, []).append(entry)
-    return found
+            entries_by_name.setdefault(name, []).append(entry)
+    return entries_by_name
 
 
-def cited(what: str) -> list[Entry]:
+def cited(word: str) -> list[Entry]:
     """What to cite for something, by its name in Python or for the command; or an entry by its key.
 
     >>> [entry.key for entry in cited("PearceHall")]
@@ -61,19 +61,19 @@ def cited(what: str) -> list[Entry]:
     ValueError: there is nothing to cite for 'smiles'; did you mean 'smile'? `astonish cite` lists all names
     """
     for group in (*map(names, KINDS), {entry.key: [entry] for entry in entries()}):
-        for name, found in group.items():
-            if _plain(name) == _plain(what):
-                return found
-    meant = did_you_mean(what, [name for kind in KINDS for name in names(kind)])
-    raise ValueError(f"there is nothing to cite for {what!r}; {meant}`astonish cite` lists all names")
+        for name, publications in group.items():
+            if _plain(name) == _plain(word):
+                return publications
+    meant = did_you_mean(word, [name for kind in KINDS for name in names(kind)])
+    raise ValueError(f"there is nothing to cite for {word!r}; {meant}`astonish cite` lists all names")
 
 
 def listing() -> Iterator[str]:
     """A line for each name, under headings."""
     for kind in KINDS:
         yield kind
-        for name, found in names(kind).items():
-            yield f"  {name:35} {'; '.join(entry.brief for entry in found)}"
+        for name, publications in names(kind).items():
+            yield f"  {name:35} {'; '.join(entry.brief for entry in publications)}"
 
 
 def _entry(text: str) -> Entry:
