@@ -343,9 +343,9 @@ def bandit(outcome: Any, response: Any) -> str:
 
 def choice_beside_numbers(outcome: Any, response: Any, labels: Iterable[Any]) -> str:
     """The question about choices that cannot be predictions of outcomes, since these are numbers."""
-    what = f"the responses {response} are choices ({few(labels)}), but the outcomes {outcome} are numbers"
+    choices = f"the responses {response} are choices ({few(labels)}), but the outcomes {outcome} are numbers"
     predicted = "if it predicts the outcome, give kind='binary' or 'categorical' (--kind)"
-    return f"{what}: what was chosen? I{bandit(outcome, response)[1:]}; {predicted}"
+    return f"{choices}: what was chosen? I{bandit(outcome, response)[1:]}; {predicted}"
 
 
 def check_alike(column: "pd.Series[Any]", option: str) -> None:
@@ -401,9 +401,9 @@ def another_scale(trials: Any) -> str:
     outcomes = trials.outcomes[trials.observed]
     if _same_scale(outcomes, responses):
         return ""
-    known = f"{about} like the outcomes {trials.columns.outcome}, from {outcomes.min():g} to {outcomes.max():g}"
+    like = f"{about} like the outcomes {trials.columns.outcome}, from {outcomes.min():g} to {outcomes.max():g}"
     scale = "give response_scale=(LOW, HIGH) (--response-scale LOW HIGH), the responses that mean 0 and 1"
-    return f"{known}; if they are on another scale, {scale}: (0, 1) if they are as they should be; {readout}"
+    return f"{like}; if they are on another scale, {scale}: (0, 1) if they are as they should be; {readout}"
 
 
 def _ask_probability(responses: FloatArray, labels: Sequence[Any]) -> str:

@@ -113,8 +113,9 @@ def _reward_noise(trials: Trials) -> float:
     """The standard deviation of rewards about the mean that an option pays a participant."""
     rewards, squares, count = trials.scalar_outcomes, 0.0, 0
     for row, option in np.ndindex(len(trials), len(trials.options or ())):
-        own = rewards[row][trials.observed[row] & (trials.choices[row] == option)]
-        squares, count = squares + float(np.square(own - own.mean()).sum()) if len(own) else squares, count + len(own)
+        paid = rewards[row][trials.observed[row] & (trials.choices[row] == option)]
+        squares += float(np.square(paid - paid.mean()).sum()) if len(paid) else 0.0
+        count += len(paid)
     if not squares:
         raise ValueError("noise cannot be estimated from options that always pay the same; set noise")
     return math.sqrt(squares / count)

@@ -421,8 +421,10 @@ def with_plain_numbers(
     notations = {name: notation for name, notation in columns.items() if notation is not None}
     marks = {}
     if decimal is not None:
-        for name, own in notations.items():
-            if decimal == "." or own.only[","] or not own.only["."]:  # other programs may have written plain points
+        for name, notation in notations.items():
+            if (
+                decimal == "." or notation.only[","] or not notation.only["."]
+            ):  # other programs may have written plain points
                 marks[name] = decimal
     else:
         marked = any(notation.marked for notation in notations.values())
@@ -464,36 +466,36 @@ def _notation(column: "pd.Series[Any]") -> _Notation | None:
 
 def _decimal_mark(name: str, notations: Mapping[str, _Notation]) -> tuple[str, str]:
     """The decimal mark of a column, and the question to ask where it is not certain."""
-    own = notations[name]
-    commas, points = own.only[","], own.only["."]
+    notation = notations[name]
+    commas, points = notation.only[","], notation.only["."]
     if commas and points:
         both = f"{name} = {commas[0]!r} fits decimal commas only, but {points[0]!r} fits decimal points only"
         return "", f"{both}: which are right? Give {_COMMA} or {_POINT}, or correct the others"
     mark = "," if commas else "."
-    if own.either[","] and not commas:
+    if notation.either[","] and not commas:
         everywhere = {mark: [cell for part in notations.values() for cell in part.only[mark]] for mark in DECIMALS}
         if everywhere[","] and not everywhere["."]:
             mark = ","
-        elif everywhere[","] or not _are_thousands(",", own, notations):
-            cell = own.either[","][0]
+        elif everywhere[","] or not _are_thousands(",", notation, notations):
+            cell = notation.either[","][0]
             ask = f"is {name} = {cell!r} the number {cell.replace(',', '.')}, or {cell.replace(',', '')}?"
             return "", f"{ask} Give {_COMMA} for the first, {_POINT} for the second"
-    if own.either["."] and not points:
-        cell = own.either["."][0]
+    if notation.either["."] and not points:
+        cell = notation.either["."][0]
         ask, comma = f"is {name} = {cell!r} the number {cell.replace('.', '')}", f"Then give {_COMMA}"
-        if mark == "," and not _are_thousands(".", own, notations):
-            return "", f"{ask}, since {(commas or own.either[','])[0]!r} is there, too? {comma}; else {_POINT}"
+        if mark == "," and not _are_thousands(".", notation, notations):
+            return "", f"{ask}, since {(commas or notation.either[','])[0]!r} is there, too? {comma}; else {_POINT}"
         if mark == "." and any(part.only[","] and not part.only["."] for part in notations.values()):
             return "", f"other columns have decimal commas: {ask}? {comma}; else write it with a comma, too"
-        if mark == "." and own.short and not own.either[","]:
-            return "", f"{ask}, since {own.short[0]!r} is there, too? {comma}; else {_POINT}"
+        if mark == "." and notation.short and not notation.either[","]:
+            return "", f"{ask}, since {notation.short[0]!r} is there, too? {comma}; else {_POINT}"
     return mark, ""
 
 
-def _are_thousands(mark: str, own: _Notation, notations: Mapping[str, _Notation]) -> bool:
+def _are_thousands(mark: str, notation: _Notation, notations: Mapping[str, _Notation]) -> bool:
     """Whether two cells or more show that a mark stands between thousands, of which one can have no other meaning."""
     certain = sum(part.thousands[mark] for part in notations.values())
-    return certain > 0 and certain + len(own.short) > 1
+    return certain > 0 and certain + len(notation.short) > 1
 
 
 def _may_be_thousands(values: FloatArray) -> bool:

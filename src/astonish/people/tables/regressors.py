@@ -114,8 +114,8 @@ def describe(column: str, learner: Learner | None = None) -> str:
     >>> describe("prediction_error")
     'outcome minus prediction'
     """
-    own = {} if learner is None else learner.meanings
-    meanings = {**_OTHERS, OWN: "the learner's own measure of surprise", **own}
+    quantities = {} if learner is None else learner.meanings
+    meanings = {**_OTHERS, OWN: "the learner's own measure of surprise", **quantities}
     if column in meanings:
         return meanings[column]
     if column in COLUMNS:
@@ -317,11 +317,11 @@ def write_bids(
         raise ValueError(f"{both}; rename one")
     files = {}
     for name, places in zip(trials.subjects, trials.rows, strict=True):
-        own = events.iloc[places[places >= 0]]
-        runs = np.cumsum(np.diff(own["onset"].to_numpy(), prepend=-np.inf) < 0)
+        part = events.iloc[places[places >= 0]]
+        runs = np.cumsum(np.diff(part["onset"].to_numpy(), prepend=-np.inf) < 0)
         for run in range(runs[-1] + 1):
             file = f"sub-{labels[name]}_task-{short}{f'_run-{run + 1}' if runs[-1] else ''}_events.tsv"
-            files[folder / f"sub-{labels[name]}" / datatype / file] = own[runs == run]
+            files[folder / f"sub-{labels[name]}" / datatype / file] = part[runs == run]
     for path, part in files.items():
         with atomic_write(path) as stream:
             part.to_csv(stream, sep="\t", index=False, na_rep="n/a", lineterminator="\n")

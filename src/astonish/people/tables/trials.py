@@ -188,8 +188,8 @@ class Trials:
         if self.options is None:
             return np.asarray(jax.tree.leaves(self.outcomes)[-1], np.float64)
         _, rewards, *shown = self.outcomes
-        own = np.take_along_axis(rewards, self.choices[..., None], -1)[..., 0] if shown else rewards
-        return np.asarray(own, np.float64)
+        paid = np.take_along_axis(rewards, self.choices[..., None], -1)[..., 0] if shown else rewards
+        return np.asarray(paid, np.float64)
 
     @property
     def choices(self) -> NDArray[np.int32]:
@@ -280,8 +280,8 @@ class Trials:
 
 def _labelled(indices: FloatArray, labels: tuple[Any, ...]) -> Any:
     """What indices stand for; None where they are NaN."""
-    known = np.array([*labels, None], object)
-    return known[np.where(np.isnan(indices), len(labels), indices).astype(np.intp)]
+    meanings = np.array([*labels, None], object)
+    return meanings[np.where(np.isnan(indices), len(labels), indices).astype(np.intp)]
 
 
 def free_name(name: str, taken: Any) -> str:
