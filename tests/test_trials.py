@@ -107,14 +107,20 @@ def test_every_kind_of_file_is_read_alike(kind: str, tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(found.frame, expected.frame)
 
 
-def test_parquet_without_pyarrow_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("reader", "name", "package", "extra"),
+    [("read_parquet", "trials.parquet", "pyarrow", "parquet"), ("ExcelFile", "trials.xlsx", "openpyxl", "excel")],
+)
+def test_files_that_need_an_extra_say_so(
+    reader: str, name: str, package: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def missing(*_: Any, **__: Any) -> None:
-        raise ImportError("pyarrow")
+        raise ImportError(package)
 
-    monkeypatch.setattr(pd, "read_parquet", missing)
-    sentence = r"needs pyarrow, which is not installed; pip install 'astonish\[parquet\]', or give a .csv"
+    monkeypatch.setattr(pd, reader, missing)
+    sentence = rf"needs {package}, which is not installed; pip install 'astonish\[{extra}\]', or give a .csv"
     with pytest.raises(ValueError, match=sentence):
-        read_trials(_file(tmp_path, "", "trials.parquet"), ALL, responds_before=True)
+        read_trials(_file(tmp_path, "", name), ALL, responds_before=True)
 
 
 def test_numbers_keep_all_their_digits(tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def _check_request(
 
 
 def _within(column: "pd.Series[Any]", allowed: tuple[float, float]) -> Cells:
-    """The responses without those outside of a range, as a column; and by position which these are."""
+    """Leave out responses outside of a range; and say by position which these are."""
     low, high = allowed
     values = cells.numbers(column).values
     if cells.is_text(column):
@@ -215,7 +215,7 @@ def _infer_schema(
 
 
 def _option_labels(frame: pd.DataFrame, columns: Columns, options: Sequence[Any] | None) -> tuple[Any, ...] | None:
-    """The options among which people choose, in order: those given, or those that were chosen; None if none are."""
+    """List the options among which people choose, in order: those given, or chosen; None if there are no choices."""
     if columns.choice is None:
         return None
     chosen = cells.different_labels(frame[columns.choice])
@@ -266,7 +266,7 @@ def _response_kind(response: "pd.Series[Any]", kind: str, outcome: "pd.Series[An
 
 
 def _labels(kind: str, outcomes: Sequence["pd.Series[Any]"], choices: "pd.Series[Any] | None") -> Any:
-    """Labels of outcomes, and of choices among them; for outcomes that are numbers, those of choices alone."""
+    """List the labels of outcomes, and of choices among them; for outcomes that are numbers, those of choices alone."""
     chosen = set() if choices is None else cells.different_labels(choices)
     if kind in MEASURED:
         return cells.in_order(chosen) or None
@@ -312,7 +312,7 @@ def parse_rows(
 ) -> tuple[_RowValues, NDArray[np.intp], dict[int, str], dict[int, str], list[str]]:
     """Read all columns that have a meaning.
 
-    Returns: The values of the rows; the rows that can be used, by participant and trial; by position, the first thing
+    Return the values of the rows; the rows that can be used, by participant and trial; by position, the first thing
     that is wrong with each other row; the same of responses, whose rows are used nevertheless; and notes.
     """
     names = ["1"] * len(frame) if columns.subject is None else frame[columns.subject]
@@ -375,7 +375,7 @@ def parse_rows(
 
 
 def _read(column: "pd.Series[Any]", labels: tuple[Any, ...] | None) -> Cells:
-    """A column as numbers, or where there are labels as their indices, whatever letters are capital in either."""
+    """Read a column as numbers, or where there are labels as their indices, whatever letters are capital in either."""
     if labels is None:
         return cells.numbers(column)
     written = cells.labels(column)
@@ -393,7 +393,7 @@ def _read(column: "pd.Series[Any]", labels: tuple[Any, ...] | None) -> Cells:
 
 
 def _responses(frame: pd.DataFrame, columns: Columns, schema: _Schema, scale: _Range) -> Cells:
-    """The responses, and why some could not be read. scale: those that mean 0 and 1."""
+    """Read the responses, and say why some could not be. scale: those that mean 0 and 1."""
     if columns.response is None:
         return Cells(None, {})
     choices = schema.options or schema.labels
@@ -411,7 +411,7 @@ def _responses(frame: pd.DataFrame, columns: Columns, schema: _Schema, scale: _R
 
 
 def _blocks_and_order(frame: pd.DataFrame, columns: Columns, who: Any) -> tuple[FloatArray, NDArray[np.intp]]:
-    """A number for each row, which differs between a participant's successive blocks; and the rows in order."""
+    """Number rows so that a participant's successive blocks differ; and order them by participant and trial."""
     ranks = np.zeros(len(frame)) if columns.trial is None else cells.ranks(frame[columns.trial])
     order = np.lexsort((ranks, who))  # stable: rows that are equal stay as they come in the file
     if columns.block is None:
@@ -505,7 +505,7 @@ def _to_series(
 
 
 def _with_numbers(frame: pd.DataFrame, columns: Columns, schema: _Schema) -> pd.DataFrame:
-    """Columns of numbers as such, if it was only for rejected rows that they were read as text."""
+    """Make columns numbers, if it was only for rejected rows that they were read as text."""
     names = [*columns.given.values()]
     names += columns.outcomes if schema.kind in MEASURED else ()
     names += [str(columns.response)] if schema.response_kind in MEASURED else []
@@ -517,7 +517,7 @@ def _with_numbers(frame: pd.DataFrame, columns: Columns, schema: _Schema) -> pd.
 
 
 def _with_choices(trials: Trials, options: tuple[Any, ...], columns: Mapping[str, FloatArray]) -> Trials:
-    """Trials whose outcomes are rewards, as trials of choices with consequences.
+    """Make trials whose outcomes are rewards trials of choices with consequences.
 
     columns: those that say what options paid, shown or not, in the form of `trials.outcomes`.
     """
@@ -549,7 +549,7 @@ def _with_choices(trials: Trials, options: tuple[Any, ...], columns: Mapping[str
 
 
 def _with_design(trials: Trials, frame: pd.DataFrame) -> Trials:
-    """The trials with conditions, changes, and the groups and covariates of participants, as far as columns are named.
+    """Add conditions, changes, and the groups and covariates of participants, as far as columns are named.
 
     frame: the rows of the trials. Participants about whom something is not known are excluded.
     """
@@ -591,7 +591,7 @@ def _with_design(trials: Trials, frame: pd.DataFrame) -> Trials:
 
 
 def _of_participants(trials: Trials, name: str, values: Any) -> NDArray[Any]:
-    """What a column says about each participant; missing where it says nothing."""
+    """Find what a column says about each participant; missing where it says nothing."""
     is_label = values.dtype == object
     about = np.full(len(trials), None if is_label else np.nan, values.dtype)
     for row, places in enumerate(trials.rows):
