@@ -1,4 +1,4 @@
-"""Do the commands on the pages for users of R and MATLAB run, and do the names of the HGF toolbox's page exist?"""
+"""Commands on the pages for users of R and MATLAB run, and the names on the HGF toolbox's page exist."""
 
 import re
 from pathlib import Path
@@ -32,32 +32,27 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def _run(folder: Path, table: str, command: list[str]) -> None:
+def _check(folder: Path, table: str, commands: list[list[str]], files: list[str]) -> None:
+    """The commands of a page run on a table, and write the files that the page reads."""
+    assert [command[0] for command in commands] == ["surprise", "fit"]
     (folder / table).rename(folder / "trials.csv")
-    result = CliRunner().invoke(app, command)
-    (folder / "trials.csv").rename(folder / table)
-    assert result.exit_code == 0, result.output
+    for command in commands:
+        result = CliRunner().invoke(app, command)
+        assert result.exit_code == 0, result.output
+    for file in files:
+        assert len(pd.read_csv(folder / file)) > 0
 
 
 def test_commands_of_the_page_for_r(folder: Path) -> None:
-    commands = [
-        re.findall(r'"(.*?)"', call) for call in re.findall(r"^astonish\((.*?)\)\n", R, re.MULTILINE | re.DOTALL)
-    ]
-    assert [command[0] for command in commands] == ["surprise", "fit"]
-    for command in commands:
-        _run(folder, "numbers.csv", command)
-    for file in re.findall(r'read\.csv\("(.*?)"\)', R):
-        assert len(pd.read_csv(folder / file)) > 0
+    calls = re.findall(r"^astonish\((.*?)\)\n", R, re.MULTILINE | re.DOTALL)
+    commands = [re.findall(r'"(.*?)"', call) for call in calls]
+    _check(folder, "numbers.csv", commands, re.findall(r'read\.csv\("(.*?)"\)', R))
 
 
 def test_commands_of_the_page_for_matlab(folder: Path) -> None:
     written = re.findall(r"command = \[?(.*?);\n", MATLAB, re.DOTALL)
     commands = ["".join(re.findall(r"'(.*?)'", text)).split()[1:] for text in written]
-    assert [command[0] for command in commands] == ["surprise", "fit"]
-    for command in commands:
-        _run(folder, "binary.csv", command)
-    for file in re.findall(r"readtable\('(.*?)'\)", MATLAB):
-        assert len(pd.read_csv(folder / file)) > 0
+    _check(folder, "binary.csv", commands, re.findall(r"readtable\('(.*?)'\)", MATLAB))
     columns = set(pd.read_csv(folder / "regressors.csv").columns)
     for _, ours in re.findall(r"^\| (`traj.*?) \| (.*) \|$", TRAJECTORIES, re.MULTILINE):
         assert set(re.findall(r"`(\w+)`", ours)) <= columns

@@ -1,4 +1,4 @@
-"""Is a sample that is masked, null or NA missing, whichever library says so?"""
+"""Samples that are masked, null or NA are missing, whichever library says so."""
 
 from typing import Any
 
@@ -58,10 +58,9 @@ LISTS: dict[str, Any] = {  # columns of lists, for samples of several numbers
     "Arrow, one part null": pa.array([[1, 2], [3, None], [5, 6]], pa.list_(pa.int64(), 2)),
     "Polars": pl.Series([[1, 2], None, [5, 6]], dtype=pl.Array(pl.Int64, 2)),
 }
-every = pytest.mark.parametrize("xs", SERIES.values(), ids=list(SERIES))
 
 
-@every
+@pytest.mark.parametrize("xs", SERIES.values(), ids=list(SERIES))
 @pytest.mark.parametrize("domain", [OUTCOME, NUMBER], ids=["whole", "any"])
 def test_a_mask_hides_a_sample(xs: Any, domain: Domain) -> None:
     samples, observed = read_series(domain, xs)
@@ -71,17 +70,14 @@ def test_a_mask_hides_a_sample(xs: Any, domain: Domain) -> None:
 
 
 @pytest.mark.parametrize("xs", [*ROWS.values(), *LISTS.values()], ids=[*ROWS, *(f"{name}, lists" for name in LISTS)])
-def test_a_mask_hides_a_sample_of_several_numbers(xs: Any) -> None:
+def test_a_mask_hides_a_sample_of_several_numbers_or_parts(xs: Any) -> None:
     samples, observed = read_series(VECTOR, xs)
     assert observed.tolist() == [True, False, True]
     assert samples[observed].tolist() == [[1, 2], [5, 6]]
-
-
-@pytest.mark.parametrize("xs", ROWS.values(), ids=list(ROWS))
-def test_a_mask_hides_a_sample_of_several_parts(xs: Any) -> None:
-    samples, observed = read_series(PAIR, xs)
-    assert observed.tolist() == [True, False, True]
-    assert [part[observed].tolist() for part in samples] == [[1, 5], [2, 6]]
+    if any(xs is rows for rows in ROWS.values()):
+        parts, observed = read_series(PAIR, xs)
+        assert observed.tolist() == [True, False, True]
+        assert [part[observed].tolist() for part in parts] == [[1, 5], [2, 6]]
 
 
 def test_a_mask_in_one_column_hides_a_sample_of_several_parts() -> None:

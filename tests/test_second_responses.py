@@ -37,6 +37,9 @@ def _table() -> pd.DataFrame:
     return pd.DataFrame({"x": COINS, "choice": rng.integers(2, size=40), "rt": rng.lognormal(-0.5, 0.3, 40)})
 
 
+BOTH = Columns("x", response="choice", second_response="rt")
+
+
 def _one(model: Model, trials: Any) -> Any:
     data = jax.tree.map(lambda part: jnp.asarray(part[0]), participant_data(model, trials))
     return jax.tree.map(np.asarray, evaluate(model, data, trials.responds_before))
@@ -78,13 +81,11 @@ def test_confidence_follows_the_precision_of_the_belief() -> None:
     table = _table().assign(sure=np.linspace(0.2, 0.9, 40))
     trials = read_trials(table, Columns("x", response="sure"), responds_before=False)
     found = _one(Model(Smile(Beta(), m=0.3), Confidence(0.1, 0.2, 0.3)), trials)
-    history = run(Smile(Beta(), m=0.3), COINS)
     for k in (0, 7, 39):
         part = run(Smile(Beta(), m=0.3), COINS[: k + 1])
         variance = float(stats.beta(part.state.ones, part.state.zeros).var())
         expected = stats.norm(0.1 + 0.2 * np.log(1 / variance), 0.3).logpdf(table.sure[k])
         assert found.log_likelihood[k] == pytest.approx(expected, rel=1e-10)
-    assert len(history) == 40
 
 
 @pytest.mark.parametrize("before", [True, False])
@@ -93,11 +94,10 @@ def test_two_responses_add_their_log_likelihoods(before: bool) -> None:
     table.loc[3, "rt"] = None
     table.loc[5, "choice"] = None
     learner, choice, time = HGF(), Softmax(2.0, perseveration=0.3), LogReactionTime(-0.5, 0.1, 0.3)
-    both = read_trials(table, Columns("x", response="choice", second_response="rt"), responds_before=before)
+    both = read_trials(table, BOTH, responds_before=before)
     found = _one(Model(learner, choice, time), both)
     alone = _one(Model(learner, choice), read_trials(table, Columns("x", response="choice"), responds_before=before))
-    columns = Columns("x", response="rt")
-    times = read_trials(table, columns, response_kind="continuous", responds_before=before)
+    times = read_trials(table, Columns("x", response="rt"), response_kind="continuous", responds_before=before)
     other = _one(Model(learner, time), times)
     np.testing.assert_allclose(found.log_likelihood, alone.log_likelihood + other.log_likelihood, rtol=1e-12)
     np.testing.assert_array_equal(found.expected, alone.expected)
@@ -129,7 +129,7 @@ def test_two_responses_are_simulated_and_found_again() -> None:
 def test_how_well_choices_are_explained_is_not_about_reaction_times() -> None:
     """McFadden's R2 and the figure are those of choices alone, at the same parameters."""
     table = _table().assign(rt=lambda own: 0.001 * own.rt)  # so that densities are far above 1
-    trials = read_trials(table, Columns("x", response="choice", second_response="rt"), responds_before=True)
+    trials = read_trials(table, BOTH, responds_before=True)
     found = fit(Model(TwoLevelHGF(), Softmax(2.0), LogReactionTime(-7.4, 0.1)), trials, ["offset"], starts=1)
     alone = _one(Model(TwoLevelHGF(), Softmax(2.0)), trials).log_likelihood
     assert found.log_likelihood.sum() > 0
@@ -146,9 +146,7 @@ def test_a_step_variance_is_that_of_a_simulated_step(learner: Any) -> None:
     state = run(learner, samples).state
     variance = float(learner.step_variance(state))
     inner = {"Kalman": 0.3**2, "BinaryVolatileKalman": getattr(state, "volatility", 0.0)}
-    step = inner.get(type(learner).__name__)
-    if step is None:
-        step = np.exp(float(getattr(state, "mu3", 0.0)) + learner.omega2)
+    step = inner.get(type(learner).__name__) or np.exp(float(getattr(state, "mu3", 0.0)) + learner.omega2)
     name = "mean" if hasattr(state, "mean") else "mu2"
     moved = [learner.estimate(state._replace(**{name: getattr(state, name) + sign * 1e-4})) for sign in (1, -1)]
     slope = (float(moved[0]) - float(moved[1])) / 2e-4
@@ -156,7 +154,7 @@ def test_a_step_variance_is_that_of_a_simulated_step(learner: Any) -> None:
 
 
 def test_derivatives_are_exact() -> None:
-    trials = read_trials(_table(), Columns("x", response="choice", second_response="rt"), responds_before=True)
+    trials = read_trials(_table(), BOTH, responds_before=True)
     model = Model(HGF(), Softmax(2.0), LogReactionTime(-0.5, 0.1, 0.2, 0.1, 0.1))
     free = ["omega2", "beta", "by_surprise", "by_variance", "by_uncertainty", "by_volatility", "second.noise"]
     space, data, none, *_ = prepare(model, trials, free, None)
@@ -177,7 +175,7 @@ def test_derivatives_are_exact() -> None:
     ],
 )
 def test_what_cannot_be_explained_is_refused(learner: Any, response: Any, second: Any, sentence: str) -> None:
-    trials = read_trials(_table(), Columns("x", response="choice", second_response="rt"), responds_before=True)
+    trials = read_trials(_table(), BOTH, responds_before=True)
     with pytest.raises(ValueError, match=sentence):
         fit(Model(learner, response, second), trials, ["response.beta"])
 
@@ -185,7 +183,7 @@ def test_what_cannot_be_explained_is_refused(learner: Any, response: Any, second
 def test_reaction_times_are_above_zero_and_have_a_column() -> None:
     table = _table()
     table.loc[2, "rt"] = -0.3
-    trials = read_trials(table, Columns("x", response="choice", second_response="rt"), responds_before=True)
+    trials = read_trials(table, BOTH, responds_before=True)
     model = Model(HGF(), Softmax(), LogReactionTime())
     with pytest.raises(ValueError, match=r"rt = -0.3 is not allowed; give a finite number above 0"):
         fit(model, trials, ["beta"])

@@ -107,14 +107,20 @@ def test_every_kind_of_file_is_read_alike(kind: str, tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(found.frame, expected.frame)
 
 
-def test_parquet_without_pyarrow_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("reader", "name", "package", "extra"),
+    [("read_parquet", "trials.parquet", "pyarrow", "parquet"), ("ExcelFile", "trials.xlsx", "openpyxl", "excel")],
+)
+def test_files_that_need_an_extra_say_so(
+    reader: str, name: str, package: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def missing(*_: Any, **__: Any) -> None:
-        raise ImportError("pyarrow")
+        raise ImportError(package)
 
-    monkeypatch.setattr(pd, "read_parquet", missing)
-    sentence = r"needs pyarrow, which is not installed; pip install 'astonish\[parquet\]', or give a .csv"
+    monkeypatch.setattr(pd, reader, missing)
+    sentence = rf"needs {package}, which is not installed; pip install 'astonish\[{extra}\]', or give a .csv"
     with pytest.raises(ValueError, match=sentence):
-        read_trials(_file(tmp_path, "", "trials.parquet"), ALL, responds_before=True)
+        read_trials(_file(tmp_path, "", name), ALL, responds_before=True)
 
 
 def test_numbers_keep_all_their_digits(tmp_path: Path) -> None:
@@ -147,67 +153,50 @@ def test_a_block_whose_marked_trial_is_rejected_still_begins() -> None:
     _same(trials.starts, [[True, False, False, True, False]])
 
 
+DATES = tuple(f"2020-01-0{day} 00:00:00" for day in (1, 2, 3))
+
+
 def _x(*values: Any) -> pd.DataFrame:
     return pd.DataFrame({"x": list(values)})
 
 
 @pytest.mark.parametrize(
-    ("values", "kind", "labels", "expected"),
+    ("values", "options", "kind", "labels", "expected"),
     [
-        ([0, 1, None, 1], "binary", (0, 1), [0, 1, 0, 1]),
-        ([True, False, False], "binary", (0, 1), [1, 0, 0]),
-        ([0.0, 0.0, 0.0], "binary", (0, 1), [0, 0, 0]),
-        ([0, 1, 2], "continuous", None, [0, 1, 2]),
-        (["b", "a", " b", None, "c"], "categorical", ("a", "b", "c"), [1, 0, 1, 0, 2]),
+        ([0, 1, None, 1], {}, "binary", (0, 1), [0, 1, None, 1]),
+        ([True, False, False], {}, "binary", (0, 1), [1, 0, 0]),
+        ([0.0, 0.0, 0.0], {}, "binary", (0, 1), [0, 0, 0]),
+        ([0, 1, 2], {}, "continuous", None, [0, 1, 2]),
+        ([0, 1, 1], {"kind": "continuous"}, "continuous", None, [0, 1, 1]),
+        ([0, 1, 2, 1], {"kind": "binary"}, "binary", (0, 1), [0, 1, 1]),  # 2 is rejected
+        (["b", "a", " b", None, "c"], {}, "categorical", ("a", "b", "c"), [1, 0, 1, None, 2]),
+        (["1", "a", 2, "01", "2.0"], {"kind": "categorical"}, "categorical", (1, 2, "01", "a"), [0, 3, 1, 2, 1]),
+        ([10, 2.0, None, 10], {"kind": "categorical"}, "categorical", (2, 10), [1, 0, None, 1]),
+        (["tails", "heads", "tails"], {"labels": ("tails", "heads")}, "binary", ("tails", "heads"), [0, 1, 0]),
+        ([1, 2, 1], {"labels": ("2", "1")}, "binary", (2, 1), [1, 0, 1]),
+        (["a", "c", "b", "a"], {"labels": ("c", "a")}, "binary", ("c", "a"), [1, 0, 1]),  # b is rejected
+        # All kinds of columns that pandas knows
+        (pd.array([1, None, 3, 7], "Int64"), {}, "continuous", None, [1, None, 3, 7]),
+        (pd.array([True, None, False, True], "boolean"), {}, "binary", (0, 1), [1, None, 0, 1]),
+        ([True, None, False, True], {}, "binary", (0, 1), [1, None, 0, 1]),
+        (pd.array(["b", None, "a", "b"], "string"), {}, "binary", ("a", "b"), [1, None, 0, 1]),
+        (pd.array(["b", None, "a", "c"], "string"), {}, "categorical", ("a", "b", "c"), [1, None, 0, 2]),
+        (pd.Categorical(["b", None, "a", "c"]), {}, "categorical", ("a", "b", "c"), [1, None, 0, 2]),
+        (pd.to_datetime(["2020-01-02", None, "2020-01-01", "2020-01-03"]), {}, "categorical", DATES, [1, None, 0, 2]),
+        ([[2], None, [1], [3]], {}, "categorical", ("[1]", "[2]", "[3]"), [1, None, 0, 2]),
+        ([1.5, pd.NA, 2, 3], {}, "continuous", None, [1.5, None, 2, 3]),
     ],
-)
-def test_the_kind_of_outcome_is_guessed(values: list[Any], kind: str, labels: Any, expected: list[int]) -> None:
-    trials = read_trials(_x(*values), Columns("x"))
-    assert (trials.kind, trials.labels, trials.guessed[0]) == (kind, labels, "kind")
-    _same(trials.outcomes, [expected])
-    assert trials.outcomes.dtype == (np.float64 if kind == "continuous" else np.int32)
-
-
-@pytest.mark.parametrize(
-    ("values", "kind", "expected"),
-    [
-        (pd.array([1, None, 3, 7], "Int64"), "continuous", [1, 0, 3, 7]),
-        (pd.array([True, None, False, True], "boolean"), "binary", [1, 0, 0, 1]),
-        ([True, None, False, True], "binary", [1, 0, 0, 1]),
-        (pd.array(["b", None, "a", "b"], "string"), "binary", [1, 0, 0, 1]),
-        (pd.array(["b", None, "a", "c"], "string"), "categorical", [1, 0, 0, 2]),
-        (pd.Categorical(["b", None, "a", "c"]), "categorical", [1, 0, 0, 2]),
-        (pd.to_datetime(["2020-01-02", None, "2020-01-01", "2020-01-03"]), "categorical", [1, 0, 0, 2]),
-        ([[2], None, [1], [3]], "categorical", [1, 0, 0, 2]),
-        ([1.5, pd.NA, 2, 3], "continuous", [1.5, 0, 2, 3]),
-    ],
-)
-def test_all_kinds_of_columns_that_pandas_knows(values: Any, kind: str, expected: list[float]) -> None:
-    trials = read_trials(pd.DataFrame({"x": values}), Columns("x"))
+)  # fmt: skip
+def test_the_kind_of_outcome_is_guessed_or_given(
+    values: Any, options: Any, kind: str, labels: Any, expected: list[Any]
+) -> None:
+    trials = read_trials(pd.DataFrame({"x": values}), Columns("x"), **options)
     assert trials.kind == kind
-    _same(trials.outcomes, [expected])
-    _same(trials.observed, [[True, False, True, True]])
-
-
-def test_numbers_beside_text_are_the_same_labels_as_without() -> None:
-    mixed = read_trials(_x("1", "a", 2, "1", "01", "2.0"), Columns("x"), kind="categorical")
-    assert mixed.labels == (1, 2, "01", "a")
-    _same(mixed.outcomes, [[0, 3, 1, 0, 2, 1]])
-    _same(read_trials(_x(1, 2, 1), Columns("x"), labels=("2", "1")).outcomes, [[1, 0, 1]])
-
-
-def test_the_kind_may_be_said() -> None:
-    assert read_trials(_x(0, 1, 1), Columns("x"), kind="continuous").labels is None
-    trials = read_trials(_x(10, 2.0, None, 10), Columns("x"), kind="categorical")
-    assert trials.labels == (2, 10)
-    _same(trials.outcomes, [[1, 0, 0, 1]])
-    trials = read_trials(_x("tails", "heads", "tails"), Columns("x"), kind="binary", labels=("tails", "heads"))
-    _same(trials.outcomes, [[0, 1, 0]])
-    trials = read_trials(_x("a", "c", "b", "a"), Columns("x"), labels=("c", "a"))
-    assert trials.rejected == (Rejected(2, "x = 'b' is none of 'c', 'a'"),)
-    _same(trials.outcomes, [[1, 0, 1]])
-    trials = read_trials(_x(0, 1, 2, 1), Columns("x"), kind="binary")
-    assert trials.rejected == (Rejected(2, "x = 2 is none of 0, 1"),)
+    assert trials.labels == labels
+    assert ("kind" in trials.guessed) == ("kind" not in options)
+    _same(trials.observed, [[value is not None for value in expected]])
+    _same(trials.outcomes, [[value or 0 for value in expected]])
+    assert trials.outcomes.dtype == (np.float64 if kind == "continuous" else np.int32)
 
 
 def test_pairs_of_columns_are_transitions() -> None:

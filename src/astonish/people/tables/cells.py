@@ -64,7 +64,7 @@ def is_text(column: "pd.Series[Any]") -> bool:
 
 
 def numbers(column: "pd.Series[Any]") -> Cells:
-    """Finite numbers."""
+    """Read finite numbers."""
     values = _coerced(column)
     finite = np.isfinite(values)
     problems = {}
@@ -76,47 +76,47 @@ def numbers(column: "pd.Series[Any]") -> Cells:
 
 
 def names(column: "pd.Series[Any]") -> Cells:
-    """What things are called, as text: the number 1.0 is called 1, the text 01 is called 01."""
+    """Read what things are called, as text: the number 1.0 is called 1, the text 01 is called 01."""
     return _objects(column, lambda value: value.strip() if isinstance(value, str) else str(label(value)))
 
 
 def labels(column: "pd.Series[Any]") -> Cells:
-    """What outcomes are called: whole numbers, other numbers, or text."""
+    """Read what outcomes are called: whole numbers, other numbers, or text."""
     return _objects(column, label)
 
 
 def flags(column: "pd.Series[Any]") -> BoolArray:
-    """Where a cell says yes: neither empty, nor 0, nor False."""
+    """Find where a cell says yes: neither empty, nor 0, nor False."""
     return _holds(column, lambda value: str(value).strip().lower() not in _NO)
 
 
 def present(column: "pd.Series[Any]") -> BoolArray:
-    """Where a cell is not empty."""
+    """Find where a cell is not empty."""
     there = column.notna().to_numpy(bool)
     is_number = pd.api.types.is_numeric_dtype(column)
     return there if is_number else there & _holds(column, lambda value: str(value).strip() != "")
 
 
 def without(column: "pd.Series[Any]", empty: Sequence[Any]) -> "pd.Series[Any]":
-    """The column without the cells that mean that something is missing."""
+    """Leave out the cells that mean that something is missing."""
     meant = [label(value) for value in empty]
     gone = _holds(column, lambda value: label(value) in meant) if meant else np.zeros(len(column), bool)
     return column.mask(pd.Series(gone, column.index)) if gone.any() else column
 
 
 def different_numbers(column: "pd.Series[Any]") -> FloatArray:
-    """The different finite numbers of a column, in order."""
+    """List the different finite numbers of a column, in order."""
     values = _coerced(column)
     return np.unique(values[np.isfinite(values)])
 
 
 def different_labels(column: "pd.Series[Any]") -> set[Any]:
-    """All labels of a column."""
+    """Collect the different labels of a column."""
     return {label for label in pd.unique(labels(column).values) if label is not None}
 
 
 def label(value: Any) -> Any:
-    """A label as plain Python has it: a number, even beside text (if whole an integer, even beside gaps), or text."""
+    """Write a label in plain Python: a number, even beside text (if whole an integer, even beside gaps), or text."""
     if isinstance(value, str):
         text = value.strip()
         return label(float(text)) if _NUMBER.fullmatch(text) else text
@@ -128,29 +128,29 @@ def label(value: Any) -> Any:
 
 
 def folded(label: Any) -> Any:
-    """A label without capital letters."""
+    """Write a label without capital letters."""
     return label.casefold() if isinstance(label, str) else label
 
 
 def in_order(labels: Iterable[Any]) -> tuple[Any, ...]:
-    """Labels in the order in which people count: numbers before text."""
+    """Sort labels in the order in which people count: numbers before text."""
     return tuple(sorted(labels, key=lambda value: (isinstance(value, str), value)))
 
 
 def few(labels: Iterable[Any]) -> str:
-    """Labels in a sentence, not more than ten."""
+    """Write labels in a sentence, not more than ten."""
     words = [repr(label) for label in labels]
     return ", ".join(words[:10]) + (f", ... ({len(words)} in all)" if len(words) > 10 else "")
 
 
 def _coerced(column: "pd.Series[Any]") -> FloatArray:
-    """Numbers, infinite ones among them; NaN for anything else."""
+    """Read numbers, infinite ones among them; NaN for anything else."""
     cells = column if column.dtype.kind not in "cmM" else column.astype(str)
     return pd.to_numeric(cells, errors="coerce").to_numpy(np.float64, na_value=math.nan)
 
 
 def _factorized(column: "pd.Series[Any]") -> tuple[Any, list[Any]]:
-    """For each cell the position of its value among the different ones, -1 where it is empty; and these values."""
+    """Number cells by their values, -1 where they are empty; and list the different values."""
     try:
         codes, different = pd.factorize(column)
     except TypeError:  # lists and the like
@@ -159,7 +159,7 @@ def _factorized(column: "pd.Series[Any]") -> tuple[Any, list[Any]]:
 
 
 def _holds(column: "pd.Series[Any]", test: Callable[[Any], bool]) -> BoolArray:
-    """Where something holds of a cell; nowhere among empty ones."""
+    """Find where something holds of a cell; nowhere among empty ones."""
     codes, different = _factorized(column)
     return np.array([*map(test, different), False], bool)[codes]
 
@@ -179,7 +179,7 @@ def _objects(column: "pd.Series[Any]", read: Callable[[Any], Any]) -> Cells:
 
 
 def ranks(trial: "pd.Series[Any]") -> FloatArray:
-    """Numbers in the order of the trials: of their own, or of names, in which 9 comes before 10."""
+    """Number trials in their order: as they are numbered, or by names, in which 9 comes before 10."""
     if not is_text(trial):
         return numbers(trial).values
     codes, different = pd.factorize(names(trial).values)
@@ -195,7 +195,7 @@ def check_order(
     """Refuse two trials of the same number in a block; or ask if a column that is called trial is not in order.
 
     trial: the column by which trials are ordered. good: rows that are used. where: says the place of a row.
-    Returns: What to say if the column that is called trial starts again, or stays, in a block.
+    Return what to say if the column that is called trial starts again, or stays, in a block.
     """
     at = np.flatnonzero(good)
     if trial is not None:
@@ -236,7 +236,7 @@ def _times(count: int) -> str:
 
 
 def doubles(frame: pd.DataFrame, who: NDArray[np.intp]) -> dict[int, str]:
-    """Rows that are there twice: the same in all columns as the participant's row before, the trial's number included.
+    """Find rows that repeat the participant's row before in all columns, the number of the trial included.
 
     Without a column that counts trials, or tells the time, rows may well be the same.
     """
@@ -261,7 +261,7 @@ def _counts(numbers: FloatArray, same: BoolArray) -> bool:
 
 
 def returns(who: NDArray[np.intp], blocks: FloatArray, order: NDArray[np.intp], name: str | None) -> list[str]:
-    """What to say if blocks come back after others, so that beliefs start anew. order: of the rows."""
+    """Say if blocks come back after others, so that beliefs start anew. order: of the rows."""
     person, block = who[order], blocks[order]
     starts = (np.diff(person, prepend=-1) != 0) | (np.diff(block, prepend=np.nan) != 0)
     again = int(pd.DataFrame({"who": person, "block": block})[starts].duplicated().sum())
@@ -313,7 +313,7 @@ def guessed_columns(frame: pd.DataFrame) -> dict[str, str]:
 
 
 def constant_columns(frame: pd.DataFrame) -> list[str]:
-    """The names of columns that are the same in all rows, so that they tell nothing."""
+    """List the columns that are the same in all rows, so that they tell nothing."""
     return [str(name) for name in frame.columns if frame[name].nunique(dropna=False) <= 1]
 
 
@@ -324,7 +324,7 @@ def _is_called(name: Any, beginning: re.Pattern[str]) -> bool:
 
 
 def of_whom(frame: pd.DataFrame) -> list[str]:
-    """What to say if participants were not named, but a column is called so and holds several."""
+    """Say if participants were not named, but a column is called so and holds several."""
     for name in [name for name in frame.columns if _WHO.fullmatch(str(name))]:
         people = frame[name].nunique()
         if 1 < people <= len(frame) / 3:
@@ -336,16 +336,16 @@ def of_whom(frame: pd.DataFrame) -> list[str]:
 
 
 def bandit(outcome: Any, response: Any) -> str:
-    """What to give if a choice is paid by an outcome."""
+    """Say what to give if a choice is paid by an outcome."""
     python, command = f"Columns({outcome!r}, choice={response!r})", f"--choice {response} --reward {outcome}"
     return f"if {response} says which option was taken, and {outcome} what it paid, give {python} ({command})"
 
 
 def choice_beside_numbers(outcome: Any, response: Any, labels: Iterable[Any]) -> str:
-    """The question about choices that cannot be predictions of outcomes, since these are numbers."""
-    what = f"the responses {response} are choices ({few(labels)}), but the outcomes {outcome} are numbers"
+    """Ask about choices that cannot be predictions of outcomes, since these are numbers."""
+    choices = f"the responses {response} are choices ({few(labels)}), but the outcomes {outcome} are numbers"
     predicted = "if it predicts the outcome, give kind='binary' or 'categorical' (--kind)"
-    return f"{what}: what was chosen? I{bandit(outcome, response)[1:]}; {predicted}"
+    return f"{choices}: what was chosen? I{bandit(outcome, response)[1:]}; {predicted}"
 
 
 def check_alike(column: "pd.Series[Any]", option: str) -> None:
@@ -383,7 +383,7 @@ def check_numbers(outcome: Any, response: "pd.Series[Any]", kind: str) -> None:
 
 
 def another_scale(trials: Any) -> str:
-    """Why responses cannot report an estimate of the outcomes, as a question; empty if they can.
+    """Ask about responses that cannot report an estimate of the outcomes; empty if they can.
 
     Estimates of a probability are from 0 to 1. Those of other numbers are neither apart from the outcomes nor ten times
     as widely spread; and where they are spread ten times less, they are about the middle of the outcomes.
@@ -401,13 +401,13 @@ def another_scale(trials: Any) -> str:
     outcomes = trials.outcomes[trials.observed]
     if _same_scale(outcomes, responses):
         return ""
-    known = f"{about} like the outcomes {trials.columns.outcome}, from {outcomes.min():g} to {outcomes.max():g}"
+    like = f"{about} like the outcomes {trials.columns.outcome}, from {outcomes.min():g} to {outcomes.max():g}"
     scale = "give response_scale=(LOW, HIGH) (--response-scale LOW HIGH), the responses that mean 0 and 1"
-    return f"{known}; if they are on another scale, {scale}: (0, 1) if they are as they should be; {readout}"
+    return f"{like}; if they are on another scale, {scale}: (0, 1) if they are as they should be; {readout}"
 
 
 def _ask_probability(responses: FloatArray, labels: Sequence[Any]) -> str:
-    """What to ask of responses that are no probabilities; about the first likely scale that holds most of them."""
+    """Ask about responses that are no probabilities: are they on the first likely scale that holds most of them?"""
     low, high = float(responses.min()), float(responses.max())
     likely = [(0, 1), *([] if any(isinstance(label, str) for label in labels) else [tuple(labels)])]
     likely += [(low, high)] if high <= MOST_LABELS + 1 else [(0, 100), (0, 1000)]
@@ -479,7 +479,7 @@ def _check_options(choice: "pd.Series[Any]", reward: "pd.Series[Any]") -> None:
 
 
 def _strange_numbers(column: "pd.Series[Any]", negative_is_strange: bool) -> list[float]:
-    """Numbers that people write where something is missing, and that stand apart from all others.
+    """List numbers that people write where something is missing, and that stand apart from all others.
 
     negative_is_strange: whether -1 stands apart from few whole numbers that are not negative.
     """
@@ -501,7 +501,7 @@ def _is_apart(mark: float, others: FloatArray) -> bool:
 
 
 def _strange_words(labels: set[Any]) -> list[str]:
-    """Words that say that something is missing, beside two labels or more."""
+    """List words that say that something is missing, beside two labels or more."""
     plain = {label: re.sub(r"[\W_]", "", label.lower()) for label in labels if isinstance(label, str)}
     words = sorted(label for label, word in plain.items() if word in _WORDS and (word != "miss" or "hit" not in plain))
     return words if len(labels) - len(words) > 1 else []

@@ -17,7 +17,7 @@ _HALF = 0.6745  # half of a normal distribution is within so many standard devia
 
 
 def outcomes_of(trials: Trials) -> Outcomes:
-    """What a learner has to know about the outcomes of a table."""
+    """Describe the outcomes of a table, as far as a learner has to know them."""
     contexts = int(trials.outcomes[0].max()) + 1 if trials.kind == OutcomeKind.TRANSITIONS else 0
     labels, options = len(trials.labels or ()), len(trials.options or ())
     shown = bool(trials.columns.counterfactual)
@@ -31,7 +31,7 @@ def learner_for(
     family: str | None = None,
     contexts: Contexts | None = None,
 ) -> Learner:
-    """The learner of this name for the outcomes of a table; see `choose`."""
+    """Assemble the learner of this name for the outcomes of a table; see `choose`."""
     return choose(name, trials, settings, family, contexts).learner
 
 
@@ -42,7 +42,7 @@ def choose(
     family: str | None = None,
     contexts: Contexts | None = None,
 ) -> Assembly:
-    """The learner of this name for the outcomes of a table, and what was assumed for it.
+    """Assemble the learner of this name for the outcomes of a table, and say what was assumed for it.
 
     name: of a learner, or where its class is: `file.py:Class` or `module:Class`. settings: parameters of the learner,
     its family and its first belief by name, such as m, noise or mean. family: by name, or where its class is; the usual
@@ -99,7 +99,7 @@ def fact_of(trials: Trials, name: str, settings: Mapping[str, float]) -> Fact | 
 
 
 def _median_noise(trials: Trials, name: str, period: float | None = None) -> float:
-    """The standard deviation of outcomes from trial to trial. name: of the parameter that needs it."""
+    """Estimate the standard deviation of outcomes from trial to trial. name: of the parameter that needs it."""
     successive = trials.observed[:, 1:] & trials.observed[:, :-1] & ~trials.starts[:, 1:]
     steps: Any = np.diff(trials.scalar_outcomes)[successive]
     sizes = np.abs(steps if period is None else wrapped(steps, period))
@@ -110,11 +110,12 @@ def _median_noise(trials: Trials, name: str, period: float | None = None) -> flo
 
 
 def _reward_noise(trials: Trials) -> float:
-    """The standard deviation of rewards about the mean that an option pays a participant."""
+    """Estimate the standard deviation of rewards about the mean that an option pays a participant."""
     rewards, squares, count = trials.scalar_outcomes, 0.0, 0
     for row, option in np.ndindex(len(trials), len(trials.options or ())):
-        own = rewards[row][trials.observed[row] & (trials.choices[row] == option)]
-        squares, count = squares + float(np.square(own - own.mean()).sum()) if len(own) else squares, count + len(own)
+        paid = rewards[row][trials.observed[row] & (trials.choices[row] == option)]
+        squares += float(np.square(paid - paid.mean()).sum()) if len(paid) else 0.0
+        count += len(paid)
     if not squares:
         raise ValueError("noise cannot be estimated from options that always pay the same; set noise")
     return math.sqrt(squares / count)

@@ -87,7 +87,7 @@ class TableRows(NamedTuple):
     said: tuple[str, ...] = ()
 
     def where(self, rows: Sequence[int]) -> str:
-        """The places of one or two rows, such as "line 3" or "lines 3 and 5"."""
+        """Name the places of one or two rows, such as "line 3" or "lines 3 and 5"."""
         return f"{self.unit}{'s' * (len(rows) > 1)} {' and '.join(str(self.lines[row]) for row in rows)}"
 
 
@@ -179,7 +179,7 @@ class _Records(NamedTuple):
         return next(_split(self.text[self.starts[row] : self.ends[row]], self.mark), [])
 
     def where(self, candidates: BoolArray, content: bytes) -> BoolArray:
-        """Which of some rows hold just this, apart from blanks around it."""
+        """Find which of some rows hold just this, apart from blanks around it."""
         alike = candidates.copy()
         for row in np.flatnonzero(candidates):
             alike[row] = self.text[self.starts[row] : self.ends[row]].strip() == content
@@ -227,14 +227,14 @@ def _from_text(data: bytes, mark: str | None, keep_zeros: str | None) -> tuple[T
 
 
 def width(data: bytes, mark: str | None = None) -> int:
-    """How many cells the line of names has; without reading any further."""
+    """Count the cells of the line of names, without reading any further."""
     text, _ = _as_utf8(data)
     first, mark, _ = _first_line(text, mark)
     return len(next(_split(text[first:], mark)))
 
 
 def _as_utf8(data: bytes) -> tuple[bytes, list[str]]:
-    """Text in UTF-8 with plain line ends, and what else it was in before."""
+    """Write text in UTF-8 with plain line ends, and say what else it was in before."""
     said = []
     encoding = next((name for mark, name in _BYTE_ORDERS.items() if data.startswith(mark)), None)
     if encoding is None:  # in UTF-16 without a mark, every second byte of names and numbers is 0
@@ -262,7 +262,7 @@ def _as_utf8(data: bytes) -> tuple[bytes, list[str]]:
 def _first_line(text: bytes, mark: str | None) -> tuple[int, str, list[str]]:
     """Find the line of names: after blank lines and comments, unless the last comment has the names.
 
-    Returns: Where it begins; what separates cells, if that is not known the mark of which it has most; and a notice.
+    Return where it begins; what separates cells, if that is not known the mark of which it has most; and a notice.
     """
     at, comments, first = 0, [], b""
     for number, line in enumerate(BytesIO(text), 1):
@@ -299,7 +299,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _split(text: bytes, mark: str) -> Iterator[list[str]]:
-    """The cells of each row."""
+    """Split rows into cells."""
     return csv.reader(TextIOWrapper(BytesIO(text), "utf-8", newline=""), delimiter=mark, skipinitialspace=True)
 
 
@@ -334,7 +334,7 @@ def _find_records(text: bytes, first: int, mark: str) -> _Records:
 
 
 def _check_records(records: _Records, names: int) -> tuple[BoolArray, dict[int, str]]:
-    """Which rows can be read; and by line why others cannot, apart from blank lines at the end."""
+    """Find the rows that can be read; and say by line why others cannot, apart from blank lines at the end."""
     lines, counts, places = records.lines, records.counts, np.arange(len(records.lines))
     header = records.text[records.starts[0] : records.ends[0]].strip()
     begins = np.frombuffer(records.text, np.uint8)[records.starts]
@@ -364,7 +364,7 @@ def _check_records(records: _Records, names: int) -> tuple[BoolArray, dict[int, 
 
 
 def _distinct_names(cells: list[str]) -> tuple[list[str], tuple[str, ...]]:
-    """The names of the columns without blank ones at the end, those that are doubled made different; and which are."""
+    """Name the columns, without blank names at the end, and doubled ones made different; and say which were doubled."""
     names = [cell.strip() for cell in cells]
     while len(names) > 1 and not names[-1]:
         names.pop()
@@ -421,8 +421,10 @@ def with_plain_numbers(
     notations = {name: notation for name, notation in columns.items() if notation is not None}
     marks = {}
     if decimal is not None:
-        for name, own in notations.items():
-            if decimal == "." or own.only[","] or not own.only["."]:  # other programs may have written plain points
+        for name, notation in notations.items():
+            if (
+                decimal == "." or notation.only[","] or not notation.only["."]
+            ):  # other programs may have written plain points
                 marks[name] = decimal
     else:
         marked = any(notation.marked for notation in notations.values())
@@ -441,7 +443,7 @@ def with_plain_numbers(
 
 
 def _notation(column: "pd.Series[Any]") -> _Notation | None:
-    """How the numbers of a column are written; None if most of its cells are no numbers."""
+    """Find how the numbers of a column are written; None if most of its cells are no numbers."""
     there = column.dropna()
     sample = list(islice((cell for cell in there if not isinstance(cell, str) or cell.strip(_BLANKS)), _MOST))
     numbers = [_fits(_tidy(cell)) if isinstance(cell, str) else isinstance(cell, Real) for cell in sample]
@@ -463,37 +465,37 @@ def _notation(column: "pd.Series[Any]") -> _Notation | None:
 
 
 def _decimal_mark(name: str, notations: Mapping[str, _Notation]) -> tuple[str, str]:
-    """The decimal mark of a column, and the question to ask where it is not certain."""
-    own = notations[name]
-    commas, points = own.only[","], own.only["."]
+    """Find the decimal mark of a column, or else the question to ask."""
+    notation = notations[name]
+    commas, points = notation.only[","], notation.only["."]
     if commas and points:
         both = f"{name} = {commas[0]!r} fits decimal commas only, but {points[0]!r} fits decimal points only"
         return "", f"{both}: which are right? Give {_COMMA} or {_POINT}, or correct the others"
     mark = "," if commas else "."
-    if own.either[","] and not commas:
+    if notation.either[","] and not commas:
         everywhere = {mark: [cell for part in notations.values() for cell in part.only[mark]] for mark in DECIMALS}
         if everywhere[","] and not everywhere["."]:
             mark = ","
-        elif everywhere[","] or not _are_thousands(",", own, notations):
-            cell = own.either[","][0]
+        elif everywhere[","] or not _are_thousands(",", notation, notations):
+            cell = notation.either[","][0]
             ask = f"is {name} = {cell!r} the number {cell.replace(',', '.')}, or {cell.replace(',', '')}?"
             return "", f"{ask} Give {_COMMA} for the first, {_POINT} for the second"
-    if own.either["."] and not points:
-        cell = own.either["."][0]
+    if notation.either["."] and not points:
+        cell = notation.either["."][0]
         ask, comma = f"is {name} = {cell!r} the number {cell.replace('.', '')}", f"Then give {_COMMA}"
-        if mark == "," and not _are_thousands(".", own, notations):
-            return "", f"{ask}, since {(commas or own.either[','])[0]!r} is there, too? {comma}; else {_POINT}"
+        if mark == "," and not _are_thousands(".", notation, notations):
+            return "", f"{ask}, since {(commas or notation.either[','])[0]!r} is there, too? {comma}; else {_POINT}"
         if mark == "." and any(part.only[","] and not part.only["."] for part in notations.values()):
             return "", f"other columns have decimal commas: {ask}? {comma}; else write it with a comma, too"
-        if mark == "." and own.short and not own.either[","]:
-            return "", f"{ask}, since {own.short[0]!r} is there, too? {comma}; else {_POINT}"
+        if mark == "." and notation.short and not notation.either[","]:
+            return "", f"{ask}, since {notation.short[0]!r} is there, too? {comma}; else {_POINT}"
     return mark, ""
 
 
-def _are_thousands(mark: str, own: _Notation, notations: Mapping[str, _Notation]) -> bool:
+def _are_thousands(mark: str, notation: _Notation, notations: Mapping[str, _Notation]) -> bool:
     """Whether two cells or more show that a mark stands between thousands, of which one can have no other meaning."""
     certain = sum(part.thousands[mark] for part in notations.values())
-    return certain > 0 and certain + len(own.short) > 1
+    return certain > 0 and certain + len(notation.short) > 1
 
 
 def _may_be_thousands(values: FloatArray) -> bool:
@@ -531,12 +533,12 @@ def _convert(frame: pd.DataFrame, marks: Mapping[str, str]) -> list[str]:
 
 
 def _tidy(cell: str) -> str:
-    """A cell without blanks around it, and with a plain hyphen for a minus sign."""
+    """Strip blanks around a cell, and write a plain hyphen for a minus sign."""
     cell = cell.strip(_BLANKS)
     return re.sub(r"^\u2212\s*(?=[\d.,])", "-", cell) if cell.startswith("\u2212") else cell
 
 
 def _fits(cell: str) -> list[str]:
-    """The decimal marks with which a cell is a number. Nobody separates thousands by points and adds an exponent."""
+    """List the decimal marks with which a cell is a number; with an exponent, points are not between thousands."""
     fits = [mark for mark in DECIMALS if _NUMBER[mark].fullmatch(cell)]
     return ["."] if len(fits) > 1 and "." in cell and "e" in cell.lower() else fits

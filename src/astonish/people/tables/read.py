@@ -126,8 +126,8 @@ def _check_request(
         problem = "ignore, response_range and response_scale are about responses"
         raise ValueError(f"{problem}; name the column of the response")
     for name, ends in ranges.items():
-        falls = name == "response_range" and ends is not None and ends[0] > ends[-1]
-        if ends is not None and (len(ends) != 2 or ends[0] == ends[1] or falls or not np.isfinite(ends).all()):
+        is_pair = ends is None or (len(ends) == 2 and ends[0] != ends[1] and np.isfinite(ends).all())
+        if not is_pair or (ends and name == "response_range" and ends[0] > ends[1]):
             raise ValueError(f"{name} = {ends!r} is not allowed; give a pair (low, high)")
     if kind not in (None, *OutcomeKind):
         raise ValueError(f"kind = {kind!r} is not allowed; give one of {', '.join(OutcomeKind)}")
@@ -142,7 +142,7 @@ def _check_request(
 
 
 def _within(column: "pd.Series[Any]", allowed: tuple[float, float]) -> Cells:
-    """The responses without those outside of a range, as a column; and by position which these are."""
+    """Leave out responses outside of a range; and say by position which these are."""
     low, high = allowed
     values = cells.numbers(column).values
     if cells.is_text(column):
@@ -204,18 +204,18 @@ def _infer_schema(
     kind = kind or _kind(outcomes, response, listed, two_are_binary=chosen is None)
     if response is not None:
         response_kind = response_kind or _response_kind(response, kind, outcomes[-1])
-    known = listed or _labels(kind, outcomes, response if response_kind == "choice" else None)
-    if kind == "binary" and len(known) != 2:
-        raise ValueError(f"{outcomes[0].name} holds {few(known)}, which are not two outcomes; give kind='categorical'")
+    every = listed or _labels(kind, outcomes, response if response_kind == "choice" else None)
+    if kind == "binary" and len(every) != 2:
+        raise ValueError(f"{outcomes[0].name} holds {few(every)}, which are not two outcomes; give kind='categorical'")
     contexts = None
     if kind == "transitions":  # indices of labels if these share any with the outcomes; else of labels of their own
         before = cells.different_labels(outcomes[0])
-        contexts = known if before & set(known) else cells.in_order(before)
-    return _Schema(kind, response_kind, known, contexts, chosen, guessed)
+        contexts = every if before & set(every) else cells.in_order(before)
+    return _Schema(kind, response_kind, every, contexts, chosen, guessed)
 
 
 def _option_labels(frame: pd.DataFrame, columns: Columns, options: Sequence[Any] | None) -> tuple[Any, ...] | None:
-    """The options among which people choose, in order: those given, or those that were chosen; None if none are."""
+    """List the options among which people choose, in order: those given, or chosen; None if there are no choices."""
     if columns.choice is None:
         return None
     chosen = cells.different_labels(frame[columns.choice])
@@ -225,11 +225,11 @@ def _option_labels(frame: pd.DataFrame, columns: Columns, options: Sequence[Any]
         raise ValueError(f"{columns.choice} holds {only}, which is no choice; name all options (--options A,B)")
     if len(set(labels)) < len(labels):
         raise ValueError(f"options = {few(labels)} names one twice; give each once")
-    for what, names in (("counterfactual", columns.counterfactual), ("payoff", columns.payoffs)):
-        other_of_two = what == "counterfactual" and len(labels) == 2 and len(names) == 1
+    for option, names in (("counterfactual", columns.counterfactual), ("payoff", columns.payoffs)):
+        other_of_two = option == "counterfactual" and len(labels) == 2 and len(names) == 1
         if len(names) not in (0, len(labels)) and not other_of_two:
             wanted = f"a column for each of the options {few(labels)}, in this order"
-            raise ValueError(f"--{what} was given {len(names)} times; give {wanted}")
+            raise ValueError(f"--{option} was given {len(names)} times; give {wanted}")
     return labels
 
 
@@ -266,7 +266,7 @@ def _response_kind(response: "pd.Series[Any]", kind: str, outcome: "pd.Series[An
 
 
 def _labels(kind: str, outcomes: Sequence["pd.Series[Any]"], choices: "pd.Series[Any] | None") -> Any:
-    """Labels of outcomes, and of choices among them; for outcomes that are numbers, those of choices alone."""
+    """List the labels of outcomes, and of choices among them; for outcomes that are numbers, those of choices alone."""
     chosen = set() if choices is None else cells.different_labels(choices)
     if kind in MEASURED:
         return cells.in_order(chosen) or None
@@ -312,14 +312,14 @@ def parse_rows(
 ) -> tuple[_RowValues, NDArray[np.intp], dict[int, str], dict[int, str], list[str]]:
     """Read all columns that have a meaning.
 
-    Returns: The values of the rows; the rows that can be used, by participant and trial; by position, the first thing
+    Return the values of the rows; the rows that can be used, by participant and trial; by position, the first thing
     that is wrong with each other row; the same of responses, whose rows are used nevertheless; and notes.
     """
     names = ["1"] * len(frame) if columns.subject is None else frame[columns.subject]
     subjects = cells.names(pd.Series(names, name=columns.subject))
     who = pd.factorize(subjects.values)[0]
     labels = [schema.contexts, schema.labels][-len(columns.outcomes) :] if schema.kind not in MEASURED else [None]
-    outcomes = [_read(frame[name], own) for name, own in zip(columns.outcomes, labels, strict=True)]
+    outcomes = [_read(frame[name], listed) for name, listed in zip(columns.outcomes, labels, strict=True)]
     payoffs = {name: _read(frame[name], labels[-1]) for name in (*columns.counterfactual, *columns.payoffs)}
     given = {parameter: cells.numbers(frame[name]) for parameter, name in columns.given.items()}
     responses, unread = _responses(frame, columns, schema, scale)
@@ -375,7 +375,7 @@ def parse_rows(
 
 
 def _read(column: "pd.Series[Any]", labels: tuple[Any, ...] | None) -> Cells:
-    """A column as numbers, or where there are labels as their indices, whatever letters are capital in either."""
+    """Read a column as numbers, or where there are labels as their indices, whatever letters are capital in either."""
     if labels is None:
         return cells.numbers(column)
     written = cells.labels(column)
@@ -383,8 +383,8 @@ def _read(column: "pd.Series[Any]", labels: tuple[Any, ...] | None) -> Cells:
     exact = {label: index for index, label in enumerate(labels)}
     place = {cells.folded(label): index for label, index in exact.items()}
     place = {} if len(place) < len(exact) else place  # where capital letters tell labels apart
-    known = [exact.get(label, place.get(cells.folded(label), np.nan)) for label in different]
-    indices = np.array([*known, np.nan], np.float64)[codes]
+    places = [exact.get(label, place.get(cells.folded(label), np.nan)) for label in different]
+    indices = np.array([*places, np.nan], np.float64)[codes]
     strange = {
         int(at): f"{column.name} = {written.values[at]!r} is none of {few(labels)}"
         for at in np.flatnonzero(np.isnan(indices) & (codes >= 0))
@@ -393,7 +393,7 @@ def _read(column: "pd.Series[Any]", labels: tuple[Any, ...] | None) -> Cells:
 
 
 def _responses(frame: pd.DataFrame, columns: Columns, schema: _Schema, scale: _Range) -> Cells:
-    """The responses, and why some could not be read. scale: those that mean 0 and 1."""
+    """Read the responses, and say why some could not be. scale: those that mean 0 and 1."""
     if columns.response is None:
         return Cells(None, {})
     choices = schema.options or schema.labels
@@ -411,7 +411,7 @@ def _responses(frame: pd.DataFrame, columns: Columns, schema: _Schema, scale: _R
 
 
 def _blocks_and_order(frame: pd.DataFrame, columns: Columns, who: Any) -> tuple[FloatArray, NDArray[np.intp]]:
-    """A number for each row, which differs between a participant's successive blocks; and the rows in order."""
+    """Number rows so that a participant's successive blocks differ; and order them by participant and trial."""
     ranks = np.zeros(len(frame)) if columns.trial is None else cells.ranks(frame[columns.trial])
     order = np.lexsort((ranks, who))  # stable: rows that are equal stay as they come in the file
     if columns.block is None:
@@ -425,8 +425,8 @@ def _blocks_and_order(frame: pd.DataFrame, columns: Columns, who: Any) -> tuple[
         return blocks, order
     # Blocks by the numbers that they have, or else in the order in which they come
     codes, different = pd.factorize(written)
-    own = pd.to_numeric(pd.Series(different, dtype=object), errors="coerce").to_numpy(np.float64)
-    blocks = np.append(np.arange(len(own)) if np.isnan(own).any() else own, np.nan)[codes]
+    numbers = pd.to_numeric(pd.Series(different, dtype=object), errors="coerce").to_numpy(np.float64)
+    blocks = np.append(np.arange(len(numbers)) if np.isnan(numbers).any() else numbers, np.nan)[codes]
     return blocks, order if unique else np.lexsort((ranks, blocks, who))
 
 
@@ -505,7 +505,7 @@ def _to_series(
 
 
 def _with_numbers(frame: pd.DataFrame, columns: Columns, schema: _Schema) -> pd.DataFrame:
-    """Columns of numbers as such, if it was only for rejected rows that they were read as text."""
+    """Make columns numbers, if it was only for rejected rows that they were read as text."""
     names = [*columns.given.values()]
     names += columns.outcomes if schema.kind in MEASURED else ()
     names += [str(columns.response)] if schema.response_kind in MEASURED else []
@@ -517,7 +517,7 @@ def _with_numbers(frame: pd.DataFrame, columns: Columns, schema: _Schema) -> pd.
 
 
 def _with_choices(trials: Trials, options: tuple[Any, ...], columns: Mapping[str, FloatArray]) -> Trials:
-    """Trials whose outcomes are rewards, as trials of choices with consequences.
+    """Make trials whose outcomes are rewards trials of choices with consequences.
 
     columns: those that say what options paid, shown or not, in the form of `trials.outcomes`.
     """
@@ -538,30 +538,27 @@ def _with_choices(trials: Trials, options: tuple[Any, ...], columns: Mapping[str
             where = f"on trial {at + 1} of participant {trials.subjects[row]}"
             raise ValueError(f"{where} {seen}; name payoffs in the order of the options")
     if names.counterfactual:  # one column is about the one not chosen of two
-        shown = [columns[name] for name in names.counterfactual]
-        others = np.stack(shown * 2 if len(shown) == 1 else shown, -1)
-        own = np.arange(others.shape[-1]) == choices[..., None]
-        every = np.where(own, rewards[..., None], others)
-        known = np.isfinite(every) & there[..., None]
-        outcomes = choices, np.where(known, every, 0).astype(rewards.dtype), known.astype(np.int32)
-        if payoffs is None and known[observed].all():
-            payoffs = np.where(known, every, np.nan)
+        others = np.stack([columns[name] for name in names.counterfactual], -1)
+        chosen_option = np.arange(len(options)) == choices[..., None]
+        paid = np.where(chosen_option, rewards[..., None], others)
+        shown = np.isfinite(paid) & there[..., None]
+        outcomes = choices, np.where(shown, paid, 0).astype(rewards.dtype), shown.astype(np.int32)
+        if payoffs is None and shown[observed].all():
+            payoffs = np.where(shown, paid, np.nan)
     return replace(trials, outcomes=outcomes, observed=observed, options=options, payoffs=payoffs)
 
 
 def _with_design(trials: Trials, frame: pd.DataFrame) -> Trials:
-    """The trials with conditions, changes, and the groups and covariates of participants, as far as columns are named.
+    """Add conditions, changes, and the groups and covariates of participants, as far as columns are named.
 
     frame: the rows of the trials. Participants about whom something is not known are excluded.
     """
     columns, there = trials.columns, trials.rows >= 0
     if columns.condition is not None:
-        labels = cells.labels(frame[columns.condition]).values
-        conditions = cells.in_order(set(labels))
+        conditions = cells.in_order(cells.different_labels(frame[columns.condition]))
         if len(conditions) < 2:
             raise ValueError(f"{columns.condition} is {few(conditions)} on all trials; name a column that differs")
-        place = {label: index for index, label in enumerate(conditions)}
-        codes = np.array([place[label] for label in labels], np.int32)
+        codes = _read(frame[columns.condition], conditions).values.astype(np.int32)
         trials = replace(trials, conditions=conditions, condition=np.where(there, codes[trials.rows], 0))
     if columns.change is not None:
         trials = replace(trials, changed=there & cells.flags(frame[columns.change])[trials.rows])
@@ -576,7 +573,9 @@ def _with_design(trials: Trials, frame: pd.DataFrame) -> Trials:
             raise ValueError(f"{next(iter(problems.values()))}; give a number for each participant")
         values[name] = _of_participants(trials, name, numbers)
     unknown = {
-        trials.subjects[row]: f"{name} is empty" for name, own in values.items() for row in np.flatnonzero(pd.isna(own))
+        trials.subjects[row]: f"{name} is empty"
+        for name, about in values.items()
+        for row in np.flatnonzero(pd.isna(about))
     }
     if len(unknown) == len(trials):
         raise ValueError(f"{next(iter(unknown.values()))} for every participant; name a column that is known")
@@ -592,15 +591,14 @@ def _with_design(trials: Trials, frame: pd.DataFrame) -> Trials:
 
 
 def _of_participants(trials: Trials, name: str, values: Any) -> NDArray[Any]:
-    """What a column says about each participant; missing where it says nothing."""
+    """Find what a column says about each participant; missing where it says nothing."""
     is_label = values.dtype == object
     about = np.full(len(trials), None if is_label else np.nan, values.dtype)
     for row, places in enumerate(trials.rows):
-        own = pd.unique(pd.Series(values[places[places >= 0]]).dropna())
-        if len(own) > 1:
-            what = "--condition" if is_label else "--per-trial"
-            both = f"{name} is {own[0]} and {own[1]} for participant {trials.subjects[row]}"
-            raise ValueError(f"{both}; a group and a covariate are one for each participant ({what} is about trials)")
-        if len(own):
-            about[row] = own[0]
+        different = pd.unique(pd.Series(values[places[places >= 0]]).dropna())
+        if len(different) > 1:
+            option = "--condition" if is_label else "--per-trial"
+            both = f"{name} is {different[0]} and {different[1]} for participant {trials.subjects[row]}"
+            raise ValueError(f"{both}; a group and a covariate are one for each participant ({option} is about trials)")
+        about[row : row + len(different)] = different
     return about

@@ -114,13 +114,13 @@ def regressors(
 
 
 def describe(column: str, learner: Learner | None = None) -> str:
-    """What a column of `regressors` means, in a sentence. learner: whose quantities may be among the columns.
+    """Say in a sentence what a column of `regressors` means. learner: whose quantities may be among the columns.
 
     >>> describe("prediction_error")
     'outcome minus prediction'
     """
-    own = {} if learner is None else learner.meanings
-    meanings = {**_OTHERS, OWN: "the learner's own measure of surprise", **own}
+    quantities = {} if learner is None else learner.meanings
+    meanings = {**_OTHERS, OWN: "the learner's own measure of surprise", **quantities}
     if column in meanings:
         return meanings[column]
     if column in COLUMNS:
@@ -130,7 +130,7 @@ def describe(column: str, learner: Learner | None = None) -> str:
 
 
 def _wanted(learner: Learner, names: tuple[str, ...], hazard: float | None) -> tuple[str, ...]:
-    """The measures and quantities that are asked for, by name, or a refusal."""
+    """List the measures and quantities that are asked for, or refuse."""
     apply = () if names == (OWN,) else applicable(learner, hazard)
     known = (ALL, OWN, *in_order((*COLUMNS, *apply)))
     for name in names:
@@ -150,7 +150,7 @@ def _wanted(learner: Learner, names: tuple[str, ...], hazard: float | None) -> t
 
 
 def _samples(learner: Learner, trials: Trials) -> Any:
-    """The outcomes as the learner takes them, or a refusal."""
+    """Give the outcomes as the learner takes them, or refuse."""
     trials.check_angles(learner)
     domains, (parts, structure) = jax.tree.leaves(learner.samples), jax.tree.flatten(trials.outcomes)
     if [domain.shape for domain in domains] != [part.shape[2:] for part in parts]:
@@ -162,7 +162,7 @@ def _samples(learner: Learner, trials: Trials) -> Any:
 
 
 def _novelty(trials: Trials) -> FloatArray:
-    """The novelty of each outcome in its block; of a transition, that of the state that it leads to."""
+    """Reckon the novelty of each outcome in its block; of a transition, that of the state that it leads to."""
     if trials.kind in MEASURED:
         raise ValueError("novelty is of outcomes that can be met again, such as labels; these are numbers")
     states = trials.scalar_outcomes
@@ -186,7 +186,7 @@ def _record(
     hazard: Any,
     wanted: tuple[str, ...],
 ) -> dict[str, Any]:
-    """What the learner makes of each trial, from its own start in each block, a row for each participant."""
+    """Record what the learner makes of each trial, from its own start in each block, a row for each participant."""
 
     def step(state: State, at: tuple[Any, Any, Any, Any]) -> tuple[State, dict[str, Any]]:
         x, seen, start, values = at
@@ -215,7 +215,7 @@ def _record(
 
 
 def _columns(trials: Trials, recorded: dict[str, Any], period: Number | None) -> Iterator[tuple[str, FloatArray]]:
-    """What was recorded, as columns of numbers; an estimate of several has one for each label."""
+    """Write what was recorded as columns of numbers; an estimate of several has one for each label."""
     if trials.kind in (*NUMBERS, *MEASURED):
         recorded["prediction_error"] = difference(trials.scalar_outcomes, recorded["prediction"], period)
     for name in (OWN, *in_order(set(recorded) - {OWN, *_OTHERS}), *_OTHERS):
@@ -318,11 +318,11 @@ def write_bids(
         raise ValueError(f"{both}; rename one")
     files = {}
     for name, places in zip(trials.subjects, trials.rows, strict=True):
-        own = events.iloc[places[places >= 0]]
-        runs = np.cumsum(np.diff(own["onset"].to_numpy(), prepend=-np.inf) < 0)
+        part = events.iloc[places[places >= 0]]
+        runs = np.cumsum(np.diff(part["onset"].to_numpy(), prepend=-np.inf) < 0)
         for run in range(runs[-1] + 1):
             file = f"sub-{labels[name]}_task-{short}{f'_run-{run + 1}' if runs[-1] else ''}_events.tsv"
-            files[folder / f"sub-{labels[name]}" / datatype / file] = own[runs == run]
+            files[folder / f"sub-{labels[name]}" / datatype / file] = part[runs == run]
     for path, part in files.items():
         with atomic_write(path) as stream:
             part.to_csv(stream, sep="\t", index=False, na_rep="n/a", lineterminator="\n")
@@ -343,7 +343,7 @@ def write_bids(
 
 
 def _timed(table: pd.DataFrame, onset: str, duration: str) -> pd.DataFrame:
-    """The table with its times in front."""
+    """Put the times of a table in front."""
     times: dict[str, Any] = {}
     for option, name in (("onset", onset), ("duration", duration)):
         if option == "duration" and name not in table and re.fullmatch(r"\d+(\.\d*)?|\.\d+", name):

@@ -188,8 +188,8 @@ class Trials:
         if self.options is None:
             return np.asarray(jax.tree.leaves(self.outcomes)[-1], np.float64)
         _, rewards, *shown = self.outcomes
-        own = np.take_along_axis(rewards, self.choices[..., None], -1)[..., 0] if shown else rewards
-        return np.asarray(own, np.float64)
+        paid = np.take_along_axis(rewards, self.choices[..., None], -1)[..., 0] if shown else rewards
+        return np.asarray(paid, np.float64)
 
     @property
     def choices(self) -> NDArray[np.int32]:
@@ -208,7 +208,7 @@ class Trials:
             raise ValueError(f"{problem}; give DeltaCircular, NassarCircular, or a learner on VonMises")
 
     def only(self, subjects: Iterable[str]) -> "Trials":
-        """The same of these participants alone, in this order."""
+        """Select these participants alone, in this order."""
         chosen = tuple(map(str, subjects))
         strange = [name for name in chosen if name not in self.subjects]
         if strange or not chosen:
@@ -217,7 +217,7 @@ class Trials:
         return self.at([self.subjects.index(name) for name in chosen], chosen)
 
     def at(self, places: Any, subjects: tuple[str, ...]) -> "Trials":
-        """The participants at these places, by other names where one of them is there more than once."""
+        """Select the participants at these places, by other names where one of them is there more than once."""
         steps = int((self.rows[places] >= 0).sum(axis=1).max())
         names = ["outcomes", "observed", "starts", "rows", "responses", "scored", "given", "payoffs", "second"]
         names += ["condition", "changed"]
@@ -227,28 +227,28 @@ class Trials:
         return replace(self, subjects=subjects, **parts)
 
     def to_rows(self, values: Any, where: BoolArray) -> FloatArray:
-        """Values of trials as a column of `frame`; NaN in rows of trials that are not in `where`."""
+        """Write values of trials as a column of `frame`; NaN in rows of trials that are not in `where`."""
         column = np.full(len(self.frame), np.nan)
         column[self.rows[where]] = values[where]
         return column
 
     def with_columns(self, columns: Mapping[str, Any]) -> DataFrame:
-        """The table with new columns, which have a number behind their name where it is that of an old one."""
+        """Add columns to the table, which have a number behind their name where it is that of an old one."""
         return self.frame.assign(**{free_name(name, self.frame): values for name, values in columns.items()})
 
     def as_written(self, responses: FloatArray) -> Any:
-        """Responses as the table has them: choices by their labels, numbers on the scale on which they were given."""
+        """Write responses as the table has them: choices by labels, numbers on the scale on which they were given."""
         if self.response_kind == ResponseKind.CHOICE:
             return _labelled(responses, self.choice_labels)
         low, high = self.response_scale or (0.0, 1.0)
         return low + (high - low) * responses
 
     def outcomes_as_written(self, outcomes: FloatArray) -> Any:
-        """Outcomes as the table has them, by their labels if they have any."""
+        """Write outcomes as the table has them, by their labels if they have any."""
         return outcomes if self.kind in MEASURED else _labelled(outcomes, self.labels or ())
 
     def preview(self) -> str:
-        """A few lines that say everything that was assumed, recognised or left out."""
+        """Say in a few lines everything that was assumed, recognised or left out."""
         columns, there = self.columns, self.rows >= 0
         people = "one participant" if columns.subject is None else f"by {columns.subject}"
         blocks = f"{_span(self.starts.sum(axis=1))} blocks by {columns.block}" if columns.block else "one block"
@@ -279,13 +279,13 @@ class Trials:
 
 
 def _labelled(indices: FloatArray, labels: tuple[Any, ...]) -> Any:
-    """What indices stand for; None where they are NaN."""
-    known = np.array([*labels, None], object)
-    return known[np.where(np.isnan(indices), len(labels), indices).astype(np.intp)]
+    """Write what indices stand for; None where they are NaN."""
+    meanings = np.array([*labels, None], object)
+    return meanings[np.where(np.isnan(indices), len(labels), indices).astype(np.intp)]
 
 
 def free_name(name: str, taken: Any) -> str:
-    """A name that no column has yet.
+    """Find a name that no column has yet.
 
     >>> free_name("response", ["response", "response_2"])
     'response_3'
@@ -298,7 +298,7 @@ def free_name(name: str, taken: Any) -> str:
 
 
 def _column(trials: Trials, name: str, field: str, values: Any) -> str:
-    """The kind of a column, and what it holds. field: "kind" or "response_kind"."""
+    """Say the kind of a column, and what it holds. field: "kind" or "response_kind"."""
     kind, labels = getattr(trials, field), trials.labels
     text = f"{name}: {kind}{' (guessed)' * (field in trials.guessed)}"
     if labels and kind == OutcomeKind.BINARY and labels != (0, 1):
@@ -309,7 +309,7 @@ def _column(trials: Trials, name: str, field: str, values: Any) -> str:
 
 
 def _responses(trials: Trials) -> list[str]:
-    """A line about responses, if there are any."""
+    """Describe responses, if there are any."""
     if trials.responses is None:
         return []
     columns, made = trials.columns, trials.responses[np.isfinite(trials.responses)]
@@ -329,7 +329,7 @@ def _responses(trials: Trials) -> list[str]:
 
 
 def _design(trials: Trials) -> list[str]:
-    """Lines about second responses, conditions, groups and covariates."""
+    """Describe second responses, conditions, groups and covariates."""
     there, lines = trials.rows >= 0, []
     if trials.second is not None:
         made = trials.second[np.isfinite(trials.second)]
@@ -350,7 +350,7 @@ def _design(trials: Trials) -> list[str]:
 
 
 def _few_values(trials: Trials) -> list[str]:
-    """A note about numbers that may be labels, since they are only two, or few whole ones."""
+    """Note numbers that may be labels, since they are only two, or few whole ones."""
     if trials.kind != OutcomeKind.CONTINUOUS or "kind" not in trials.guessed:
         return []
     values = np.unique(trials.scalar_outcomes[trials.observed])
@@ -364,7 +364,7 @@ def _few_values(trials: Trials) -> list[str]:
 
 
 def _constant(trials: Trials, what: str, values: FloatArray, there: BoolArray) -> list[str]:
-    """A note about participants whose values are all equal, and so say little."""
+    """Note participants whose values are all equal, and so say little."""
     low = np.where(there, values, np.inf).min(axis=1)
     high = np.where(there, values, -np.inf).max(axis=1)
     names = [name for name, same in zip(trials.subjects, low == high, strict=True) if same]
@@ -407,7 +407,7 @@ def with_payoffs(trials: Trials, seed: int = 0) -> Trials:
 
 
 def _near(chosen: Any, blocks: Any, rng: np.random.Generator) -> Any:
-    """For each trial, one at random of the nearest in which an option was chosen, of the same block if there is any."""
+    """Draw for each trial one of the nearest in which an option was chosen, of the same block if there is any."""
     at = np.arange(len(blocks))
     distance = np.abs(at[:, None] - chosen) + len(at) * (blocks[:, None] != blocks[chosen])
     nearest = np.argsort(distance, axis=1, kind="stable")[:, :NEAREST]
@@ -417,7 +417,7 @@ def _near(chosen: Any, blocks: Any, rng: np.random.Generator) -> Any:
 
 
 def chosen_anew(trials: Trials, responses: FloatArray) -> Trials:
-    """The same trials with other choices, and the outcomes that follow from them; payoffs must be known."""
+    """Replace choices, and the outcomes that follow from them; payoffs must be known."""
     assert trials.payoffs is not None
     choices = np.where(np.isfinite(responses), responses, 0).astype(np.int32)
     _, rewards, *shown = trials.outcomes
@@ -427,7 +427,7 @@ def chosen_anew(trials: Trials, responses: FloatArray) -> Trials:
 
 
 def paid_columns(trials: Trials) -> dict[str, FloatArray]:
-    """What columns of the table say about rewards, and about what was shown of options that were not chosen."""
+    """Write what columns of the table say about rewards, and about what was shown of options that were not chosen."""
     columns = {trials.columns.outcomes[0]: np.where(trials.observed, trials.scalar_outcomes, np.nan)}
     names = trials.columns.counterfactual
     if len(names) == 1:
