@@ -246,7 +246,7 @@ COMPARED = (
     "probability that no other is used by more of them (Stephan et al. 2009; Rigoux et al. 2014)."
 )
 COLUMNS = (
-    "Of BIC and mse less is better, and a negative difference means better than the first model. BIC is summed over "
+    "Lower BIC and mse are better; a negative difference means better than the first model. BIC is summed over "
     "participants; difference: of BIC to the first model, a mean over participants, with its standard error. R2: the "
     "share of the variance of responses that is explained, or of choices the share of the log-likelihood of choosing "
     "at random that is gained, and mse: the mean squared error, both means over participants. best: for how many "
@@ -343,10 +343,10 @@ def _short(selection: Selection) -> "DataFrame":
     table = selection.table.reset_index(names="model")
     apart = zip(table["difference"], table["difference_se"], strict=True)
     table["difference"] = [f"{difference:+.4g} ± {error:.2g}" for difference, error in apart]
-    short = {"bic": "BIC", "r_squared": "R2", "at_bound": "bound"}
-    names = ("model", "parameters", "bic", "difference", "r_squared", "mse", "best", "share", "protected", "at_bound")
-    shown = [name for name in (*names, "unfinished") if name != "mse" or not table["mse"].isna().all()]
-    return table[shown].rename(columns=short)
+    columns = ["model", "parameters", "bic", "difference", "r_squared", "mse", "best", "share", "protected"]
+    names = {"bic": "BIC", "r_squared": "R2", "at_bound": "bound"}
+    short = table[[*columns, "at_bound", "unfinished"]].rename(columns=names)
+    return short.drop(columns="mse") if short["mse"].isna().all() else short
 
 
 def _predictions(
@@ -430,7 +430,9 @@ def headline(selection: Selection, predicted: "DataFrame | None", score: str, ot
         few = f"for {row['best']:.0f} of {people} participants its BIC is the least"
         sentences = [f"most people use {used} ({sure}; {few}), but {least} has the least BIC over all participants"]
     if row["protected"] < SURE:
-        sentences.append(f"That is not sure: the probability of {used} is less than {SURE:g}.")
+        sentences.append(
+            f"Inconclusive: the protected probability of {used}, {row['protected']:.2f}, is below {SURE:g}."
+        )
     if used != least:
         sentences.append(
             f"So a few participants are explained so much better by {least} that they outweigh the others."
