@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from warnings import catch_warnings, simplefilter
+
+from pandas import DataFrame
 
 from astonish.core.kinds import ResponseKind
 from astonish.io.files import locked
@@ -38,19 +40,16 @@ from astonish.people.tables.facts import choose
 from astonish.people.tables.regressors import describe as describe_regressor, regressors
 from astonish.report.page import details, paragraph, section
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 # Surprise
-
-ENDS = (".csv", ".tsv", ".parquet")
 
 
 def run_surprise(request: SurpriseRequest, console: Console) -> None:
     """Write the table with columns of surprise, learning rate, estimates and more; or a BIDS folder."""
-    target = request.target
-    if not request.bids and target.suffix.lower() not in ENDS:
-        raise ValueError(f"--out {target} is of an unknown kind; give a file that ends in {', '.join(ENDS)}, or --bids")
+    target, kinds = request.target, (".csv", ".tsv", ".parquet")
+    if not request.bids and target.suffix.lower() not in kinds:
+        raise ValueError(
+            f"--out {target} is of an unknown kind; give a file that ends in {', '.join(kinds)}, or --bids"
+        )
     if target.exists() and request.file.exists() and target.samefile(request.file):
         raise ValueError(f"--out {target} is the table itself; give another file")
     trials = read_outcomes(request)
@@ -157,9 +156,11 @@ def run_fit(request: FitRequest, console: Console) -> None:
             console.table(name, table)
         notes = Counter(filter(None, fit.notes))
         noted = f"{notes.total()} of {len(fit.notes)}"
-        for note, _ in notes.most_common(1):
-            console.say(f"{noted} participants come with a note in participants.csv, such as: {note}")
-        about = (f"{noted} come with a note. " if notes else "") + PARTICIPANTS
+        about = PARTICIPANTS
+        if notes:
+            often = notes.most_common(1)[0][0]
+            console.say(f"{noted} participants come with a note in participants.csv, such as: {often}")
+            about = f"{noted} come with a note. {about}"
         rows = details("A row for each participant", shown(fit.people(), "Participants"))
         sections.append(section("Participants", paragraph(about), *left_out(fit.excluded), rows))
         medians = ", ".join(f"median {row.parameter} {row.median:.3g}" for row in tables[0][1].itertuples())
@@ -186,7 +187,7 @@ def run_fit(request: FitRequest, console: Console) -> None:
         )  # fmt: skip
 
 
-def _differences(fit: Fit, out: Path, tables: "list[tuple[str, DataFrame]]") -> list[str]:
+def _differences(fit: Fit, out: Path, tables: list[tuple[str, DataFrame]]) -> list[str]:
     """Test and draw parameters by group, condition and covariate; add the tests to the tables of the terminal."""
     from astonish.people.fit.description import differences
     from astonish.people.fit.plot import plot_differences
@@ -338,7 +339,7 @@ def _evidence(fits: Mapping[str, Fit]) -> str:
     return "laplace" if known else "bic"
 
 
-def _short(selection: Selection) -> "DataFrame":
+def _short(selection: Selection) -> DataFrame:
     """Return the columns of the comparison that fit on a page."""
     table = selection.table.reset_index(names="model")
     apart = zip(table["difference"], table["difference_se"], strict=True)
@@ -351,7 +352,7 @@ def _short(selection: Selection) -> "DataFrame":
 
 def _predictions(
     models: Sequence[Candidate], search: dict[str, Any], request: CompareRequest, console: Console
-) -> "tuple[DataFrame, list[str]]":
+) -> tuple[DataFrame, list[str]]:
     """Predict blocks, or stretches of trials, that are left out: a table by model, and a section of the report."""
     left, mse = _left_out(request), request.score == "mse"
     predictions = {
@@ -414,7 +415,7 @@ def _described(
     ]
 
 
-def headline(selection: Selection, predicted: "DataFrame | None", score: str, other: Selection | None) -> list[str]:
+def headline(selection: Selection, predicted: DataFrame | None, score: str, other: Selection | None) -> list[str]:
     """Say who wins: the first sentence is the message; others qualify it.
 
     predicted: how well models predict blocks left out. other: the same comparison, anchored instead of free-running, or
@@ -499,7 +500,7 @@ def run_recover(request: RecoverRequest, console: Console) -> None:
             console.say(f"assumed: {ASSUMED}")
             sections.append(paragraph(f"Assumed: {ASSUMED}."))
 
-        def recovered(heading: str, about: str, result: Any, table: "DataFrame", stem: Path, caption: str) -> None:
+        def recovered(heading: str, about: str, result: Any, table: DataFrame, stem: Path, caption: str) -> None:
             """Show what was found, save its figure, and describe it. table: what the report shows."""
             console.table(heading, table)
             figure = drawn(result.plot(), stem, heading, caption)
