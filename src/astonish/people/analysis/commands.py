@@ -4,10 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
-
-from pandas import DataFrame
 
 from astonish.core.kinds import ResponseKind
 from astonish.io.files import locked
@@ -39,6 +37,9 @@ from astonish.people.tables.choices import ASSUMED
 from astonish.people.tables.facts import choose
 from astonish.people.tables.regressors import describe as describe_regressor, regressors
 from astonish.report.page import details, paragraph, section
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # Surprise
 
@@ -187,7 +188,7 @@ def run_fit(request: FitRequest, console: Console) -> None:
         )  # fmt: skip
 
 
-def _differences(fit: Fit, out: Path, tables: list[tuple[str, DataFrame]]) -> list[str]:
+def _differences(fit: Fit, out: Path, tables: "list[tuple[str, DataFrame]]") -> list[str]:
     """Test and draw parameters by group, condition and covariate; add the tests to the tables of the terminal."""
     from astonish.people.fit.description import differences
     from astonish.people.fit.plot import plot_differences
@@ -339,7 +340,7 @@ def _evidence(fits: Mapping[str, Fit]) -> str:
     return "laplace" if known else "bic"
 
 
-def _short(selection: Selection) -> DataFrame:
+def _short(selection: Selection) -> "DataFrame":
     """Return the columns of the comparison that fit on a page."""
     table = selection.table.reset_index(names="model")
     apart = zip(table["difference"], table["difference_se"], strict=True)
@@ -352,7 +353,7 @@ def _short(selection: Selection) -> DataFrame:
 
 def _predictions(
     models: Sequence[Candidate], search: dict[str, Any], request: CompareRequest, console: Console
-) -> tuple[DataFrame, list[str]]:
+) -> "tuple[DataFrame, list[str]]":
     """Predict blocks, or stretches of trials, that are left out: a table by model, and a section of the report."""
     left, mse = _left_out(request), request.score == "mse"
     predictions = {
@@ -415,7 +416,7 @@ def _described(
     ]
 
 
-def headline(selection: Selection, predicted: DataFrame | None, score: str, other: Selection | None) -> list[str]:
+def headline(selection: Selection, predicted: "DataFrame | None", score: str, other: Selection | None) -> list[str]:
     """Say who wins: the first sentence is the message; others qualify it.
 
     predicted: how well models predict blocks left out. other: the same comparison, anchored instead of free-running, or
@@ -500,7 +501,7 @@ def run_recover(request: RecoverRequest, console: Console) -> None:
             console.say(f"assumed: {ASSUMED}")
             sections.append(paragraph(f"Assumed: {ASSUMED}."))
 
-        def recovered(heading: str, about: str, result: Any, table: DataFrame, stem: Path, caption: str) -> None:
+        def recovered(heading: str, about: str, result: Any, table: "DataFrame", stem: Path, caption: str) -> None:
             """Show what was found, save its figure, and describe it. table: what the report shows."""
             console.table(heading, table)
             figure = drawn(result.plot(), stem, heading, caption)
