@@ -2,6 +2,8 @@
 
 import math
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -623,3 +625,15 @@ def test_the_function_at_the_door_fits_models_to_participants() -> None:
     assert astonish.fit is fit
     assert "fit" in dir(astonish)
     assert "fit" not in astonish.__all__  # it needs pandas, which the others do not
+
+
+def test_rooms_about_people_can_be_imported_in_any_order() -> None:
+    program = """
+import sys
+from importlib import import_module
+for room in ("comparison", "recovery", "posterior", "fit", "analysis.commands"):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "astonish"]:
+        del sys.modules[name]
+    import_module(f"astonish.people.{room}")
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -174,13 +174,11 @@ def run_fit(request: FitRequest, console: Console) -> None:
                 f"scale, was drawn from with the No-U-Turn sampler ({request.posterior} draws of each of 4 chains)."
             )
         python = script(
-            request,
-            [request.learner],
-            "fit",
+            request, [request.learner], "fit",
             "(model,) = models",
             f"found = fit(model.model, trials, model.free, {_arguments(search)})",
             "print(found.table().to_string())",
-        )
+        )  # fmt: skip
         write_report(
             console, request, [model], "A fit to people's responses", lead, sections, methods=methods, script=python,
             cite=["hierarchical"] if request.posterior else [], packages=["numpyro"] if request.posterior else [],
@@ -322,12 +320,10 @@ def run_compare(request: CompareRequest, console: Console) -> None:
             part = "Each block" if request.folds is None else f"Each of {_left_out(request)}"
             methods.append(f"{part} was left out in turn and predicted from the parameters of a participant's others.")
         python = script(
-            request,
-            list(fits),
-            "compare_fits, fit",
+            request, list(fits), "compare_fits, fit",
             f"fits = {{each.name: fit(each.model, trials, each.free, {_arguments(search)}) for each in models}}",
             f"print(compare_fits(fits, evidence={evidence!r}).table.to_string())",
-        )
+        )  # fmt: skip
         write_report(
             console, request, models, "Which learner explains people best?", sentences[0], sections, methods=methods,
             script=python, cite=["select"], excluded=selection.excluded,
@@ -532,15 +528,13 @@ def run_recover(request: RecoverRequest, console: Console) -> None:
         if request.weak_priors:
             lead += "; all estimates are maximum a posteriori, with weak priors where values usually lie"
         python = script(
-            request,
-            list(truth),
-            "fit, recover_parameters",
+            request, list(truth), "fit, recover_parameters",
             "for each in models:",
             f"    people = fit(each.model, trials, each.free, {_arguments(starts)})",
             "    truth = None if all(people.notes) else people  # of those about whom there is nothing to note",
             f"    found = recover_parameters(each.model, trials, each.free, truth=truth, {_arguments(search)})",
             '    print(each.name, found.summary().to_string(), sep="\\n")',
-        )
+        )  # fmt: skip
         methods = ["Parameters were recovered from simulated participants, as advised by Wilson & Collins (2019)."]
         write_report(
             console, request, models, "Would we find what is there?", lead, sections, methods=methods, script=python,
