@@ -315,14 +315,6 @@ print(sorted({{"jax", "numpy", "matplotlib", "pandas", "scipy"}} & set(sys.modul
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_an_unknown_kind_is_refused_with_those_that_are_known(file: Path) -> None:
-    result = run("surprise", file, "--outcome x --kind odd")
-    assert result.exit_code == 2
-    assert "'odd' is not one of 'continuous', 'binary', 'categorical'" in " ".join(
-        result.stderr.replace("│", "").split()
-    )
-
-
 def test_a_package_that_is_missing(file: Path, tmp_path: Path) -> None:
     (tmp_path / "pandas.py").write_text("raise ModuleNotFoundError('No module named pandas', name='pandas')")
     program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from astonish.cli.app import main; main()"
