@@ -2,6 +2,8 @@
 
 import math
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,7 +14,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
-from numpy.typing import NDArray
 from pandas import DataFrame
 from scipy import optimize, stats
 
@@ -59,7 +60,7 @@ from astonish.people.fit.likelihood import (
     simulate,
 )
 from astonish.people.fit.search import minimise
-from astonish.people.fit.space import LIMIT, Space
+from astonish.people.fit.space import Space
 from astonish.people.tables import Columns, Trials, read_trials
 from astonish.people.tables.facts import choose
 from astonish.responses.base import Categorical, Normal, Perseverating, Response, ResponseInput
@@ -495,23 +496,6 @@ def test_simulated_answers_are_explained_as_they_were_drawn(before: bool) -> Non
         assert stats.kstest(off / 1.5, stats.norm.cdf).pvalue > 0.01
 
 
-def test_the_unconstrained_scale_covers_what_is_allowed() -> None:
-    domains = (Domain(), Domain(2.0), Domain(-1.0, 3.0), Domain(high=4.0))
-    space = Space(("a", "b", "c", "d"), tuple(map(Parameter, domains)), (0.5, 1.0, 1.0, 1.0))
-    values = np.array([[0.3, 2.5, 2.9, 3.5], [-5.0, 2.0001, -0.999, -7.0]])
-    xs = space.unconstrained(values)
-    np.testing.assert_allclose(space.constrain(jnp.asarray(xs)), values, rtol=1e-12)
-    np.testing.assert_allclose(space.constrained(xs), values, rtol=1e-12)
-    step = 1e-6
-    slopes = (space.constrain(jnp.asarray(xs + step)) - space.constrain(jnp.asarray(xs - step))) / (2 * step)
-    np.testing.assert_allclose(space.derivatives(jnp.asarray(xs)), slopes, rtol=1e-6)
-    assert space.unconstrained([0.0, 2.0, 3.0, 4.0]).tolist() == [0.0, -LIMIT, LIMIT, -LIMIT]
-    assert space.at_bound(np.array([[99.0, -15.0, 15.0, -15.0]])).tolist() == [[0.0, -1.0, 1.0, 1.0]]
-    assert space.at_bound(np.array([[-99.0, 13.0, -15.0, 13.0]])).tolist() == [[0.0, 0.0, -1.0, 0.0]]
-    assert space.at_bound(np.array([[-99.0, 15.0, -15.0, 15.0]])).tolist() == [[0.0, 1.0, -1.0, -1.0]]  # infinite
-    assert space.limit.tolist() == [math.inf, LIMIT, LIMIT, LIMIT]
-
-
 def test_short_names_mean_one_parameter() -> None:
     model = Model(SMILE, Estimate())
     assert find_parameter(parameters(model), "m").path == "learner.m"
@@ -608,17 +592,28 @@ def test_learners_go_on_from_an_answer_and_stay_as_sure() -> None:
 
 def test_a_fit_can_be_read_and_used() -> None:
     found: Fit = fit(Model(SMILE, Estimate()), _trials(False), ["m", "response.noise"], starts=2)
-    table = found.table()
-    assert table.shape == (6, 7)
-    assert table.parameter.tolist() == ["m", "noise"] * 3
+    assert found.table().shape == (6, 7)
+    assert found.table().parameter.tolist() == ["m", "noise"] * 3
     assert found.model_of("p1").learner.m == pytest.approx(found.values[1, 0])  # type: ignore[attr-defined]
     assert "a fit to 3 participants" in repr(found)
-    assert "p2" in found.people().to_string()
-    rates: NDArray[np.float64] = found.outputs.learning_rate
-    assert rates.shape == found.trials.observed.shape
+    assert found.people().columns.tolist()[:3] == ["participant", "m", "noise"]
+    assert np.isfinite(found.people()[["log_likelihood", "aic", "bic"]].to_numpy()).all()
+    assert found.outputs.learning_rate.shape == found.trials.observed.shape
 
 
 def test_the_function_at_the_door_fits_models_to_participants() -> None:
     assert astonish.fit is fit
     assert "fit" in dir(astonish)
     assert "fit" not in astonish.__all__  # it needs pandas, which the others do not
+
+
+def test_rooms_about_people_can_be_imported_in_any_order() -> None:
+    program = """
+import sys
+from importlib import import_module
+for room in ("comparison", "recovery", "posterior", "fit", "analysis.commands"):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "astonish"]:
+        del sys.modules[name]
+    import_module(f"astonish.people.{room}")
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -346,7 +346,7 @@ def test_shared_fits_are_those_of_one_search_for_everything() -> None:
     assert len(set(found.values[:, 1])) == 1
     assert found.converged.all()
     assert found.starts == 3
-    assert set(found.people()["agreed"]) == {f"{found.starts_at_optimum[0]} of 3"}
+    assert set(found.people()["starts_at_optimum"]) == {f"{found.starts_at_optimum[0]} of 3"}
 
 
 # Weak priors

@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 # Surprise
 
-ENDS = (".csv", ".tsv", ".parquet")
-
 
 def run_surprise(request: SurpriseRequest, console: Console) -> None:
     """Write the table with columns of surprise, learning rate, estimates and more; or a BIDS folder."""
-    target = request.target
-    if not request.bids and target.suffix.lower() not in ENDS:
-        raise ValueError(f"--out {target} is of an unknown kind; give a file that ends in {', '.join(ENDS)}, or --bids")
+    target, kinds = request.target, (".csv", ".tsv", ".parquet")
+    if not request.bids and target.suffix.lower() not in kinds:
+        raise ValueError(
+            f"--out {target} is of an unknown kind; give a file that ends in {', '.join(kinds)}, or --bids"
+        )
     if target.exists() and request.file.exists() and target.samefile(request.file):
         raise ValueError(f"--out {target} is the table itself; give another file")
     trials = read_outcomes(request)
@@ -156,9 +156,11 @@ def run_fit(request: FitRequest, console: Console) -> None:
             console.table(name, table)
         notes = Counter(filter(None, fit.notes))
         noted = f"{notes.total()} of {len(fit.notes)}"
-        for note, _ in notes.most_common(1):
-            console.say(f"{noted} participants come with a note in participants.csv, such as: {note}")
-        about = (f"{noted} come with a note. " if notes else "") + PARTICIPANTS
+        about = PARTICIPANTS
+        if notes:
+            often = notes.most_common(1)[0][0]
+            console.say(f"{noted} participants come with a note in participants.csv, such as: {often}")
+            about = f"{noted} come with a note. {about}"
         rows = details("A row for each participant", shown(fit.people(), "Participants"))
         sections.append(section("Participants", paragraph(about), *left_out(fit.excluded), rows))
         medians = ", ".join(f"median {row.parameter} {row.median:.3g}" for row in tables[0][1].itertuples())
@@ -171,13 +173,11 @@ def run_fit(request: FitRequest, console: Console) -> None:
                 f"scale, was drawn from with the No-U-Turn sampler ({request.posterior} draws of each of 4 chains)."
             )
         python = script(
-            request,
-            [request.learner],
-            "fit",
+            request, [request.learner], "fit",
             "(model,) = models",
             f"found = fit(model.model, trials, model.free, {_arguments(search)})",
             "print(found.table().to_string())",
-        )
+        )  # fmt: skip
         write_report(
             console, request, [model], "A fit to people's responses", lead, sections, methods=methods, script=python,
             cite=["hierarchical"] if request.posterior else [], packages=["numpyro"] if request.posterior else [],
@@ -245,7 +245,7 @@ COMPARED = (
     "probability that no other is used by more of them (Stephan et al. 2009; Rigoux et al. 2014)."
 )
 COLUMNS = (
-    "Of BIC and mse less is better, and a negative difference means better than the first model. BIC is summed over "
+    "Lower BIC and mse are better; a negative difference means better than the first model. BIC is summed over "
     "participants; difference: of BIC to the first model, a mean over participants, with its standard error. R2: the "
     "share of the variance of responses that is explained, or of choices the share of the log-likelihood of choosing "
     "at random that is gained, and mse: the mean squared error, both means over participants. best: for how many "
@@ -319,12 +319,10 @@ def run_compare(request: CompareRequest, console: Console) -> None:
             part = "Each block" if request.folds is None else f"Each of {_left_out(request)}"
             methods.append(f"{part} was left out in turn and predicted from the parameters of a participant's others.")
         python = script(
-            request,
-            list(fits),
-            "compare_fits, fit",
+            request, list(fits), "compare_fits, fit",
             f"fits = {{each.name: fit(each.model, trials, each.free, {_arguments(search)}) for each in models}}",
             f"print(compare_fits(fits, evidence={evidence!r}).table.to_string())",
-        )
+        )  # fmt: skip
         write_report(
             console, request, models, "Which learner explains people best?", sentences[0], sections, methods=methods,
             script=python, cite=["select"], excluded=selection.excluded,
@@ -342,10 +340,10 @@ def _short(selection: Selection) -> "DataFrame":
     table = selection.table.reset_index(names="model")
     apart = zip(table["difference"], table["difference_se"], strict=True)
     table["difference"] = [f"{difference:+.4g} ± {error:.2g}" for difference, error in apart]
-    short = {"bic": "BIC", "r_squared": "R2", "at_bound": "bound"}
-    names = ("model", "parameters", "bic", "difference", "r_squared", "mse", "best", "share", "protected", "at_bound")
-    shown = [name for name in (*names, "unfinished") if name != "mse" or not table["mse"].isna().all()]
-    return table[shown].rename(columns=short)
+    columns = ["model", "parameters", "bic", "difference", "r_squared", "mse", "best", "share", "protected"]
+    names = {"bic": "BIC", "r_squared": "R2", "at_bound": "bound"}
+    short = table[[*columns, "at_bound", "unfinished"]].rename(columns=names)
+    return short.drop(columns="mse") if short["mse"].isna().all() else short
 
 
 def _predictions(
@@ -429,7 +427,9 @@ def headline(selection: Selection, predicted: "DataFrame | None", score: str, ot
         few = f"for {row['best']:.0f} of {people} participants its BIC is the least"
         sentences = [f"most people use {used} ({sure}; {few}), but {least} has the least BIC over all participants"]
     if row["protected"] < SURE:
-        sentences.append(f"That is not sure: the probability of {used} is less than {SURE:g}.")
+        sentences.append(
+            f"Inconclusive: the protected probability of {used}, {row['protected']:.2f}, is below {SURE:g}."
+        )
     if used != least:
         sentences.append(
             f"So a few participants are explained so much better by {least} that they outweigh the others."
@@ -527,15 +527,13 @@ def run_recover(request: RecoverRequest, console: Console) -> None:
         if request.weak_priors:
             lead += "; all estimates are maximum a posteriori, with weak priors where values usually lie"
         python = script(
-            request,
-            list(truth),
-            "fit, recover_parameters",
+            request, list(truth), "fit, recover_parameters",
             "for each in models:",
             f"    people = fit(each.model, trials, each.free, {_arguments(starts)})",
             "    truth = None if all(people.notes) else people  # of those about whom there is nothing to note",
             f"    found = recover_parameters(each.model, trials, each.free, truth=truth, {_arguments(search)})",
             '    print(each.name, found.summary().to_string(), sep="\\n")',
-        )
+        )  # fmt: skip
         methods = ["Parameters were recovered from simulated participants, as advised by Wilson & Collins (2019)."]
         write_report(
             console, request, models, "Would we find what is there?", lead, sections, methods=methods, script=python,

@@ -46,25 +46,15 @@ def read_outcomes(request: TableRequest, columns: Mapping[str, Any] | None = Non
     if len(outcome) > 2:
         raise ValueError(f"--outcome was given {len(outcome)} times; give it once, or twice (from, to) for transitions")
     named = Columns(
-        outcome[0] if len(outcome) == 1 else (outcome[0], outcome[1]),
-        request.subject,
-        request.block,
-        given=dict(request.per_trial),
-        trial=request.trial,
-        choice=request.choice,
-        counterfactual=request.counterfactual,
-        **(columns or {}),
-    )
+        outcome[0] if len(outcome) == 1 else (outcome[0], outcome[1]), request.subject, request.block,
+        given=dict(request.per_trial), trial=request.trial, choice=request.choice,
+        counterfactual=request.counterfactual, **(columns or {}),
+    )  # fmt: skip
     return read_trials(
-        request.file,
-        named,
-        kind=request.kind,
-        labels=list(request.label) or None,
-        missing=list(request.missing) or None,
-        decimal=request.decimal,
-        options=None if request.options is None else [word.strip() for word in request.options.split(",")],
-        **responses,
-    )
+        request.file, named, kind=request.kind, decimal=request.decimal,
+        labels=list(request.label) or None, missing=list(request.missing) or None,
+        options=None if request.options is None else [word.strip() for word in request.options.split(",")], **responses,
+    )  # fmt: skip
 
 
 def read_responses(request: TrialRequest) -> Trials:

@@ -48,15 +48,7 @@ Progress = Callable[[float], Any]
 
 
 class Problem(NamedTuple):
-    """A model and trials, ready to be fitted.
-
-    Attributes:
-        space: The free parameters.
-        data: What there is to explain.
-        prior: See `normal_priors`.
-        trials: Of the participants who can be fitted.
-        excluded: Why others cannot.
-    """
+    """What is to be fitted: free parameters, data, priors, trials of the participants who can be; why others cannot."""
 
     space: Space
     data: ParticipantData

@@ -242,7 +242,7 @@ def plot_differences(fit: Fit) -> Figure:
     return figure
 
 
-def _columns(parts: Mapping[Any, FloatArray], xlabel: str, ylabel: str, axis: Any, joined: bool = False) -> None:
+def _columns(parts: Mapping[Any, FloatArray], xlabel: Any, ylabel: str, axis: Any, joined: bool = False) -> None:
     """Draw a column of dots for each label, and its mean. joined: whether lines join the dots of one participant."""
     if joined:
         axis.plot(np.arange(len(parts)), np.stack(list(parts.values())), color="0.8", lw=0.6, zorder=0)

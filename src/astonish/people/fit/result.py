@@ -234,7 +234,7 @@ class Fit:
             "responses": self.responses.astype(int), "log_likelihood": self.log_likelihood,
             "aic": self.aic, "bic": self.bic,
             **({"log_evidence": self.log_evidence} if self.priors else {}),
-            "agreed": [f"{count} of {self.starts}" for count in self.starts_at_optimum],
+            "starts_at_optimum": [f"{count} of {self.starts}" for count in self.starts_at_optimum],
             "note": list(self.notes),
         })  # fmt: skip
 
