@@ -1,11 +1,9 @@
 """Are our learners those whose errors Liakoni et al. (2021) published? Statistically, and on the authors' own samples.
 
-The published numbers are not part of the project: tests that need them look in the folder `liakoni2021` of the one that
-ASTONISH_DATA names (or of ../shared/data), and are skipped where it is not there.
+The data is not part of the project: tests that need it are skipped where it is not there (see `published_data`).
 """
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -30,13 +28,11 @@ from astonish.learners.base import scan
 from astonish.paper.claims import FAILS, HOLDS, IN_PART
 from astonish.paper.figure import RunSettings, read_csv
 from astonish.paper.reproduce import FIGURES
+from published_data import published_data
 
 pytestmark = pytest.mark.computes
 
-DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "liakoni2021"
-needs_data = pytest.mark.skipif(
-    not DATA.is_dir(), reason=f"no published errors in {DATA}; name a folder that has liakoni2021/ by ASTONISH_DATA"
-)
+DATA, needs_data = published_data("liakoni2021", "published errors")
 THEIR_STEPS = 10 * 100_000
 SIGMAS, HAZARDS = (5.0, 2.0, 1.0, 0.5, 0.1), (0.1, 0.05, 0.01, 0.005)
 
