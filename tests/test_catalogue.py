@@ -9,19 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from astonish import (
-    Beta,
-    Delta,
-    Dirichlet,
-    Gaussian,
-    Nassar2012,
-    PearceHall,
-    PerContext,
-    Rows,
-    Smile,
-    VarSmile,
-    scan,
-)
+from astonish import Beta, Delta, Dirichlet, Gaussian, Nassar2012, PearceHall, PerContext, Rows, Smile, VarSmile, scan
 from astonish.core.samples import read_series
 from astonish.models import parameters as assembling
 from astonish.models.parameters import described, find_parameter, parameters, table

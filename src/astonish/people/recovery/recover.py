@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pandas import DataFrame, concat, crosstab
 
-from astonish.core.domain import COUNT, BoolArray, FloatArray
+from astonish.core.domain import COUNT, FloatArray
 from astonish.people.fit.estimate import Progress, fit, part_of
 from astonish.people.fit.likelihood import Model, participant_data
 from astonish.people.fit.priors import Priors
@@ -86,7 +86,7 @@ class Recovery:
     def _draw(self, axis: Any, k: int, row: Any) -> None:
         table = self.table()
         own = table[table["parameter"] == self.names[k]]
-        space, inside = self.fit.space.only(k), self.inside()[:, k]
+        space, inside = self.fit.space.only(k), self._edges(k) == 0
         columns = (own[name].to_numpy()[inside] for name in ("true", "found", "low", "high"))
         true, value, low, high = (space.unconstrained(values[:, None])[:, 0] for values in columns)
         bars = np.nan_to_num(np.abs([value - low, high - value]))  # below an upper bound, the ends change places
@@ -110,19 +110,11 @@ class Recovery:
     def __repr__(self) -> str:
         return str(self.summary().to_string(float_format="{:.3g}".format))
 
-    def inside(self) -> BoolArray:
-        """Where a value was found that is not at a bound, a row for each participant."""
-        return np.asarray(self._edges == 0)
-
-    @property
-    def _edges(self) -> FloatArray:
-        return self._of_all(self.fit.space.at_bound(self.fit.unconstrained))
-
     def _row(self, k: int) -> dict[str, float]:
-        inside, spread = self.inside()[:, k], self._of_all(self.fit.unconstrained_error)[:, k]
+        edges, spread = self._edges(k), self._of_all(self.fit.unconstrained_error)[:, k]
         true, value = self.fit.space.unconstrained(self.truth)[:, k], self._of_all(self.fit.unconstrained)[:, k]
+        inside, bound = edges == 0, int((np.abs(edges) == 1).sum())
         error, count, sure = (value - true)[inside], int(inside.sum()), inside & np.isfinite(spread)
-        bound = int((np.abs(self._edges[:, k]) == 1).sum())
         related, low, high = correlation(true[inside], value[inside]), np.nan, np.nan
         if count > 3 and abs(related) < 1:  # normal on Fisher's scale (1921)
             low, high = np.tanh(np.arctanh(related) + np.array([-SURE, SURE]) / (count - 3) ** 0.5).tolist()
@@ -139,6 +131,10 @@ class Recovery:
             "at_bound": bound,
             "not_told": len(true) - int(sure.sum()) - bound,
         }
+
+    def _edges(self, k: int) -> FloatArray:
+        """Tell at which bound the value of a parameter is: 0 at none, NaN of those who were not fitted."""
+        return self._of_all(self.fit.space.at_bound(self.fit.unconstrained))[:, k]
 
     def _of_all(self, values: FloatArray) -> FloatArray:
         """Put the rows of those who were fitted among those of all; NaN for the others."""
