@@ -180,8 +180,8 @@ def recover_parameters(
     """
     space = Space.of(model, free, trials)
     made, values = known_people(model, trials, space, participants, truth, spread, seed)
-    how: dict[str, Any] = {"priors": priors, "starts": starts, "seed": seed, "checkpoint": checkpoint}
-    return Recovery(made.subjects, values, fit(model, made, space.names, progress=progress, **how))
+    options: dict[str, Any] = {"priors": priors, "starts": starts, "seed": seed, "checkpoint": checkpoint}
+    return Recovery(made.subjects, values, fit(model, made, space.names, progress=progress, **options))
 
 
 @dataclass(frozen=True)
@@ -250,12 +250,12 @@ def trials_needed(
         )
     made, values = known_people(model, trials.only(long), space, participants, truth, spread, seed)
     assert made.responses is not None  # they were simulated
-    how: dict[str, Any] = {"priors": priors, "starts": starts, "seed": seed, "checkpoint": checkpoint}
+    options: dict[str, Any] = {"priors": priors, "starts": starts, "seed": seed, "checkpoint": checkpoint}
     recoveries = {}
     for k, count in enumerate(counts):  # the trials stay, so that nothing needs to be compiled anew
         early = np.arange(made.rows.shape[1]) < count
         first = replace(made, responses=np.where(early, made.responses, np.nan), scored=made.scored & early)
-        refit = fit(model, first, space.names, progress=part_of(progress, k, len(counts)), **how)
+        refit = fit(model, first, space.names, progress=part_of(progress, k, len(counts)), **options)
         recoveries[count] = Recovery(made.subjects, values, refit)
     return TrialsNeeded(recoveries)
 
@@ -357,9 +357,9 @@ def recover_models(
     seconds = [group.second for group in groups.values() if group.second is not None]
     responses = np.concatenate([group.responses for group in groups.values()])
     everyone = with_responses(together, responses, np.concatenate(seconds) if seconds else None)
-    how: dict[str, Any] = {"priors": priors, "starts": starts, "seed": seed, "checkpoint": checkpoint}
+    options: dict[str, Any] = {"priors": priors, "starts": starts, "seed": seed, "checkpoint": checkpoint}
     fits = {
-        name: fit(model, everyone, spaces[name].names, progress=part_of(progress, k, len(models)), **how)
+        name: fit(model, everyone, spaces[name].names, progress=part_of(progress, k, len(models)), **options)
         for k, (name, (model, _)) in enumerate(models.items())
     }
     sources = [name for name in groups for _ in range(participants)]
