@@ -1,10 +1,8 @@
 """How well are people's estimates of a probability predicted? As published, and as a plain cross-validation finds.
 
-The data is not part of the project: tests that need it look in the folder `ada_learn` of the one that ASTONISH_DATA
-names (or of ../shared/data), and are skipped where it is not there.
+The data is not part of the project: tests that need it are skipped where it is not there (see `published_data`).
 """
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,13 +16,11 @@ from validation import ada_prob
 from validation.ada_prob import ENTRIES, FILE, UNIT, app, as_text, errors, table
 
 from astonish.people.tables import read_trials
+from published_data import published_data
 
 pytestmark = pytest.mark.computes
 
-DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "ada_learn"
-needs_data = pytest.mark.skipif(
-    not DATA.is_dir(), reason=f"no data of people in {DATA}; name a folder that has ada_learn/ by ASTONISH_DATA"
-)
+DATA, needs_data = published_data("ada_learn", "data of people")
 BY_LABEL = {entry.label: entry for entry in ENTRIES}
 Predict = Callable[[float, Any], Any]
 

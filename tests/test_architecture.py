@@ -1,7 +1,6 @@
 """Does the source keep the rules that its readers rely on?"""
 
 import ast
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -72,16 +71,10 @@ def _name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
-@pytest.mark.parametrize(
-    ("source", "name"),
-    [
-        ("isinstance(x, GaussianBelief)", "GaussianBelief"),
-        ("isinstance(x, int | beliefs.gaussian.GaussianBelief)", "GaussianBelief"),
-        ("match x:\n    case Hypotheses(weights): pass", "Hypotheses"),
-    ],
-)
-def test_a_question_for_the_kind_of_a_belief_is_noticed(source: str, name: str) -> None:
-    assert name in THEORY & {asked for node in ast.walk(ast.parse(source)) for asked in classes_asked(node)}
+def test_a_question_for_the_kind_of_a_belief_is_noticed() -> None:
+    source = "isinstance(x, int | beliefs.gaussian.GaussianBelief)\nmatch x:\n    case Hypotheses(weights): pass"
+    asked = {name for node in ast.walk(ast.parse(source)) for name in classes_asked(node)}
+    assert asked & THEORY == {"GaussianBelief", "Hypotheses"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -124,17 +117,6 @@ def test_the_table_of_a_room_names_every_class_that_says_what_it_takes(catalogue
 
 
 def test_names_are_listed_without_jax() -> None:
-    words = (
-        "import sys; from astonish.people.analysis import requests; print('jax' in sys.modules, requests.LEARNER_HELP)"
-    )
+    words = "import sys, astonish.people.analysis.requests as made; print('jax' in sys.modules, made.LEARNER_HELP)"
     told = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True).stdout
     assert told.startswith("False One of smile, varsmile, bayes, ")
-
-
-METAPHORS = r"\b(so-manieth|knows its slope|felt about|tells nobody|behind its back)\b"
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_words_are_plain(path: Path) -> None:
-    assert re.findall(METAPHORS, path.read_text(encoding="utf-8")) == []
-    assert ast.get_docstring(TREES[path]) is not None

@@ -9,19 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from astonish import (
-    Beta,
-    Delta,
-    Dirichlet,
-    Gaussian,
-    Nassar2012,
-    PearceHall,
-    PerContext,
-    Rows,
-    Smile,
-    VarSmile,
-    scan,
-)
+from astonish import Beta, Delta, Dirichlet, Gaussian, Nassar2012, PearceHall, PerContext, Rows, Smile, VarSmile, scan
 from astonish.core.samples import read_series
 from astonish.models import parameters as assembling
 from astonish.models.parameters import described, find_parameter, parameters, table
@@ -32,17 +20,9 @@ from astonish.people.tables.facts import choose, learner_for
 from astonish.responses import Softmax
 
 BELIEVERS = ("smile", "varsmile", "bayes", "leaky", "message-passing", "particle-filter", "delta-mixture")
-TABLE = pd.DataFrame(
-    {
-        "x": [2.0, 4.0, 1.0, None, 12.0, 6.0, 7.0],
-        "run": [1, 1, 1, 1, 1, 2, 2],
-        "coin": [0, 1, 1, 0, 1, 1, 0],
-        "card": list("abcabca"),
-        "next": list("bcabcaa"),
-        "sigma": [1.0, 1, 1, 2, 2, 2, 2],
-        "same": 5.0,
-    }
-)
+TABLE = pd.DataFrame({"x": [2.0, 4.0, 1.0, None, 12.0, 6.0, 7.0], "run": [1, 1, 1, 1, 1, 2, 2], "same": 5.0})
+TABLE = TABLE.assign(coin=[0, 1, 1, 0, 1, 1, 0], card=list("abcabca"), next=list("bcabcaa"))
+TABLE = TABLE.assign(sigma=[1.0, 1, 1, 2, 2, 2, 2])
 
 
 def _trials(outcome: Any = "x", **columns: Any) -> Trials:
@@ -171,7 +151,7 @@ def test_noise_that_a_column_gives_is_not_estimated() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_learner_takes_the_outcomes_that_it_is_for(kind: str) -> None:
+def test_every_learner_takes_the_outcomes_that_it_is_for_and_its_code_makes_it(kind: str) -> None:
     trials = KINDS[kind]
     outcomes = tuple(part[0] for part in trials.outcomes) if kind == "transitions" else trials.outcomes[0]
     for name in LEARNERS.names_for(kind):
@@ -179,6 +159,12 @@ def test_every_learner_takes_the_outcomes_that_it_is_for(kind: str) -> None:
         read_series(learner.samples, outcomes)
         trace = jax.eval_shape(scan, learner, outcomes)
         assert trace.estimate.shape == ((7,) if kind in ("continuous", "binary", "circular") else (7, 3))
+        made = choose(name, trials)
+        scope: dict[str, Any] = {}
+        exec("\n".join(assembling.imports(made.classes)), scope)
+        same = eval(made.code, scope)
+        assert jax.tree.structure(same) == jax.tree.structure(made.learner)
+        np.testing.assert_array_equal(*(np.array(jax.tree.leaves(each)[:1]) for each in (same, made.learner)))
 
 
 @pytest.mark.parametrize(
@@ -188,21 +174,11 @@ def test_every_learner_takes_the_outcomes_that_it_is_for(kind: str) -> None:
         ("zebra", "x", {}, r"there is no learner 'zebra'; known are smile, varsmile"),
         ("smile", "x", {"rate": 0.1}, "there is no parameter 'rate' of smile; known are m, noise, mean, std"),
         ("smile", "coin", {"noise": 0.1}, "there is no parameter 'noise' of smile; known are m, ones, zeros"),
-        (
-            "nassar2012",
-            "x",
-            {"hasard": 0.1},
-            r"there is no parameter 'hasard' of nassar2012; did you mean 'hazard'\? Known are noise, hazard",
-        ),
+        ("nassar2012", "x", {"hasard": 0.1}, r"no parameter 'hasard' of nassar2012; did you mean 'hazard'\? Known are"),
         ("smile", "x", {"m": -1.0}, "Smile's m = -1 is not allowed; give a finite number of at least 0"),
         ("smile", "x", {"noise": 0.0}, "noise = 0 is not allowed; give a finite number above 0"),
         ("message-passing", "x", {"hypotheses": 2.5}, "hypotheses = 2.5 is not allowed; give a whole number"),
-        (
-            "smile",
-            "same",
-            {},
-            "noise cannot be estimated from outcomes that hardly differ from trial to trial; set noise",
-        ),
+        ("smile", "same", {}, "noise cannot be estimated from outcomes that hardly differ from trial to trial; set n"),
         ("varsmile", "same", {"noise": 1.0}, "std cannot be estimated from outcomes that are all 5; set it"),
         ("pearce-hall", "same", {}, "scale cannot be estimated from outcomes that are all 5; set it"),
         ("nassar2010", "same", {"noise": 1.0}, "low = 5 and high = 5 leave no room"),
@@ -227,31 +203,14 @@ def test_a_family_that_does_not_fit_is_refused() -> None:
         learner_for("delta", _trials(), family="gaussian")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_code_of_a_learner_makes_it(kind: str) -> None:
-    for name in LEARNERS.names_for(kind):
-        made = choose(name, KINDS[kind])
-        scope: dict[str, Any] = {}
-        exec("\n".join(assembling.imports(made.classes)), scope)
-        same = eval(made.code, scope)
-        assert jax.tree.structure(same) == jax.tree.structure(made.learner)
-        np.testing.assert_array_equal(*(np.array(jax.tree.leaves(each)[:1]) for each in (same, made.learner)))
-
-
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
         ("nowhere.py:Mine", "there is no file 'nowhere.py'; give file.py:Class, or module:Class"),
         ("no.such.module:Mine", "'no.such.module' could not be imported .*; give file.py:Class, or module:Class"),
         ("astonish.learners:Mine", "astonish.learners has no 'Mine'; give the name of a class in it"),
-        (
-            "astonish.beliefs:Beta",
-            "astonish.beliefs:Beta is no learner; give a class derived from astonish.learners.base",
-        ),
-        (
-            "math:sqrt",
-            "math:sqrt is no learner; give a class derived from astonish.learners.base.Learner and marked with",
-        ),
+        ("astonish.beliefs:Beta", "Beta is no learner; give a class derived from astonish.learners.base.Learner and"),
+        ("math:sqrt", "math:sqrt is no learner; give a class derived from astonish.learners.base.Learner and marked"),
     ],
 )
 def test_a_place_without_a_learner_is_refused(name: str, sentence: str) -> None:

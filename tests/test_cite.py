@@ -1,16 +1,22 @@
 """What does `astonish cite` print, and is there something to cite for everything?"""
 
+import astonish
+import pytest
 import re
 import subprocess
 import sys
-from importlib import import_module
-
-import pytest
-
-import astonish
-from astonish.models.registry import FAMILIES, LEARNERS
+from astonish.cli.app import app
+from astonish.models.registry import FAMILIES
+from astonish.models.registry import LEARNERS
 from astonish.online.measures import COLUMNS
-from astonish.report.citations import KINDS, Entry, cited, entries, names
+from astonish.report.citations import Entry
+from astonish.report.citations import KINDS
+from astonish.report.citations import cited
+from astonish.report.citations import entries
+from astonish.report.citations import names
+from importlib import import_module
+from typer.testing import CliRunner
+
 
 REQUIRED = {
     "article": {"author", "title", "journal", "year"},
@@ -67,19 +73,9 @@ def test_everything_has_something_to_cite() -> None:
 
 @pytest.mark.parametrize("name", sorted(set(names("methods")) - {"software"}))
 def test_methods_exist(name: str) -> None:
-    places = (
-        "beliefs",
-        "changes",
-        "people.fit",
-        "people.posterior",
-        "theory.novelty",
-        "people.tables.regressors",
-        "learners",
-        "worlds.bandit",
-        "worlds.gaussian_jumps",
-        "worlds.maze",
-    )
-    assert any(hasattr(import_module(f"astonish.{place}"), name) for place in places)
+    rooms = ["beliefs", "changes", "learners", "people.fit", "people.posterior", "people.tables.regressors"]
+    rooms += ["theory.novelty", "worlds.bandit", "worlds.gaussian_jumps", "worlds.maze"]
+    assert any(hasattr(import_module(f"astonish.{room}"), name) for room in rooms)
 
 
 def test_the_software_has_this_version() -> None:
@@ -105,17 +101,12 @@ assert not {"jax", "numpy", "pandas"} & set(sys.modules)
     assert [parsed(text.strip())[1] for text in done.stdout.split("\n\n")] == ["pearce1980", "li2011", "faraji2018"]
 
 
-def _said(*words: str) -> subprocess.CompletedProcess[str]:
-    program = "from astonish.cli.app import main; main()"
-    return subprocess.run([sys.executable, "-c", program, "cite", *words], capture_output=True, text=True, check=False)
-
-
 def test_alone_it_lists_every_name() -> None:
-    lines = _said().stdout.splitlines()
+    lines = CliRunner().invoke(app, ["cite"]).stdout.splitlines()
     assert [line.split()[0] for line in lines] == [word for kind in KINDS for word in (kind, *names(kind))]
 
 
 def test_an_unknown_name_gets_near_ones() -> None:
-    done = _said("smlie")
-    assert done.returncode == 2
+    done = CliRunner().invoke(app, ["cite", "smlie"])
+    assert done.exit_code == 2
     assert "nothing to cite for 'smlie'; did you mean 'smile'? `astonish cite` lists" in done.stderr

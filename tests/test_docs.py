@@ -1,4 +1,4 @@
-"""Does the documentation name only what exists?"""
+"""Does the documentation name only what exists, and do commands print what it quotes?"""
 
 import importlib
 import re
@@ -7,16 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import astonish
 import astonish.people.fit
 import astonish.people.posterior
 import astonish.people.tables
 import astonish.sweep
+from astonish.cli.app import app
 from astonish.paper.figure import FAILS, HOLDS, Claim, claims_from_json
 
 ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "astonish"
 ROWS = re.findall(r"`([\w.]+)` \| `(test_\w+)` \|", (ROOT / "docs" / "paper.md").read_text())
+FAQ = (ROOT / "docs" / "faq.md").read_text()
+QUOTED = re.findall(r"^```console\n\$ astonish (.*)\n((?:.*\n)+?)```$", FAQ, re.MULTILINE)
+TABLE = re.search(r"^```text\n(.*?)^```$", FAQ, re.MULTILINE | re.DOTALL)
+NOTES = re.findall(r"^\| (.*) \| .* \|$", FAQ.split('"note" of a fit')[1].split("##")[0], re.MULTILINE)[1:]
+MESSAGES = ("has no scaled likelihood", "which is not installed; pip install")
+COMMANDS = [str(info.callback.__name__) for info in app.registered_commands if info.callback]
 
 
 @pytest.mark.parametrize(("function", "test"), ROWS)
@@ -27,18 +36,12 @@ def test_the_map_of_the_paper_names_what_exists(function: str, test: str) -> Non
     assert f"def {test}(" in (ROOT / "tests" / "test_paper.py").read_text()
 
 
-def test_the_tree_on_the_page_is_the_tree() -> None:
+def test_the_page_and_the_picture_of_the_rooms_show_every_room() -> None:
     tree = (ROOT / "docs" / "architecture.md").read_text().split("src/astonish/\n")[1].split("```")[0]
-    rooms = {path.name for path in (ROOT / "src" / "astonish").iterdir() if (path / "__init__.py").exists()}
-    assert set(re.findall(r"^  (\w+)/", tree, re.MULTILINE)) == rooms
-
-
-def test_the_picture_of_the_rooms_shows_every_room() -> None:
     picture = runpy.run_path(str(ROOT / "docs" / "extensions" / "rooms.py"))["picture"]()
-    source = ROOT / "src" / "astonish"
-    rooms = {path.stem for path in source.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
-    for room in rooms - {"__init__", "__main__"}:
-        assert f">{room}</text>" in picture
+    rooms = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
+    assert set(re.findall(r"^  (\w+)/", tree, re.MULTILINE)) == rooms
+    assert [room for room in rooms if f">{room}</text>" not in picture] == []
 
 
 def test_dead_links_and_what_is_loaded_from_elsewhere_are_found(tmp_path: Path) -> None:
@@ -107,3 +110,38 @@ def test_the_page_of_verdicts_and_the_tour_show_the_same_claims() -> None:
     page = module["PAGE"].read_text(encoding="utf-8")
     assert module["filled"](page, kept) == page
     assert len({claim.id for claim in kept}) == len(kept)
+
+
+@pytest.mark.parametrize(("command", "printed"), QUOTED)
+def test_commands_print_what_is_quoted(
+    command: str, printed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert TABLE is not None
+    (tmp_path / "t.csv").write_text(TABLE[1])
+    monkeypatch.chdir(tmp_path)
+    assert printed.rstrip() in CliRunner().invoke(app, command.split()).output
+
+
+@pytest.mark.parametrize("note", NOTES)
+def test_notes_are_those_of_fits(note: str) -> None:
+    source = "".join(path.read_text() for path in sorted((SOURCE / "people" / "fit").glob("*.py")))
+    assert all(part.strip() in source for part in note.split("..."))
+
+
+def test_other_messages_are_in_the_source() -> None:
+    source = "".join(path.read_text() for path in sorted(SOURCE.rglob("*.py")))
+    assert all(message in FAQ and message in source for message in MESSAGES)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_reference_has_what_help_has(command: str) -> None:
+    """Help, as it is printed, is the independent list."""
+    pytest.importorskip("sphinx", reason="the documentation needs sphinx")
+    reference = runpy.run_path(str(ROOT / "docs" / "extensions" / "commands.py"))
+    environment = {"COLUMNS": "300", "NO_COLOR": "1", "TERM": "dumb"}
+    printed = CliRunner(env=environment).invoke(app, [command, "--help"]).output
+    listed = set(re.findall(r"^│\s+(?:\*\s+)?(--[\w-]+)", printed, re.MULTILINE))
+    words = reference["words"](reference["commands"]()[command])
+    names = {word.name.split(", ")[0] for word in words}
+    assert listed - {"--help"} == {name for name in names if name.startswith("--")}
+    assert all(word.help for word in words)

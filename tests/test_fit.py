@@ -32,7 +32,7 @@ from astonish import (
     Stream,
 )
 from astonish.core.numbers import Domain, double, pytree_dataclass
-from astonish.core.parameters import Parameter, parameter
+from astonish.core.parameters import parameter
 from astonish.models.parameters import find_parameter, parameters
 from astonish.models.registry import LEARNERS
 from astonish.people.fit import (

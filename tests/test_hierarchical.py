@@ -253,9 +253,8 @@ def test_predictions_fit_who_behaves_so_and_not_who_does_not() -> None:
     assert np.isclose(observed["mean absolute update"], np.abs(step).mean())
     assert np.isclose(observed["learning rate"], (step @ error) / (error @ error))
     assert np.isclose(observed["mean absolute error"], np.abs(error).mean())
-    fixed = hierarchical(
-        Model(Delta(0.02), FOLLOWS.response), found.trials, ["response.noise"], known={"noise": (0.0, 1.0)}, draws=100
-    )
+    slow = Model(Delta(0.02), FOLLOWS.response)
+    fixed = hierarchical(slow, found.trials, ["response.noise"], known={"noise": (0.0, 1.0)}, draws=100)
     assert fixed.predictive().set_index(["statistic", "participant"]).loc[("mean absolute update", ""), "p"] > 0.99
 
 
@@ -281,19 +280,14 @@ def test_what_is_expected_of_a_group_follows_from_where_values_usually_lie() -> 
     short: Any = {"draws": 20, "chains": 2}
     width = special.logit(0.95) - special.logit(0.05)
     given: Any = {"priors": {"learning_rate": (0.0, width / 2)}, "spreads": {"learning_rate": width / 4}}
-    found = hierarchical(FOLLOWS, trials, ["learning_rate"], **short)
-    assert np.allclose(
-        found.unconstrained, hierarchical(FOLLOWS, trials, ["learning_rate"], **given, **short).unconstrained
-    )
-    unknown = Model(Delta(0.5), Unranged())
-    given = {"priors": {"shift": (0.0, 2.0)}, "spreads": {"shift": 1.0}}
-    found = hierarchical(unknown, trials, ["shift"], **short)
-    assert np.allclose(found.unconstrained, hierarchical(unknown, trials, ["shift"], **given, **short).unconstrained)
-
-
-def test_few_draws_are_called_few() -> None:
-    found = hierarchical(LEVELS, leveled(levels(10)), ["offset"], draws=20, chains=2)
-    assert any("independent draws" in warning for warning in found.warnings)
+    unknown: Any = {"priors": {"shift": (0.0, 2.0)}, "spreads": {"shift": 1.0}}
+    for model, free, usual in (
+        (FOLLOWS, ["learning_rate"], given),
+        (Model(Delta(0.5), Unranged()), ["shift"], unknown),
+    ):
+        found = hierarchical(model, trials, free, **short)
+        assert np.allclose(found.unconstrained, hierarchical(model, trials, free, **usual, **short).unconstrained)
+        assert any("independent draws" in warning for warning in found.warnings)  # since there are few
 
 
 def test_progress_is_told_and_impatience_stops_all_chains() -> None:
@@ -353,6 +347,7 @@ def test_as_many_draws_are_kept_as_can_be(lengths: list[int], kept: Any) -> None
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        ({"people": 1}, "one participant is no group"),
         ({"draws": 0}, "draws = 0 is not allowed; give a whole number of at least 1"),
         ({"accept": 1.0}, "accept = 1 is not allowed; give a finite number between 0 and 1, ends excluded"),
         ({"priors": {"offset": (0.0, -1.0)}}, "above 0"),
@@ -364,10 +359,6 @@ def test_as_many_draws_are_kept_as_can_be(lengths: list[int], kept: Any) -> None
     ],
 )
 def test_what_makes_no_sense_is_refused(options: Any, words: str) -> None:
+    trials = leveled(levels(options.pop("people", 3)))
     with pytest.raises(ValueError, match=words):
-        hierarchical(LEVELS, leveled(levels(3)), ["offset"], **options)
-
-
-def test_one_participant_is_no_group() -> None:
-    with pytest.raises(ValueError, match="one participant is no group"):
-        hierarchical(LEVELS, leveled(levels(1)), ["offset"])
+        hierarchical(LEVELS, trials, ["offset"], **options)

@@ -1,11 +1,9 @@
 """Are our learners those whose errors Liakoni et al. (2021) published? Statistically, and on the authors' own samples.
 
-The published numbers are not part of the project: tests that need them look in the folder `liakoni2021` of the one that
-ASTONISH_DATA names (or of ../shared/data), and are skipped where it is not there.
+The data is not part of the project: tests that need it are skipped where it is not there (see `published_data`).
 """
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -28,13 +26,11 @@ from astonish import Gaussian, Leaky
 from astonish.beliefs import GaussianBelief
 from astonish.learners.base import scan
 from astonish.paper.figure import FAILS, HOLDS, IN_PART, MODULES, RunSettings, read_csv
+from published_data import published_data
 
 pytestmark = pytest.mark.computes
 
-DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "liakoni2021"
-needs_data = pytest.mark.skipif(
-    not DATA.is_dir(), reason=f"no published errors in {DATA}; name a folder that has liakoni2021/ by ASTONISH_DATA"
-)
+DATA, needs_data = published_data("liakoni2021", "published errors")
 THEIR_STEPS = 10 * 100_000
 SIGMAS, HAZARDS = (5.0, 2.0, 1.0, 0.5, 0.1), (0.1, 0.05, 0.01, 0.005)
 
@@ -103,12 +99,10 @@ def test_their_leak_takes_the_new_sample_too_which_matters_only_beside_a_prior()
 @pytest.mark.parametrize("draw", [series.new(seed=1), series.theirs])
 def test_worlds_are_as_described(draw: series.Draw) -> None:
     samples, means = draw(Run(2.0, 0.1, 0.0, series=3), 100_000)
-    assert np.mean(np.diff(means) != 0) == pytest.approx(0.1, abs=0.004)
-    fresh = means[1:][np.diff(means) != 0]
-    assert fresh.mean() == pytest.approx(0, abs=0.04)
-    assert fresh.std() == pytest.approx(1, abs=0.03)
-    assert (samples - means).mean() == pytest.approx(0, abs=0.03)
-    assert (samples - means).std() == pytest.approx(2, abs=0.02)
+    fresh, noise = means[1:][np.diff(means) != 0], samples - means
+    assert len(fresh) / len(means) == pytest.approx(0.1, abs=0.004)
+    assert (fresh.mean(), fresh.std()) == (pytest.approx(0, abs=0.04), pytest.approx(1, abs=0.03))
+    assert (noise.mean(), noise.std()) == (pytest.approx(0, abs=0.03), pytest.approx(2, abs=0.02))
 
 
 @pytest.mark.parametrize("sigma", [1.0, 5.0])
@@ -191,19 +185,14 @@ def _refused(out: Path, *words: str | Path) -> str:
     assert not (out / "out").exists()
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
-    line, nothing = result.stderr.split("\n")
-    assert nothing == ""
-    return str(line)
+    assert result.stderr.count("\n") == 1
+    return str(result.stderr).rstrip("\n")
 
 
 def test_without_data_it_says_what_is_needed_and_where_it_is(tmp_path: Path) -> None:
     line = _refused(tmp_path)
-    assert line.startswith(
-        "astonish: liakoni2021 needs a folder with gaussian/gaussian_heatmap_*.csv and optimal_param"
-    )
-    assert published.SOURCE in line
-    assert "MIT" in line
-    assert "docs/liakoni2021.md" in line
+    assert line.startswith("astonish: liakoni2021 needs a folder with gaussian/gaussian_heatmap_*.csv and optimal_")
+    assert all(part in line for part in (published.SOURCE, "MIT", "docs/liakoni2021.md"))
     assert (Path(__file__).parents[1] / "docs" / "liakoni2021.md").is_file()
 
 
@@ -217,15 +206,12 @@ def test_a_wrong_folder_is_refused(folder: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "content"),
     [
-        ("optimal_parameters.json", "[1, 2"),
-        ("optimal_parameters.json", "[1, 2]"),
-        ("optimal_parameters.json", '{"gaussian_leaky": [[0.5, 0.1, 0.2]]}'),
+        *((published.PARAMETERS, text) for text in ("[1, 2", "[1, 2]", '{"gaussian_leaky": [[0.5, 0.1, 0.2]]}')),
         ("gaussian/gaussian_heatmap_bayesfilter.csv", ""),
-        ("gaussian/gaussian_heatmap_diff_pf20.csv", "sigma changeprobability x\n0.5 0.1 much\n"),
-        ("gaussian/gaussian_heatmap_diff_pf20.csv", "sigma changeprobability x\n0.5 0.1\n"),
-        ("gaussian/gaussian_heatmap_diff_pf20.csv", "sigma changeprobability x\n0.5 0.1 1 2\n"),
+        *(("gaussian/gaussian_heatmap_diff_pf20.csv", f"sigma changeprobability x\n0.5 0.1{end}\n")
+          for end in (" much", "", " 1 2")),
     ],
-)
+)  # fmt: skip
 def test_a_spoiled_file_is_named(file: str, content: str, tmp_path: Path) -> None:
     (_invent(tmp_path) / file).write_text(content)
     line = _refused(tmp_path, "--data", tmp_path)
@@ -311,10 +297,8 @@ def test_finished_results_are_kept_and_other_data_are_noticed(quick: tuple[Path,
         cell[2] *= 0.9
     path.write_text(json.dumps(parameters))
     shares, said, last = computed()
-    assert said == [
-        "results of another study or of other code are computed again",
-        "14 of 16 settings are finished already",
-    ]
+    again, finished = "results of another study or of other code are computed again", "14 of 16 settings are finished"
+    assert said == [again, f"{finished} already"]
     assert set(last.learner[last.ours != after.ours]) == {"leaky"}
 
 

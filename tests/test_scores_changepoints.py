@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from benchmarks.scores import changepoints_report
 from benchmarks.scores.__main__ import app
-from benchmarks.scores.annotated import read_folder
-from benchmarks.scores.changepoints import covering, f1
-from benchmarks.scores.changepoints_report import learner, offline, online, standardised
+from benchmarks.scores.changepoints import covering, f1, learner, offline, online, read_folder, standardised
 from typer.testing import CliRunner
 
 from astonish.changes import Detector

@@ -1,12 +1,10 @@
 """Does surprise explain the P300 of Squires et al. (1976) as Meyniel, Maheu & Dehaene (2016) published?
 
-The amplitudes are not part of the project: tests that need them look in the folder `squires1976` of the one that
-ASTONISH_DATA names (or of ../shared/data), and are skipped where it is not there.
+The data is not part of the project: tests that need it are skipped where it is not there (see `published_data`).
 """
 
 import itertools
 import math
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -19,13 +17,12 @@ from typer.testing import CliRunner
 from validation import squires1976
 from validation.squires1976 import CONDITIONS, OBSERVERS, PER_SET, explained, fit, sequences, surprise_by_pattern
 
+from published_data import published_data
+
 pytestmark = pytest.mark.computes
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = Path(os.environ.get("ASTONISH_DATA", ROOT.parent / "shared" / "data")) / "squires1976"
-needs_data = pytest.mark.skipif(
-    not DATA.is_dir(), reason=f"no amplitudes in {DATA}; name a folder that has squires1976/ by ASTONISH_DATA"
-)
+DATA, needs_data = published_data("squires1976", "amplitudes")
 PATTERNS = ("ABABA", "BBBBA", "BAA", "A")
 
 

@@ -196,13 +196,13 @@ def _parameter(field: Asked) -> inspect.Parameter:
         about, default = Argument(help=field.help), None if field.several else inspect.Parameter.empty
     else:
         flags = f"{field.flag}/--no-{field.flag[2:]}" if kind is bool else field.flag
-        shown: str | bool = ", ".join(field.default) if field.several and field.default else str(field.default)
+        in_help: str | bool = ", ".join(field.default) if field.several and field.default else str(field.default)
         if field.default in (None, (), "", False) or isinstance(field.default, dict):
-            shown = False
+            in_help = False
         elif field.default is True:
-            shown = field.flag.removeprefix("--")
+            in_help = field.flag.removeprefix("--")
         about = Option(
-            flags, help=field.help, rich_help_panel=field.heading, metavar=field.metavar or None, show_default=shown
+            flags, help=field.help, rich_help_panel=field.heading, metavar=field.metavar or None, show_default=in_help
         )
         default = None
     hint = hint if default is inspect.Parameter.empty else hint | None

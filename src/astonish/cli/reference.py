@@ -5,7 +5,7 @@ from typing import Annotated
 from typer import Argument
 
 from astonish.cli.app import guarded
-from astonish.core.citations import cited, listing
+from astonish.report.citations import cited, listing
 
 
 def learners(

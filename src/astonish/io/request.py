@@ -153,8 +153,8 @@ class Request(BaseModel):
 
     def said(self) -> dict[str, Any]:
         """Return the values that differ from their defaults, by name."""
-        values = {each.name: (getattr(self, each.name), each.default) for each in self.asked()}
-        return {name: value for name, (value, default) in values.items() if value != default}
+        defaults = {field.name: field.default for field in self.asked()}
+        return {name: getattr(self, name) for name in defaults if getattr(self, name) != defaults[name]}
 
     def moved(self, place: Callable[[Path], Path]) -> Self:
         """Return the same request with other paths, also of classes of a user's own, such as `models.py:Mine`."""
@@ -168,9 +168,9 @@ class Request(BaseModel):
             return f"{place(Path(file + '.py')).as_posix()}:{rest}" if of and ending else value
 
         return self.model_copy(update={
-            each.name: there(getattr(self, each.name), each.of)
-            for each in self.asked()
-            if each.name in self.model_fields_set and (each.of or each.kind is Path)
+            field.name: there(getattr(self, field.name), field.of)
+            for field in self.asked()
+            if field.name in self.model_fields_set and (field.of or field.kind is Path)
         })  # fmt: skip
 
     @classmethod
@@ -199,8 +199,8 @@ class Request(BaseModel):
 
     def write(self, path: Path) -> None:
         """Write the request, with a hash of its table, as TOML from which `read` makes the same."""
-        given = {each.name for each in self.asked() if each.kind is Path and getattr(self, each.name) is not None}
-        whole = type(self)(**self.said() | {name: getattr(self, name) for name in given})
+        paths = {field.name: getattr(self, field.name) for field in self.asked() if field.kind is Path}
+        whole = type(self)(**self.said() | {name: path for name, path in paths.items() if path is not None})
         table = getattr(self, "file", None)
         values = {"command": self.command}
         if table is not None and table.is_file():
@@ -224,21 +224,21 @@ class Request(BaseModel):
         "Greeting(file='my friends.csv', loud=False, words=('good', 'day'))"
         """
         arguments, options, said = [], [], self.said()
-        for each in self.asked():
-            if each.name not in said:
+        for field in self.asked():
+            if field.name not in said:
                 continue
-            value = said[each.name]
-            if each.is_argument:
+            value = said[field.name]
+            if field.is_argument:
                 arguments += [str(part) for part in _listed(str(value) if isinstance(value, Path) else value)]
             elif isinstance(value, bool):
-                options.append(each.flag if value else each.flag.replace("--", "--no-", 1))
+                options.append(field.flag if value else field.flag.replace("--", "--no-", 1))
             elif isinstance(value, Mapping):
-                options += [part for name, word in value.items() for part in (each.flag, f"{name}={_word(word)}")]
-            elif isinstance(value, tuple) and not each.several:
-                options += [each.flag, *map(_word, value)]
+                options += [part for name, word in value.items() for part in (field.flag, f"{name}={_word(word)}")]
+            elif isinstance(value, tuple) and not field.several:
+                options += [field.flag, *map(_word, value)]
             else:
                 parts = value if isinstance(value, tuple) else (value,)
-                options += [word for part in parts for word in (each.flag, _word(part))]
+                options += [word for part in parts for word in (field.flag, _word(part))]
         return shlex.join(["astonish", self.command, *arguments, *options])
 
     def python(self) -> str:
@@ -296,7 +296,7 @@ def _described(name: str, field: Any) -> Asked:
 def _sentence(kind: type[Request], problem: ValidationError) -> str:
     """Say what is wrong with the first value that is, and what would work."""
     first = problem.errors(include_url=False)[0]
-    fields = {each.name: each for each in kind.asked()}
+    fields = {field.name: field for field in kind.asked()}
     name, *inside = map(str, first["loc"])
     value, sort = repr(first["input"])[:60], first["type"]
     if sort == "value_error":
@@ -322,7 +322,7 @@ def _digest(file: Path) -> str:
 
 
 def _relative(place: Path, folder: Path) -> Path:
-    """A path as seen from a folder; as it is where there is no way from one to the other."""
+    """Write a path as seen from a folder; as it is where there is no way from one to the other."""
     try:
         return Path(os.path.relpath(place, folder))
     except ValueError:  # on another drive
@@ -330,14 +330,14 @@ def _relative(place: Path, folder: Path) -> Path:
 
 
 def _plain(value: Any) -> Any:
-    """A value as Python, JSON and TOML write it."""
+    """Make a value what Python, JSON and TOML can write."""
     if isinstance(value, Path):
         return value.as_posix()
     return str(value) if isinstance(value, StrEnum) else value
 
 
 def _word(value: Any) -> str:
-    """A value as it is typed.
+    """Write a value as it is typed.
 
     >>> _word(25.0), _word(0.1), _word("a b")
     ('25', '0.1', 'a b')
@@ -346,7 +346,7 @@ def _word(value: Any) -> str:
 
 
 def _toml(value: Any) -> str:
-    """A value in TOML.
+    """Write a value in TOML.
 
     >>> _toml({"m": 0.1}), _toml(("a", "é")), _toml(True), _toml(Path("a/b.csv"))
     ('{ m = 0.1 }', '["a", "é"]', 'true', '"a/b.csv"')

@@ -1,10 +1,11 @@
-"""How is a learner's state kept in a file?
+"""A learner's state in a file: one array per leaf of the state, under its path in it.
 
-One array per leaf of the state, under its path in it. The learner itself is code and stays with its owner, who hands it
-in again to restore; the file names its class, family and parameters, so that another one is noticed.
+The learner itself is code and stays with its owner, who hands it in again to restore; the file names its class, family
+and parameters, so that another one is noticed.
 """
 
 import os
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from hashlib import sha256
 from textwrap import shorten
@@ -18,7 +19,6 @@ from astonish.io.files import Source, atomic_write, name_of, read, write
 from astonish.learners.base import Learner, State, first_state
 
 __all__ = ["load_state", "save_state"]
-
 
 _SHOWN = 100  # numbers of a parameter that are kept one by one; of more, a checksum
 
@@ -37,7 +37,7 @@ def load_state(path: str | os.PathLike[str], learner: Learner, other_learner: bo
 
 
 def described(value: Any) -> Any:
-    """A learner with its family and parameters, in what JSON can hold.
+    """Describe a learner with its family and parameters, in what JSON can hold.
 
     >>> from astonish import Delta
     >>> described(Delta(0.5))
@@ -54,8 +54,9 @@ def described(value: Any) -> Any:
     array = np.asarray(value)
     if array.dtype.kind not in "biuf":
         return str(value)
-    checksum = sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
-    return array.tolist() if array.size <= _SHOWN else f"{array.shape} numbers with checksum {checksum}"
+    if array.size <= _SHOWN:
+        return array.tolist()
+    return f"{array.shape} numbers with checksum {sha256(np.ascontiguousarray(array).tobytes()).hexdigest()}"
 
 
 def check_saved_by(source: Source, about: Any, learner: Learner, other_learner: bool) -> None:
@@ -63,25 +64,24 @@ def check_saved_by(source: Source, about: Any, learner: Learner, other_learner: 
     before = about.get("learner") if isinstance(about, dict) else None
     if before is None or other_learner:  # before version 2, files named no learner
         return
-    difference = _difference(before, described(learner))
-    if difference is not None:
-        name, old, new = difference
-        theirs, ours = (f"{name} = {_text(each)}" if name else _text(each) for each in (old, new))
+    for name, old, new in _differences(before, described(learner)):
+        theirs, ours = (f"{name} = {_text(value)}" if name else _text(value) for value in (old, new))
         by, has = ("a learner with ", "has") if name else ("", "is")
-        found = f"{name_of(source)} was saved by {by}{theirs}, and this one {has} {ours}"
-        raise ValueError(f"{found}; give the same learner, or other_learner=True")
+        problem = f"{name_of(source)} was saved by {by}{theirs}, and this one {has} {ours}"
+        raise ValueError(f"{problem}; give the same learner, or other_learner=True")
 
 
-def _difference(old: Any, new: Any, name: str = "") -> tuple[str, Any, Any] | None:
-    """The first parameter that differs, with both values. What was not known then may be anything."""
-    if not isinstance(old, dict) or not isinstance(new, dict) or old.get("is") != new.get("is"):
-        return None if old == new else (name, old, new)
-    every = (_difference(old[word], new[word], f"{name}.{word}".lstrip(".")) for word in new if word in old)
-    return next((each for each in every if each is not None), None)
+def _differences(old: Any, new: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield the parameters that differ, with both values. What was not known then may be anything."""
+    if isinstance(old, dict) and isinstance(new, dict) and old.get("is") == new.get("is"):
+        for word in [word for word in new if word in old]:
+            yield from _differences(old[word], new[word], f"{name}.{word}".lstrip("."))
+    elif old != new:
+        yield name, old, new
 
 
 def _text(value: Any) -> str:
-    """A description as Python would print what it describes; long arrays are shortened."""
+    """Write a description as Python would print what it describes; long arrays are shortened."""
     if not isinstance(value, dict):
         return shorten(repr(value), 80)
     inside = (f"{word}={_text(value[word])}" for word in value if word != "is" and value[word] is not None)
@@ -89,22 +89,22 @@ def _text(value: Any) -> str:
 
 
 def named_leaves(state: State) -> dict[str, Any]:
-    """The arrays of a state by their paths in it."""
+    """Name the arrays of a state by their paths in it."""
     return {jax.tree_util.keystr(where): np.asarray(leaf) for where, leaf in jax.tree.leaves_with_path(state)}
 
 
 def matching(source: Source, saved: dict[str, Any], like: State, many: int | None = None) -> State:
-    """Saved arrays as a state like this one, or as so many of them."""
+    """Make a state like this one of saved arrays, or so many of them."""
 
     def restored(where: Any, like: Any) -> Any:
         name, leaf = jax.tree_util.keystr(where) or "the state", saved.get(jax.tree_util.keystr(where))
         if leaf is None:
-            found = f"{name_of(source)} holds {sorted(saved)}, not {name}"
-            raise ValueError(f"{found}; give the kind of learner that was saved")
+            problem = f"{name_of(source)} holds {sorted(saved)}, not {name}"
+            raise ValueError(f"{problem}; give the kind of learner that was saved")
         shape = like.shape if many is None else (many, *like.shape)
         if leaf.shape != shape:
-            found = f"{name_of(source)} holds {name} of shape {leaf.shape}, the learner needs {shape}"
-            raise ValueError(f"{found}; give the same sizes")
+            problem = f"{name_of(source)} holds {name} of shape {leaf.shape}, the learner needs {shape}"
+            raise ValueError(f"{problem}; give the same sizes")
         return leaf.astype(like.dtype)
 
     state = jax.tree_util.tree_map_with_path(restored, like)

@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from astonish.report.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILLION,
-    styled_figure,
-)
+from astonish.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, styled_figure
 from astonish.theory.drawing import BARS, CURVES, Drawing
 
 if TYPE_CHECKING:

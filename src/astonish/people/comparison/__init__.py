@@ -1,4 +1,4 @@
-"""Which model explains people best, and how sure is that?"""
+"""Comparison of models of people: which one explains them best, and how sure that is."""
 
 import astonish.people.fit  # noqa: F401  which exports what is here, too, and so has to come first
 from astonish.people.comparison.prediction import HeldOut, compare_elpd, compare_mse, held_out, psis_loo

@@ -1,4 +1,4 @@
-"""What do participants have in common, and how sure can we be of each? Needs `astonish[posteriors]`."""
+"""Posteriors of what participants have in common, and of each of them. Needs `astonish[posteriors]`."""
 
 import astonish.people.fit  # noqa: F401  which says what it needs where that is missing
 from astonish.people.posterior.result import Posterior

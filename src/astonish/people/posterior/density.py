@@ -8,7 +8,6 @@ approximation that weighs their own responses against the group. With few respon
 """
 
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -196,8 +195,12 @@ def potential(roles: ParameterBlocks, space: Space, responds_before: bool, targe
         in_common = of_means.sum() + of_effects.sum() + of_stds.sum() + of_shared.sum()
         # Of participants, given that, and of their responses
         within = -0.5 * jnp.square((xs[:, own] - common.mean) / common.std) - jnp.log(common.std)
-        likelihood = log_likelihood(space, responds_before, target.model, target.data, xs)
-        return -(in_common + within.sum() + log_volume + likelihood)
+        # Whose derivatives, by the parameters alone, come with it
+        fixed = jax.lax.stop_gradient(xs)
+        likelihoods = log_likelihoods_and_gradients(target.model, target.data, space, responds_before, fixed)
+        values, gradients = jax.lax.stop_gradient(likelihoods)
+        of_responses = values.sum() + (gradients * (xs - fixed)).sum()
+        return -(in_common + within.sum() + log_volume + of_responses)
 
     return energy
 
@@ -222,24 +225,6 @@ def to_parameters(roles: ParameterBlocks, target: Target, z: dict[str, Array]) -
     distance = solve_triangular(root, z["own"][..., None], lower=True, trans="T")
     log_volume = -jnp.log(jnp.diagonal(root, axis1=-2, axis2=-1)).sum()
     return common, xs.at[:, own].set((mode + distance)[..., 0]), log_volume
-
-
-@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-def log_likelihood(space: Space, responds_before: bool, model: Model, data: ParticipantData, xs: Array) -> Array:
-    """Sum over all responses of all participants; derivatives, by the parameters alone, come with it."""
-    return log_likelihoods_and_gradients(model, data, space, responds_before, xs)[0].sum()
-
-
-def _forward(space: Space, responds_before: bool, model: Model, data: ParticipantData, xs: Array) -> tuple[Array, Any]:
-    values, gradients = log_likelihoods_and_gradients(model, data, space, responds_before, xs)
-    return values.sum(), gradients
-
-
-def _backward(_space: Space, _before: bool, gradients: Array, weight: Array) -> tuple[None, None, Array]:
-    return None, None, weight * gradients
-
-
-log_likelihood.defvjp(_forward, _backward)
 
 
 # Starts and scales
@@ -284,24 +269,15 @@ def laplace_approximation(
 def _at_modes(
     roles: ParameterBlocks, prior: Prior, design: FloatArray, modes: FloatArray, hessian: FloatArray, normal: FloatArray
 ) -> Laplace:
-    """Find the parabola of each log-likelihood from mode and Hessian of a loss that includes a normal prior."""
+    """Find the parabola of each log-likelihood from mode and Hessian of a loss that includes a normal prior.
+
+    Also about where what is in common is, and how sure that is, by expectation-maximisation.
+    """
     bare = hessian - np.diag(normal[1])
     bare = np.where(np.isfinite(bare).all((1, 2), keepdims=True), bare, 0.0)
     values, axes = np.linalg.eigh(0.5 * (bare + bare.transpose(0, 2, 1)))
     precision = (axes * np.maximum(values, 0.0)[:, None]) @ axes.transpose(0, 2, 1)
     information = np.einsum("pij,pj->pi", precision, modes) + normal[1] * (modes - normal[0])
-    return Laplace(precision, information, *_centre_and_scale(roles, prior, design, precision, information, modes))
-
-
-def _centre_and_scale(
-    roles: ParameterBlocks,
-    prior: Prior,
-    design: FloatArray,
-    precision: FloatArray,
-    information: FloatArray,
-    modes: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
-    """Find about where what is in common is, and how sure that is, by expectation-maximisation."""
     (own, grouped, shared), among = roles.columns, roles.among
     mean, std = np.repeat(prior.mean[own][None], len(modes), 0), prior.std[own].copy()
     fitted = design @ np.linalg.pinv(design)  # the regression of anything on the design
@@ -326,7 +302,8 @@ def _centre_and_scale(
     both = np.array(groups).reshape(-1, 2, roles.coefficients + 1)  # centre and scale of coefficients and of a log std
     (centres, scales), (logs, log_scales) = both[..., :-1].swapaxes(0, 1), both[..., -1].T
     shared_std = np.sqrt(np.diagonal(np.linalg.inv(total)))
-    return np.concatenate([centres.ravel(), logs, value]), np.concatenate([scales.ravel(), log_scales, shared_std])
+    scale = np.concatenate([scales.ravel(), log_scales, shared_std])
+    return Laplace(precision, information, np.concatenate([centres.ravel(), logs, value]), scale)
 
 
 def _group(

@@ -1,7 +1,4 @@
-"""Would we find the parameters, and the right model, if we knew them?
-
-What to find out before any model is fitted to people (Wilson & Collins 2019).
-"""
+"""Recovery of known parameters, and of the right model, before any is fitted to people (Wilson & Collins 2019)."""
 
 import astonish.people.fit  # noqa: F401  which exports what is here, too, and so has to come first
 from astonish.people.recovery.recover import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pandas import DataFrame, concat, crosstab
 
-from astonish.core.numbers import COUNT, BoolArray, FloatArray
+from astonish.core.numbers import COUNT, FloatArray
 from astonish.people.fit.estimate import Progress, fit, part_of
 from astonish.people.fit.likelihood import Model, participant_data
 from astonish.people.fit.result import SURE, Fit
@@ -85,7 +85,7 @@ class Recovery:
     def _draw(self, axis: Any, k: int, row: Any) -> None:
         table = self.table()
         own = table[table["parameter"] == self.names[k]]
-        space, inside = self.fit.space.only(k), self.inside()[:, k]
+        space, inside = self.fit.space.only(k), self._edges(k) == 0
         columns = (own[name].to_numpy()[inside] for name in ("true", "found", "low", "high"))
         true, value, low, high = (space.unconstrained(values[:, None])[:, 0] for values in columns)
         bars = np.nan_to_num(np.abs([value - low, high - value]))  # below an upper bound, the ends change places
@@ -109,19 +109,11 @@ class Recovery:
     def __repr__(self) -> str:
         return str(self.summary().to_string(float_format="{:.3g}".format))
 
-    def inside(self) -> BoolArray:
-        """Where a value was found that is not at a bound, a row for each participant."""
-        return np.asarray(self._edges == 0)
-
-    @property
-    def _edges(self) -> FloatArray:
-        return self._of_all(self.fit.space.at_bound(self.fit.unconstrained))
-
     def _row(self, k: int) -> dict[str, float]:
-        inside, spread = self.inside()[:, k], self._of_all(self.fit.unconstrained_error)[:, k]
+        edges, spread = self._edges(k), self._of_all(self.fit.unconstrained_error)[:, k]
         true, value = self.fit.space.unconstrained(self.truth)[:, k], self._of_all(self.fit.unconstrained)[:, k]
+        inside, bound = edges == 0, int((np.abs(edges) == 1).sum())
         error, count, sure = (value - true)[inside], int(inside.sum()), inside & np.isfinite(spread)
-        bound = int((np.abs(self._edges[:, k]) == 1).sum())
         related, low, high = correlation(true[inside], value[inside]), np.nan, np.nan
         if count > 3 and abs(related) < 1:  # normal on Fisher's scale (1921)
             low, high = np.tanh(np.arctanh(related) + np.array([-SURE, SURE]) / (count - 3) ** 0.5).tolist()
@@ -138,6 +130,10 @@ class Recovery:
             "at_bound": bound,
             "not_told": len(true) - int(sure.sum()) - bound,
         }
+
+    def _edges(self, k: int) -> FloatArray:
+        """Tell at which bound the value of a parameter is: 0 at none, NaN of those who were not fitted."""
+        return self._of_all(self.fit.space.at_bound(self.fit.unconstrained))[:, k]
 
     def _of_all(self, values: FloatArray) -> FloatArray:
         """Put the rows of those who were fitted among those of all; NaN for the others."""
@@ -183,8 +179,8 @@ def recover_parameters(
     """
     space = Space.of(model, free, trials)
     made, values = known_people(model, trials, space, participants, truth, spread, seed)
-    how: dict[str, Any] = {"priors": priors, "starts": starts, "seed": seed, "checkpoint": checkpoint}
-    return Recovery(made.subjects, values, fit(model, made, space.names, progress=progress, **how))
+    options: dict[str, Any] = {"priors": priors, "starts": starts, "seed": seed, "checkpoint": checkpoint}
+    return Recovery(made.subjects, values, fit(model, made, space.names, progress=progress, **options))
 
 
 @dataclass(frozen=True)
@@ -253,12 +249,12 @@ def trials_needed(
         )
     made, values = known_people(model, trials.only(long), space, participants, truth, spread, seed)
     assert made.responses is not None  # they were simulated
-    how: dict[str, Any] = {"priors": priors, "starts": starts, "seed": seed, "checkpoint": checkpoint}
+    options: dict[str, Any] = {"priors": priors, "starts": starts, "seed": seed, "checkpoint": checkpoint}
     recoveries = {}
     for k, count in enumerate(counts):  # the trials stay, so that nothing needs to be compiled anew
         early = np.arange(made.rows.shape[1]) < count
         first = replace(made, responses=np.where(early, made.responses, np.nan), scored=made.scored & early)
-        refit = fit(model, first, space.names, progress=part_of(progress, k, len(counts)), **how)
+        refit = fit(model, first, space.names, progress=part_of(progress, k, len(counts)), **options)
         recoveries[count] = Recovery(made.subjects, values, refit)
     return TrialsNeeded(recoveries)
 
@@ -360,9 +356,9 @@ def recover_models(
     seconds = [group.second for group in groups.values() if group.second is not None]
     responses = np.concatenate([group.responses for group in groups.values()])
     everyone = with_responses(together, responses, np.concatenate(seconds) if seconds else None)
-    how: dict[str, Any] = {"priors": priors, "starts": starts, "seed": seed, "checkpoint": checkpoint}
+    options: dict[str, Any] = {"priors": priors, "starts": starts, "seed": seed, "checkpoint": checkpoint}
     fits = {
-        name: fit(model, everyone, spaces[name].names, progress=part_of(progress, k, len(models)), **how)
+        name: fit(model, everyone, spaces[name].names, progress=part_of(progress, k, len(models)), **options)
         for k, (name, (model, _)) in enumerate(models.items())
     }
     sources = [name for name in groups for _ in range(participants)]

@@ -66,8 +66,8 @@ def plan_trials(
         payoffs = samples.payoffs if samples.payoffs.ndim == 3 else samples.payoffs[None]
         tables: dict[str, Any] = {f"payoff_{k + 1}": payoffs[..., k] for k in range(payoffs.shape[-1])}
         names = tuple(tables)
-        shown = names if counterfactual else ()
-        columns = Columns("reward", choice="choice", payoffs=names, counterfactual=shown, **common)
+        others = names if counterfactual else ()
+        columns = Columns("reward", choice="choice", payoffs=names, counterfactual=others, **common)
         tables = {"choice": np.ones(payoffs.shape[:2], int), "reward": payoffs[..., 0], **tables}
         asked["options"] = range(1, len(names) + 1)
     else:
