@@ -195,8 +195,8 @@ def _election(_: RunSettings) -> Tables:
 def _joke(_: RunSettings) -> Tables:
     """meanings: the weights of what tank may mean. joke: how surprising each word is."""
     family, beliefs = listener()
-    shown = beliefs | {"guns": expfam.scaled_likelihood(family, list(WORDS).index("guns"))}
-    meanings = [(name, *np.asarray(density(family, belief))) for name, belief in shown.items()]
+    suggested = beliefs | {"guns": expfam.scaled_likelihood(family, list(WORDS).index("guns"))}
+    meanings = [(name, *np.asarray(density(family, belief))) for name, belief in suggested.items()]
     joke = [
         {"belief": name, "word": word, **measured(family, belief, k)}
         for name, belief in beliefs.items()
