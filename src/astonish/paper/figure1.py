@@ -1,4 +1,4 @@
-"""Figure 1, and sections 2.1 and 4.2 to 4.4: who is surprised by what? Voters, the listener of a joke, drivers."""
+"""Figure 1, and sections 2.1 and 4.2 to 4.4: examples of surprise (voters, the listener of a joke, drivers)."""
 
 from functools import partial
 from typing import Any, NamedTuple

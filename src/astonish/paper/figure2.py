@@ -1,4 +1,4 @@
-"""Figure 2, and sections 2.1, 2.2, 4.4 and 4.5: how far may a surprise move a belief?
+"""Figure 2, and sections 2.1, 2.2, 4.4 and 4.5: commitment, and how far a surprise may move a belief.
 
 What sections 2.2, 2.3 and 4.7 to 4.9 prove of the SMiLe rule is checked for random beliefs, where everything is
 computed twice: by the library, and from the definitions alone, as plain sums over the values of theta.

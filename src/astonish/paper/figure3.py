@@ -1,4 +1,4 @@
-"""Figure 3: does SMiLe follow a mean that jumps, and better than any fixed learning rate does?
+"""Figure 3: SMiLe follows a mean that jumps, against fixed learning rates and learners that know more of the world.
 
 Section 2.4 of the paper does not say which error it shows: here are the squared and the absolute one, which disagree.
 """
