@@ -1,22 +1,18 @@
 """What does `astonish cite` print, and is there something to cite for everything?"""
 
-import astonish
-import pytest
 import re
 import subprocess
 import sys
-from astonish.cli.app import app
-from astonish.models.registry import FAMILIES
-from astonish.models.registry import LEARNERS
-from astonish.online.measures import COLUMNS
-from astonish.report.citations import Entry
-from astonish.report.citations import KINDS
-from astonish.report.citations import cited
-from astonish.report.citations import entries
-from astonish.report.citations import names
 from importlib import import_module
+
+import pytest
 from typer.testing import CliRunner
 
+import astonish
+from astonish.cli.app import app
+from astonish.models.registry import FAMILIES, LEARNERS
+from astonish.online.measures import COLUMNS
+from astonish.report.citations import KINDS, Entry, cited, entries, names
 
 REQUIRED = {
     "article": {"author", "title", "journal", "year"},

@@ -4,7 +4,6 @@ The oracles are the learners' recursions in plain NumPy, and the table of number
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from astonish.paper.figure3 import (
     episodes,
 )  # fmt: skip
 from astonish.worlds.gaussian_jumps import Episode
-from divergences import normal_divergence
+from oracles import NassarRate, normal_divergence, recursion, smile_rate
 
 Vector = NDArray[np.float64]
 SEED = 4
@@ -43,41 +42,6 @@ def numbers() -> Tables:
 @pytest.fixture(scope="module")
 def tasks() -> dict[float, Episode]:
     return {hazard: episodes(RunSettings(SEED), hazard) for hazard in HAZARDS}
-
-
-def off_by(task: Episode, rate: Callable[[Vector], Any]) -> Vector:
-    """Errors after each sample of a learner that moves `rate(error)` of the way from 0, one row per episode."""
-    estimate, found = np.zeros(len(task.samples)), []
-    for x, truth in zip(task.samples.T, task.truth.T, strict=True):
-        estimate = estimate + rate(x - estimate) * (x - estimate)
-        found.append(estimate - truth)
-    return np.stack(found, axis=1)
-
-
-def constant(rate: float, error: Vector) -> float:
-    return rate
-
-
-def smile_rate(error: Vector) -> Vector:
-    """Eq. 10, at m = .1 and noise 4."""
-    product = 0.1 * error**2 / 32
-    return np.sqrt(product / (1 + product))
-
-
-class NassarRate:
-    """The learning rate of the formula sheet, section 2, with its run lengths."""
-
-    def __init__(self, hazard: float) -> None:
-        self.hazard, self.length = hazard, np.float64(1.0)
-
-    def __call__(self, error: Vector) -> Vector:
-        variance = 16 + 16 / self.length
-        stay = np.exp(-(error**2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
-        ratio = 1 / 40 / np.maximum(stay, 1e-300) * self.hazard / (1 - self.hazard)
-        omega = ratio / (1 + ratio)
-        rate = (1 + omega * self.length) / (self.length + 1)
-        self.length = (1 - omega) * (self.length + 1) + omega
-        return rate
 
 
 @pytest.mark.parametrize("hazard", HAZARDS)
@@ -154,11 +118,11 @@ def test_sizes_are_those_of_the_paper(numbers: Tables) -> None:
 def test_errors_are_those_of_the_recursions(numbers: Tables, tasks: dict[float, Episode], hazard: float) -> None:
     rules: dict[str, Callable[[Vector], Any]] = {
         SMILE: smile_rate,
-        HALF: partial(constant, 0.5),
+        HALF: lambda _: 0.5,
         NASSAR: NassarRate(hazard),
     }
     for learner, rule in rules.items():
-        off = off_by(tasks[hazard], rule)
+        off, _ = recursion(tasks[hazard], rule)
         for column, each in (("squared", off**2), ("absolute", abs(off))):
             mean, std = (per_episode(numbers, learner, hazard, name) for name in (column, f"{column}_std"))
             np.testing.assert_allclose(mean, each.mean(axis=1), rtol=1e-9)
@@ -168,7 +132,7 @@ def test_errors_are_those_of_the_recursions(numbers: Tables, tasks: dict[float, 
 
 @pytest.mark.parametrize("hazard", HAZARDS)
 def test_fixed_rates_and_the_best_of_them(numbers: Tables, tasks: dict[float, Episode], hazard: float) -> None:
-    off = np.stack([off_by(tasks[hazard], partial(constant, rate)) for rate in RATES])
+    off = np.stack([recursion(tasks[hazard], lambda _, rate=rate: rate)[0] for rate in RATES])
     table, best = (at(numbers[name], hazard) for name in ("fixed", "best"))
     np.testing.assert_array_equal(table.rate, RATES)
     for name, each in (("squared", off**2), ("absolute", abs(off))):
@@ -213,15 +177,8 @@ def test_a_wide_prior_narrows_as_the_rule_demands() -> None:
 
 
 def test_gamma_at_jumps_and_otherwise(numbers: Tables, tasks: dict[float, Episode]) -> None:
-    rates: list[Vector] = []
-
-    def noted(error: Vector) -> Vector:
-        rates.append(smile_rate(error))
-        return rates[-1]
-
     task = tasks[0.066]
-    off_by(task, noted)
-    gamma = np.stack(rates, axis=1)
+    _, gamma = recursion(task, smile_rate)
     table = numbers["gamma"]
     for k in range(50):
         jump = task.changed[k].copy()
@@ -296,7 +253,7 @@ def test_bars_of_one_standard_deviation_are_compared(numbers: Tables, tasks: dic
     for error in ERRORS:
         overlapping: dict[str, list[str]] = {"episodes": [], "trials": []}
         for hazard, task in tasks.items():
-            off = np.stack([off_by(task, smile_rate), off_by(task, NassarRate(hazard))])
+            off = np.stack([recursion(task, rate)[0] for rate in (smile_rate, NassarRate(hazard))])
             each = off**2 if error == "squared" else abs(off)
             low, high = each[1].mean(), each[0].mean()
             stds = {"episodes": each.mean(axis=2).std(axis=1, ddof=1), "trials": each.std(axis=(1, 2))}

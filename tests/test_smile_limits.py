@@ -4,6 +4,7 @@ Claims are decided by the numbers.
 """
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import jax
@@ -17,6 +18,7 @@ from astonish.learners import Delta, Nassar2010
 from astonish.paper import figure3, smile_limits
 from astonish.paper.figure import FAILS, HOLDS, IN_PART, RunSettings, Tables
 from astonish.paper.smile_limits import BEST, DRIFTS, LAST, NAIVE, NASSAR, SMILE, STEADY, WALK, drifting, operations
+from oracles import NassarRate, recursion, smile_rate
 
 
 def test_the_ceiling_is_never_passed_and_costs_what_it_should() -> None:
@@ -40,34 +42,14 @@ def numbers() -> Tables:
     return smile_limits.FIGURE_DRIFT.compute(RUN)
 
 
-def off_by(kind: str, drift: float, learner: str) -> tuple[Any, Any]:
-    """Errors after each sample, and gamma, by the recursions in NumPy; one row per episode."""
-    task = smile_limits.drifting_episodes(RUN, kind, drift)
-    estimate, length, off, rates = np.zeros(50), np.float64(1.0), [], []
-    for n, (x, truth) in enumerate(zip(task.samples.T, task.truth.T, strict=True), 1):
-        error = x - estimate
-        if learner == SMILE:  # eq. 10
-            product = 0.1 * error**2 / (2 * NOISE**2)
-            rate = np.sqrt(product / (1 + product))
-        elif learner == NASSAR:  # the formula sheet's
-            variance = NOISE**2 * (1 + 1 / length)
-            stay = np.maximum(np.exp(-(error**2) / (2 * variance)) / np.sqrt(2 * np.pi * variance), 1e-300)
-            jumped = 1 / (1 + 40 * stay * (1 - 0.066) / 0.066)
-            rate, length = (1 + jumped * length) / (length + 1), (1 - jumped) * (length + 1) + jumped
-        else:
-            rate = 1.0 if learner == LAST else 1 / (n + 1)  # the prior of naive Bayes counts as one sample
-        estimate = estimate + rate * error
-        off.append(estimate - truth)
-        rates.append(rate + 0 * estimate)
-    return np.stack(off, axis=1), np.stack(rates, axis=1)
-
-
 @pytest.mark.parametrize("learner", [SMILE, NAIVE, LAST, NASSAR])
 @pytest.mark.parametrize(("kind", "drift"), [(WALK, 0.1), (STEADY, 0.3)])
 def test_errors_are_those_of_the_recursions(numbers: Tables, kind: str, drift: float, learner: str) -> None:
     table = numbers["errors"]
     rows = table[(table.kind == kind) & (table.drift == drift) & (table.learner == learner)].sort_values("episode")
-    off, rates = off_by(kind, drift, learner)
+    samples_seen = count(2)  # the prior of naive Bayes counts as one
+    rules = {SMILE: smile_rate, NASSAR: NassarRate(0.066), LAST: lambda _: 1.0, NAIVE: lambda _: 1 / next(samples_seen)}
+    off, rates = recursion(smile_limits.drifting_episodes(RUN, kind, drift), rules[learner])
     np.testing.assert_allclose(rows.squared, (off**2).mean(axis=1), rtol=1e-7)
     np.testing.assert_allclose(rows.absolute, abs(off).mean(axis=1), rtol=1e-7)
     if learner == SMILE:

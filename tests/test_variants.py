@@ -20,7 +20,7 @@ from astonish.paper.figure3 import GaussianTask
 from astonish.paper.variants import LINKS, LOGARITHM, PAPER, SLOW, STEP, Linked, M, linked
 from astonish.theory.surprise import confidence_corrected
 from astonish.worlds.maze import A, B, maze, walk
-from divergences import dirichlet_divergence
+from oracles import dirichlet_divergence, recursion
 
 # Readings of the formulas
 
@@ -136,14 +136,9 @@ def rows(table: DataFrame, link: str, value: float, measure: str) -> Any:
 def test_errors_at_jumps_are_those_of_a_loop(numbers: Tables, link: str, value: float) -> None:
     """For a belief as wide as the noise, gamma is the root of the share of the largest bound (eq. 10)."""
     task = figure3.episodes(RUN, 0.066)
-    estimate, off, rates = np.zeros(len(task.samples)), [], []
-    for x, truth in zip(task.samples.T, task.truth.T, strict=True):
-        gamma = np.sqrt(FORMULAS[link](value, (x - estimate) ** 2 / 32))
-        estimate = estimate + gamma * (x - estimate)
-        off.append(estimate - truth)
-        rates.append(gamma)
+    off, rates = recursion(task, lambda error: np.sqrt(FORMULAS[link](value, error**2 / 32)))
     for measure, each in (("squared", np.square(off)), ("absolute", np.abs(off))):
-        np.testing.assert_allclose(rows(numbers["jumps"], link, value, measure), each.mean(axis=0), rtol=1e-6)
+        np.testing.assert_allclose(rows(numbers["jumps"], link, value, measure), each.mean(axis=1), rtol=1e-6)
     table = numbers["gamma_jumps"]
     [found] = table[(table.link == link) & (table.value == value)].gamma
     assert found == pytest.approx(np.mean(rates), rel=1e-6)

@@ -1,4 +1,4 @@
-"""Figure 1, and sections 2.1 and 4.2 to 4.4: who is surprised by what? Voters, the listener of a joke, drivers."""
+"""Figure 1, and sections 2.1 and 4.2 to 4.4: examples of surprise (voters, the listener of a joke, drivers)."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -195,8 +195,8 @@ def _election(_: RunSettings) -> Tables:
 def _joke(_: RunSettings) -> Tables:
     """meanings: the weights of what tank may mean. joke: how surprising each word is."""
     family, beliefs = listener()
-    shown = beliefs | {"guns": expfam.scaled_likelihood(family, list(WORDS).index("guns"))}
-    meanings = [(name, *np.asarray(density(family, belief))) for name, belief in shown.items()]
+    suggested = beliefs | {"guns": expfam.scaled_likelihood(family, list(WORDS).index("guns"))}
+    meanings = [(name, *np.asarray(density(family, belief))) for name, belief in suggested.items()]
     joke = [
         {"belief": name, "word": word, **measured(family, belief, k)}
         for name, belief in beliefs.items()

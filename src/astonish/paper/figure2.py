@@ -1,4 +1,4 @@
-"""Figure 2, and sections 2.1, 2.2, 4.4 and 4.5: how far may a surprise move a belief?
+"""Figure 2, and sections 2.1, 2.2, 4.4 and 4.5: commitment, and how far a surprise may move a belief.
 
 What sections 2.2, 2.3 and 4.7 to 4.9 prove of the SMiLe rule is checked for random beliefs, where everything is
 computed twice: by the library, and from the definitions alone, as plain sums over the values of theta.
@@ -24,7 +24,6 @@ from astonish.paper.figure import (
     Drawing,
     Figure,
     RunSettings,
-    Simulation,
     Tables,
     letter_panels,
     listed,
@@ -82,8 +81,8 @@ def _fold(run: RunSettings) -> Tables:
     """
     family, beliefs = folded_pair()
     theta = np.asarray(family.points)
-    shown = beliefs | {"scaled": expfam.scaled_likelihood(family, SHOWN)}
-    densities = {name: np.asarray(density(family, belief)) for name, belief in shown.items()}
+    functions = beliefs | {"scaled": expfam.scaled_likelihood(family, SHOWN)}
+    densities = {name: np.asarray(density(family, belief)) for name, belief in functions.items()}
     fine = 31 if run.quick else 61
     x, at, many = np.linspace(-1, 5.5, fine), slice(0, None, 300 // (fine - 1)), np.linspace(-1, 5.5, 131)
     likely = np.asarray(jnp.exp(_folded(x[:, None], jnp.asarray(theta[at]))))
@@ -104,11 +103,11 @@ def _fold(run: RunSettings) -> Tables:
 def _normal(_: RunSettings) -> DataFrame:
     """Surprise of two normal models with equal predictions, at samples in units of their standard deviation."""
     x = np.linspace(0, 3, 61)
-    found: dict[str, Any] = {"sample": x}
+    columns: dict[str, Any] = {"sample": x}
     for name, (family, belief) in normal_pair().items():
         values = jax.vmap(measures, (None, None, 0))(family, belief, x)
-        found |= {f"{kind}_{name}": np.asarray(values[kind]) for kind in ("raw", "surprise", "shannon")}
-    return DataFrame(found)
+        columns |= {f"{kind}_{name}": np.asarray(values[kind]) for kind in ("raw", "surprise", "shannon")}
+    return DataFrame(columns)
 
 
 def _steps(_: RunSettings) -> Tables:
@@ -122,8 +121,8 @@ def _steps(_: RunSettings) -> Tables:
     for name, width in WIDTHS.items():
         family, belief = Gaussian(), Gaussian().prior(std=width)
         landscape[name] = np.asarray(surprise_again(family, belief, FAR, gamma))
-        found = jax.device_get(_bounded(family, belief, FAR, SHARES))
-        bounds.append(DataFrame(found).assign(belief=name, share=SHARES))
+        steps = jax.device_get(_bounded(family, belief, FAR, SHARES))
+        bounds.append(DataFrame(steps).assign(belief=name, share=SHARES))
     return {"landscape": DataFrame(landscape), "bounds": concat(bounds)}
 
 
@@ -268,13 +267,13 @@ def _by_library(case: Case) -> dict[str, FloatArray]:
     """
     where, number = (case.family, case.belief, case.x), len(GAMMAS)
     low, new, high = (slice(k * number, (k + 1) * number) for k in range(3))
-    found = jax.device_get(_moved(*where, np.concatenate([GAMMAS - STEP, GAMMAS, GAMMAS + STEP])))
-    after, change = found["after"], found["change"]
+    moved = jax.device_get(_moved(*where, np.concatenate([GAMMAS - STEP, GAMMAS, GAMMAS + STEP])))
+    after, change = moved["after"], moved["change"]
     most = change[new][-1]  # at gamma = 1
     gammas = np.asarray(_gammas(*where, np.concatenate([change[new], GAMMAS * most])))
     return {
         "before": np.full(number, after[new][0]),  # at gamma = 0
-        **{name: values[new] for name, values in found.items()},
+        **{name: values[new] for name, values in moved.items()},
         "slope_change": (change[high] - change[low]) / (2 * STEP),
         "slope_impact": (after[low] - after[high]) / (2 * STEP),
         "returned": gammas[:number],
@@ -289,10 +288,10 @@ def _rule(run: RunSettings) -> Tables:
         rng = np.random.default_rng([run.seed, 2, len(name)])
         for number in range(CASES):
             case = make(rng)
-            found = _by_library(case)
+            ours = _by_library(case)
             sums = DataFrame([by_sums(case, gamma) for gamma in GAMMAS])
             sums = sums.rename(columns={column: f"{column}_by_sums" for column in SUMMED})
-            steps += DataFrame({"family": name, "belief": number, "gamma": GAMMAS, **found, **sums}).to_dict("records")
+            steps += DataFrame({"family": name, "belief": number, "gamma": GAMMAS, **ours, **sums}).to_dict("records")
             orders += [{"family": name, "belief": number, **row} for row in _order(case, make, rng)]
     return {"rule": DataFrame(steps), "order": DataFrame(orders)}
 
@@ -385,7 +384,7 @@ def _way_to_the_sample(landscape: DataFrame, bounds: DataFrame) -> list[Claim]:
     least, most = bounds[bounds.share == 0], bounds[bounds.share >= 1]
     inside = bounds[bounds.share.between(0, 1, inclusive="neither")]
     meets = inside.gamma.between(0, 1, inclusive="neither").all() and same(inside.change, inside.bound)
-    shown = bounds[bounds.belief == "equal"]
+    equal = bounds[bounds.belief == "equal"]
     return [
         Claim(
             "step.minimum",
@@ -413,7 +412,7 @@ def _way_to_the_sample(landscape: DataFrame, bounds: DataFrame) -> list[Claim]:
             "A bound of zero leaves the belief as it is; from B_max on nothing of it is left; in between the change "
             "just meets the bound.",
             "gamma = 0; gamma = 1; 0 < gamma < 1",
-            f"B / B_max = {listed(shown.share)}: gamma = {listed(shown.gamma, '.3f')}",
+            f"B / B_max = {listed(equal.share)}: gamma = {listed(equal.gamma, '.3f')}",
             verdict([same(least.gamma, 0), same(most.gamma, 1), meets]),
             "B_max is the distance of the scaled likelihood from the belief, so a larger bound allows nothing that is "
             "less surprising.",
@@ -432,7 +431,7 @@ def rule_claims(steps: DataFrame, order: DataFrame) -> list[Claim]:
     beliefs = f"{steps.groupby('family').belief.nunique().min()} random beliefs of each family: {', '.join(parts)}."
     inside = {name: part[part.gamma > 0] for name, part in parts.items()}
 
-    def told(numbers: dict[str, float], form: str) -> str:
+    def by_family(numbers: dict[str, float], form: str) -> str:
         return ", ".join(f"{name} {number:{form}}" for name, number in numbers.items())
 
     def impact(table: DataFrame, end: str = "") -> Any:
@@ -477,8 +476,8 @@ def rule_claims(steps: DataFrame, order: DataFrame) -> list[Claim]:
             "sections 2.2 and 4.7",
             "The bound B determines gamma, and gamma grows with it.",
             "unique; increases monotonously",
-            f"least growth of gamma while B grows by a tenth of B_max: {told(gamma_grows, '.3f')}; from gamma to its "
-            f"bound D[new || old] and back, gamma is off by at most {max(back.values()):.0e}",
+            f"least growth of gamma while B grows by a tenth of B_max: {by_family(gamma_grows, '.3f')}; from gamma to "
+            f"its bound D[new || old] and back, gamma is off by at most {max(back.values()):.0e}",
             verdict(gamma_grows[name] > 0 and back[name] < DERIVED for name in parts),
             f"{beliefs} That gamma is found again from its bound, to {DERIVED:g}, shows that there is no other.",
         ),
@@ -487,7 +486,7 @@ def rule_claims(steps: DataFrame, order: DataFrame) -> list[Claim]:
             "eq. 8",
             "The impact of a sample is D[old || new] / gamma + (1 / gamma - 1) D[new || old], and so not negative.",
             "equal; at least 0",
-            f"largest difference, relative to one plus the impact: {told(unequal, '.0e')}; least impact "
+            f"largest difference, relative to one plus the impact: {by_family(unequal, '.0e')}; least impact "
             f"{min(least_inside.values()):.2g} nats",
             verdict(unequal[name] < EXACT and least_inside[name] >= 0 for name in parts),
             f"{beliefs} Both sides were computed by the library and by plain sums; equal means to {EXACT:g}.",
@@ -498,8 +497,8 @@ def rule_claims(steps: DataFrame, order: DataFrame) -> list[Claim]:
             "As gamma grows, D[new || old] grows by gamma times the variance of ln p(X | theta) / old belief, and the "
             "impact by 1 - gamma times it.",
             "equal",
-            f"largest difference, relative to one plus the slope: D[new || old] {told(changes, '.0e')}; impact "
-            f"{told(impacts, '.0e')}",
+            f"largest difference, relative to one plus the slope: D[new || old] {by_family(changes, '.0e')}; impact "
+            f"{by_family(impacts, '.0e')}",
             verdict(max(changes[name], impacts[name]) < DERIVED for name in parts),
             f"{beliefs} Slopes are finite differences of what the library gives, variances are plain sums over theta; "
             f"equal means to {DERIVED:g}.",
@@ -509,7 +508,7 @@ def rule_claims(steps: DataFrame, order: DataFrame) -> list[Claim]:
             "section 2.3",
             "A larger gamma gives a sample a larger impact.",
             "increasing",
-            f"least growth of the impact while gamma grows by 0.1, in nats: {told(impact_grows, '.2g')}",
+            f"least growth of the impact while gamma grows by 0.1, in nats: {by_family(impact_grows, '.2g')}",
             verdict(growth > 0 for growth in impact_grows.values()),
             f"{beliefs} The impact, S_cc before minus S_cc after, was computed by the library and by plain sums.",
         ),
@@ -519,7 +518,7 @@ def rule_claims(steps: DataFrame, order: DataFrame) -> list[Claim]:
             "Surprise is known before the belief changes: it needs no posterior.",
             "evaluated in step (i), before the update in step (iv)",
             f"reported surprise minus S_cc of the belief before the step: at most {max(before.values()):.0e}; minus "
-            f"that after it: {told(apart, '.2g')} nats (median); a learner whose gamma is larger by {moved:.2f} "
+            f"that after it: {by_family(apart, '.2g')} nats (median); a learner whose gamma is larger by {moved:.2f} "
             f"(median) reports the same, to {max(ready.values()):.0e}",
             verdict(before[name] < EXACT and ready[name] < EXACT and apart[name] > EXACT for name in orders),
             f"SMiLe at m = {M:g} goes through {STEPS} samples from each of {CASES} random beliefs per family; another, "
@@ -584,15 +583,21 @@ def _draw_landscape(axis: Any, landscape: DataFrame, bounds: DataFrame) -> None:
     axis.plot(landscape.gamma, curve, color="black")
     axis.text(0.27, 0.92 * curve[0], "narrower belief", color="0.45")
     axis.text(0.03, 0.06 * curve[0], "belief as wide\nas the noise")
-    shown: Any = bounds[bounds.belief == "equal"].set_index("share")
+    equal: Any = bounds[bounds.belief == "equal"].set_index("share")
     labels = {0.0: "$B = 0$", 0.5: "$B = B_{max}/2$", 1.0: r"$B \geq B_{max}$"}
     for (share, label), colour in zip(labels.items(), (GREEN, BLUE, VERMILLION), strict=True):
-        row = shown.loc[share]
+        row = equal.loc[share]
         axis.axvline(row.gamma, color=colour, ls="--", lw=1)
         axis.plot([row.gamma], [row.surprise], "o", color=colour, label=label, clip_on=False, zorder=3)
     axis.set(xlabel=r"step $\gamma$", ylabel=r"$S_{cc}(X; q_\gamma)$ (nats)", xlim=(0, 1), ylim=(0, None))
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, fontsize=8, handletextpad=0, columnspacing=0.8)
 
 
-SIMULATIONS: dict[str, Simulation] = {"fold": _fold, "normal": _normal, "steps": _steps, "rule": _rule}
-FIGURE_2 = Figure("2", "Commitment, and surprise minimisation within a bound", CAPTION, SIMULATIONS, draw, claims)
+FIGURE_2 = Figure(
+    "2",
+    "Commitment, and surprise minimisation within a bound",
+    CAPTION,
+    {"fold": _fold, "normal": _normal, "steps": _steps, "rule": _rule},
+    draw,
+    claims,
+)

@@ -69,7 +69,7 @@ def _uncertainty(signals: Signals, bayes: Signals, seed: int) -> DataFrame:
     ):
         change, tenth = np.diff(entropy), surprise[1:] >= np.quantile(surprise[1:], 0.9)
         numbers = np.random.default_rng([seed, episode, 5]).normal(size=200) + 50.0 * (np.arange(200) % 10 == 9)
-        falls = [(np.diff(each) < 0).mean() for each in (naives, naives[::100], _std(numbers))]
+        falls = [(np.diff(series) < 0).mean() for series in (naives, naives[::100], _std(numbers))]
         rows.append((episode, change[tenth].mean(), change[~tenth].mean(), *falls))
     return DataFrame(rows, columns=["episode", "surprising", "expected", "falls", "falls_in_100", "gaussian"])
 
@@ -81,22 +81,25 @@ def _std(samples: Any) -> Any:
 
 
 def around_switches(walk: Walk, signals: Signals, control: Any) -> DataFrame:
-    """Average each signal around the switches of each walk; offset 0 is the first step after the switch."""
+    """Average each signal around the switches of each walk, and the control around those in its second half."""
     error = current(walk.environment, signals.errors)
     values = signals.surprise, signals.learning_rate, error, signals.uncertainty
-    offsets = np.arange(-BEFORE, AFTER)
-    tables = []
-    for episode, switched in enumerate(walk.switched):
-        times = isolated(switched)[:, None] + offsets
-        averages = (
-            {name: signal[episode][times].mean(0) for name, signal in zip(SIGNALS, values, strict=True)}
-            if len(times)
-            else {}
-        )
-        late = times[times[:, 0] > len(switched) / 2]
-        averages["naive"] = control[episode][late].mean(0) if len(late) else np.nan
-        start = signals.surprise[episode, :BEFORE].mean()
-        tables.append(DataFrame({"episode": episode, "offset": offsets, **averages, "first_surprise": start}))
+    table = at_switches(walk.switched, dict(zip(SIGNALS, values, strict=True)), BEFORE)
+    naive = at_switches(walk.switched, {"naive": control}, BEFORE, late=True).naive.to_numpy()
+    return table.assign(naive=naive, first_surprise=signals.surprise[:, :BEFORE].mean(1)[table.episode])
+
+
+def at_switches(switched: Any, signals: dict[str, Any], before: int = 0, late: bool = False) -> DataFrame:
+    """Average signals from so many steps before each isolated switch; offset 0 is the first step after the switch.
+
+    late: only those that begin in the second half of a walk.
+    """
+    tables, offsets = [], np.arange(-before, AFTER)
+    for episode, switches in enumerate(switched):
+        times = isolated(switches)[:, None] + offsets
+        times = times[times[:, 0] > len(switches) / 2] if late else times
+        means = {name: signal[episode][times].mean(0) if len(times) else np.nan for name, signal in signals.items()}
+        tables.append(DataFrame({"episode": episode, "offset": offsets, **means}))
     return concat(tables)
 
 

@@ -25,22 +25,22 @@ CAPTION = (
 def simulate(run: RunSettings, later: int = LATER, where: MazeWalks | None = None) -> Tables:
     """Record matrices of one walk, and how far those of several walks are from the truth."""
     where = where or walks_of(run, episodes=10)
-    shown = {f"true {environment}": where.truth[0, k] for k, environment in enumerate("AB")}
+    averages = {f"true {environment}": where.truth[0, k] for k, environment in enumerate("AB")}
     distances, explored = [], []
     for episode, truth in enumerate(where.truth):
         walk = Walk._make(part[episode : episode + 1] for part in where.walk)
         mixture = _visit_weighted(walk, truth)
         explored += [(episode, "AB"[k], *seen) for k in (0, 1) for seen in _explored(walk, k, later)]
         for name, learner in LEARNERS.items():
-            found = matrices(learner(), walk)[0]
+            believed = matrices(learner(), walk)[0]
             for k, environment in enumerate("AB"):
-                average = found[after_switches(walk, k, later)[0]].mean(0)
-                shown.setdefault(f"{name} {environment}", average)
+                average = believed[after_switches(walk, k, later)[0]].mean(0)
+                averages.setdefault(f"{name} {environment}", average)
                 far = [np.square(average - t).mean() for t in (truth[k], truth[1 - k], truth.mean(0), mixture)]
                 distances.append((episode, name, environment, *far))
     columns = ["episode", "learner", "environment", "to_own", "to_other", "to_half", "to_visited"]
     probabilities = [
-        (name, *at, probability) for name, matrix in shown.items() for at, probability in np.ndenumerate(matrix)
+        (name, *at, probability) for name, matrix in averages.items() for at, probability in np.ndenumerate(matrix)
     ]
     table = DataFrame(probabilities, columns=["matrix", "room", "next", "probability"])
     return {

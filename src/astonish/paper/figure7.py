@@ -1,4 +1,4 @@
-"""Figure 7: is a learner that knows how the world is built better than one that is only surprised?"""
+"""Figure 7: SMiLe, which is only surprised, against online EM, which knows how the world is built."""
 
 import numpy as np
 from pandas import DataFrame, Series, concat
@@ -16,7 +16,7 @@ from astonish.paper.figure import (
     verdict,
     wide,
 )
-from astonish.paper.figure5 import AFTER, isolated, mark_environment
+from astonish.paper.figure5 import at_switches, mark_environment
 from astonish.paper.maze_learners import (
     EM_RATE,
     FROZEN,
@@ -61,22 +61,17 @@ def simulate(run: RunSettings, em_settings: OnlineEMSettings = OURS, where: Maze
     series = DataFrame({**columns, "surprise": ours.surprise[0], "p_a": em.uncertainty[0]})
     environment = where.walk.environment
     right = np.where(environment == 0, em.uncertainty, 1 - em.uncertainty)
-    found = right[:, -right.shape[1] // 4 :].mean(1)
+    inferred = right[:, -right.shape[1] // 4 :].mean(1)
     frozen = np.ptp(em.errors[:, : FROZEN - 1], axis=1).max(1) == 0
-    early, em_early = (current(environment, each.errors)[:, :FROZEN].mean(1) for each in (ours, em))
+    early, em_early = (current(environment, signals.errors)[:, :FROZEN].mean(1) for signals in (ours, em))
     walks = [
         summary(where, ours.errors).assign(learner="SMiLe", early=early),
-        summary(where, em.errors).assign(learner="online EM", found=found, frozen=frozen, early=em_early),
+        summary(where, em.errors).assign(learner="online EM", found=inferred, frozen=frozen, early=em_early),
         summary(where, errors(smile(SMALL_M), where)).assign(learner="SMiLe, m = 0.01"),
     ]
     around = {"smile": current(environment, ours.errors), "em": current(environment, em.mixed)}
-    aligned = []
-    for episode, switched in enumerate(where.walk.switched):
-        times, offsets = isolated(switched), np.arange(AFTER)
-        late = times[times > len(switched) / 2, None] + offsets
-        means = {name: error[episode][late].mean(0) if len(late) else np.nan for name, error in around.items()}
-        aligned.append(DataFrame({"episode": episode, "offset": offsets} | means))
-    return {"series": series, "walks": concat(walks), "aligned": concat(aligned)}
+    aligned = at_switches(where.walk.switched, around, late=True)
+    return {"series": series, "walks": concat(walks), "aligned": aligned}
 
 
 def claims(tables: Tables) -> list[Claim]:

@@ -94,9 +94,9 @@ def simulate(parts: Sequence[Setting]) -> list[Result]:
     seeds = np.concatenate([np.arange(size) for size in sizes])
     read = after_switches(where.walk, 0, later)
     late = read & (np.arange(read.shape[1]) >= read.shape[1] // 2)
-    found = [errors_of(where, seeds, settings)[..., 0] for errors_of in LEARNERS.values()]
+    by_learner = [errors_of(where, seeds, settings)[..., 0] for errors_of in LEARNERS.values()]
     columns = {"switches": read.sum(1), "anew": _errors_anew(where, read, later)}
-    columns |= {name: np.stack([_mean(each, at) for each in found]) for name, at in (("error", read), ("late", late))}
+    columns |= {name: np.stack([_mean(e, at) for e in by_learner]) for name, at in (("error", read), ("late", late))}
     split = {name: np.split(column, np.cumsum(sizes)[:-1], axis=-1) for name, column in columns.items()}
     return [{name: some[k] for name, some in split.items()} for k in range(len(parts))]
 
@@ -104,15 +104,15 @@ def simulate(parts: Sequence[Setting]) -> list[Result]:
 def _errors_anew(where: MazeWalks, read: BoolArray, later: int) -> FloatArray:
     """The mean error of a learner that forgets all at each switch, for each of `PRIORS` (first axis) and walk."""
     here, there = where.walk.choices
-    found = np.full((len(PRIORS), len(read)), np.nan)
+    errors = np.full((len(PRIORS), len(read)), np.nan)
     for episode, steps in enumerate(map(np.flatnonzero, read)):
         if len(steps):
             window = steps[:, None] + np.arange(-later, 1)  # since the switch, the first step in A included
             counts = np.zeros((len(steps), ROOMS, ROOMS - 1))
             np.add.at(counts, (np.arange(len(steps))[:, None], here[episode][window], there[episode][window]), 1)
             truth = others(where.truth[episode, 0])
-            found[:, episode] = [np.square(frequencies(counts, prior) - truth).sum((1, 2)).mean() for prior in PRIORS]
-    return found / ROOMS**2
+            errors[:, episode] = [np.square(frequencies(counts, prior) - truth).sum((1, 2)).mean() for prior in PRIORS]
+    return errors / ROOMS**2
 
 
 def frequencies(counts: FloatArray, prior: float) -> FloatArray:
@@ -121,10 +121,10 @@ def frequencies(counts: FloatArray, prior: float) -> FloatArray:
     return np.where(total > 0, (counts + prior) / np.where(total > 0, total, 1), 1 / counts.shape[-1])
 
 
-def _summarise(known: Mapping[str, Result]) -> DataFrame:
+def _summarise(parts: Mapping[str, Result]) -> DataFrame:
     """A row for each cell and learner."""
     tables = []
-    for part in known.values():
+    for part in parts.values():
         table = DataFrame(part["cells"], columns=["tau", "psi", "episode"])
         for k, name in enumerate(LEARNERS):
             columns = {"switches": part["switches"], "error": part["error"][k], "late": part["late"][k]}
@@ -137,8 +137,8 @@ def _summarise(known: Mapping[str, Result]) -> DataFrame:
 
 def scenes(seed: Any, cells: Sequence[Cell], steps: int) -> MazeWalks:
     """Walk, each time in a maze of its own. seed: one for all, or one for each."""
-    each = np.broadcast_to(seed, len(cells)).tolist()
-    seeds = [[s, tau, round(100 * psi), episode] for s, (tau, psi, episode) in zip(each, cells, strict=True)]
+    starts = np.broadcast_to(seed, len(cells)).tolist()
+    seeds = [[s, tau, round(100 * psi), episode] for s, (tau, psi, episode) in zip(starts, cells, strict=True)]
     mazes = Maze(np.stack([rearranged(s).doors for s in seeds]))
     leave = [probabilities_of_leaving(tau, psi) for tau, psi, _ in cells]
     return MazeWalks(walk(mazes, steps, [[*s, 1] for s in seeds], leave), mazes.transitions)

@@ -446,8 +446,8 @@ def em_claims(tables: Tables) -> list[Claim]:
 
     def steps(name: str) -> str:
         medians = first[name].fillna(np.inf).median().items()
-        each = (f"{f'{middle:.0f}' if np.isfinite(middle) else 'never'} ({value})" for value, middle in medians)
-        return f"median steps until the error in A is below 0.002: {', '.join(each)}"
+        by_value = (f"{f'{middle:.0f}' if np.isfinite(middle) else 'never'} ({value})" for value, middle in medians)
+        return f"median steps until the error in A is below 0.002: {', '.join(by_value)}"
 
     def steps_and_errors(name: str) -> str:
         at_last = ", ".join(f"{late[name][value].mean():.3g} ({value})" for value in late[name])

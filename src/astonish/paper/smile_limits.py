@@ -334,19 +334,15 @@ def drift_claims(tables: Tables) -> list[Claim]:
 def draw_drift(tables: Tables) -> Drawing:
     """Draw errors above, rates below; random walk left, steady drift right."""
     figure, axes = panels(2, 2, (7, 5), "ABCD", sharex=True, sharey="row")
-    for (upper, lower), kind in zip(axes.T, (WALK, STEADY), strict=True):
+    labels = (WALK, "mean squared error (units²)", "rate"), (STEADY, "", "")
+    for (upper, lower), (kind, error_label, rate_label) in zip(axes.T, labels, strict=True):
         table, gamma = (_of_drift(tables["errors"], kind, column) for column in ("squared", "gamma"))
         for learner, (colour, look) in LOOKS.items():
             draw_intervals(upper, table[learner], fmt=look, color=colour, elinewidth=0.8, label=learner)
-        upper.set_ylim(0.05, 300)
-        upper.set_title(kind)
+        upper.set(title=kind, ylabel=error_label, ylim=(0.05, 300), xscale="log", yscale="log")
         lower.plot(DRIFTS, best_rates(tables["fixed"], kind), "s-", ms=4, color=ORANGE, label=BEST)
         draw_intervals(lower, gamma[SMILE], fmt="o-", color=BLUE, elinewidth=0.8, label=r"SMiLe, mean $\gamma$")
-        lower.set_xlabel("drift per step (noises)")
-    for axis in axes.flat:
-        axis.set(xscale="log", yscale="log")
-    axes[0, 0].set_ylabel("mean squared error (units²)")
-    axes[1, 0].set_ylabel("rate")
+        lower.set(xlabel="drift per step (noises)", ylabel=rate_label, xscale="log", yscale="log")
     axes[0, 1].legend(loc="lower right", ncols=2, fontsize=8)
     axes[1, 0].legend(fontsize=8)
     return figure
@@ -480,7 +476,7 @@ def _count(run: RunSettings) -> DataFrame:
         ("Gaussian", "Nassar 2010", 1, Nassar2010(NOISE, HAZARD, LOW, HIGH), numbers),
         ("Gaussian", "SMiLe", 1, figure3.smile(), numbers),
     ]
-    rows = [(task, name, size, per_step(each, xs), numbers_kept(each)) for task, name, size, each, xs in learners]
+    rows = [(task, name, size, per_step(of, xs), numbers_kept(of)) for task, name, size, of, xs in learners]
     rows.append(("Gaussian", "SMiLe, closed form", 1, operations(figure3.closed_form, 0.0, 1.0), 1))
     table = DataFrame(rows, columns=["task", "learner", "size", "operations", "numbers_kept"])
     in_full = per_step(smile(), tuple(part[:1] for part in choices), True)

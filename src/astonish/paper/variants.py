@@ -231,8 +231,7 @@ def draw_readings(tables: Tables) -> Drawing:
                 axis.plot([k - 0.3, k + 0.3], [middle] * 2, color=colour, lw=2)
         axis.axhline(SOON, color="0.5", ls=":", lw=1)
         axis.set_xticks(range(len(NORMS)), [norm.replace(" / ", "\n/ ") for norm in NORMS], fontsize=6)
-        axis.set_title(name)
-        axis.set(yscale="log", xlabel="norm", xlim=(-0.6, len(NORMS) - 0.4))
+        axis.set(title=name, yscale="log", xlabel="norm", xlim=(-0.6, len(NORMS) - 0.4))
     axes[0].set_ylabel("first step with an\nerror in A below 0.002")
     return figure
 
@@ -638,8 +637,9 @@ def draw_choices(tables: Tables) -> Drawing:
                 axis.plot(column + 0.5, row + 0.5, "x", color="white", ms=6, mew=2)
     labels = [f"{shorten(str(about), 70, placeholder=' …')}\n{other}" for (about, other), _ in groups]
     axis.set_yticks(np.arange(len(groups)) + 0.5, labels, fontsize=6)
-    axis.set(xlim=(0, max(len(part) for _, part in groups)), ylim=(len(groups), 0), xticks=[])
-    axis.set_xlabel("claims of the figure")
+    axis.set(
+        xlim=(0, max(len(part) for _, part in groups)), ylim=(len(groups), 0), xticks=[], xlabel="claims of the figure"
+    )
     handles = [Patch(color=colour, label=name) for name, colour in colours.items()]
     axis.legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1), ncols=3, fontsize=7)
     return figure

@@ -31,7 +31,7 @@ class Shown(NamedTuple):
     """What a screen shows for some settings.
 
     sentence: what is found, with its numbers; also the text of the picture. verdict: whether the paper's claim holds at
-    these settings, as `paper.claims.verdict` says it; empty where nothing is claimed yet. panels: of the picture.
+    these settings, as `paper.figure.verdict` says it; empty where nothing is claimed yet. panels: of the picture.
     python: a script that computes the same, indented. text: lines to be read above the picture.
     """
 
