@@ -28,7 +28,7 @@ from astonish.watch.session import (
     Follower,
     Reading,
     Row,
-    Session,
+    follow,
     picture,
     read_numbers,
     sparkline,
@@ -287,10 +287,9 @@ def test_the_page_gets_what_it_has_not_seen() -> None:
 def test_lines_of_the_page_give_the_same_alarms(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     feed = Feed()
     settings = DetectorSettings(threshold=7.0, burn_in=3)
-    session = Session(feed, lambda _: None)
     plain = io.BytesIO(b"20.5\n19.25\n\n21\n35\n36.5\n34\n")
     make = lambda first: follower_for("smile", first, {"noise": 2.0, "mean": 20.0}, settings)  # noqa: E731
-    session.run(plain, None, 0, make, lambda: contextlib.nullcontext(lambda _: None))
+    follow(feed, lambda _: None, plain, None, 0, make, lambda: contextlib.nullcontext(lambda _: None))
     assert feed.is_over
     monkeypatch.setattr(sys, "stdin", io.StringIO(plain.getvalue().decode()))
     exec(compile(StreamTab(feed).script(), "<page>", "exec"), {})
@@ -304,13 +303,11 @@ def test_samples_that_wait_for_others_are_counted_when_it_is_interrupted() -> No
                 raise KeyboardInterrupt
             return line
 
-    feed = Feed()
-    session = Session(feed, lambda _: None)
+    feed, lines = Feed(), Interrupted(b"1\n2\n")
     with pytest.raises(KeyboardInterrupt):
-        session.run(Interrupted(b"1\n2\n"), None, 5, lambda _: pytest.fail("too few"), contextlib.nullcontext)
-    said = summary(feed, len(session.waiting), session.left_out)
-    assert said == "2 samples, too few to begin with (waiting for the first 5 samples)"
-    assert session.was_interrupted
+        follow(feed, lambda _: None, lines, None, 5, lambda _: pytest.fail("too few"), contextlib.nullcontext)
+    assert summary(feed) == "2 samples, too few to begin with (waiting for the first 5 samples)"
+    assert feed.was_interrupted
 
 
 def test_anything_with_an_update_can_be_followed() -> None:
@@ -318,7 +315,7 @@ def test_anything_with_an_update_can_be_followed() -> None:
     feed = Feed()
     shown: list[Row] = []
     view = lambda: contextlib.nullcontext(shown.append)  # noqa: E731
-    Session(feed, lambda _: None).run(io.BytesIO(b"1\n2\n3\n"), None, 2, lambda _: last, view)
+    follow(feed, lambda _: None, io.BytesIO(b"1\n2\n3\n"), None, 2, lambda _: last, view)
     assert shown == feed.rows() == [Row(k, float(k), k, k - 1, k + 1, 0.0, k > 2) for k in (1, 2, 3)]
 
 

@@ -81,11 +81,10 @@ def watch(request: WatchRequest) -> None:
     missing sample. A line that is no number is left out, and said on standard error.
     """
     with guarded(needs="watching needs", stopped="nothing was learned yet"):
-        from astonish.watch.session import Feed, Session, lines, screen, summary
+        from astonish.watch.session import Feed, follow, lines, screen, summary
 
         needed, make = _follower(request)
         feed = Feed()
-        session = Session(feed, say)
         draws = sys.stdout.isatty() and not request.json_lines
         view = partial(screen, feed, sys.stdout)
         if not draws:
@@ -94,14 +93,14 @@ def watch(request: WatchRequest) -> None:
             say("astonish: type a number in each line; Ctrl-D ends")
         with served(feed, request.port, request.browser) if request.page else nullcontext():
             with suppress(KeyboardInterrupt):  # one way in which it ends
-                session.run(sys.stdin.buffer, request.column, needed, make, view)
-            stays = request.page and not session.was_interrupted
+                follow(feed, say, sys.stdin.buffer, request.column, needed, make, view)
+            stays = request.page and not feed.was_interrupted
             rest = "; the page stays until Ctrl-C" if stays else ""
-            say(f"astonish: {summary(feed, len(session.waiting), session.left_out)}{rest}")
+            say(f"astonish: {summary(feed)}{rest}")
             with suppress(KeyboardInterrupt):
                 while stays:
                     sleep(3600)
-        if session.left_out and not feed.samples:
+        if feed.left_out and not feed.samples:
             raise Exit(2)
 
 

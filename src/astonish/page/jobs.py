@@ -22,7 +22,8 @@ import anyio
 
 from astonish.page.data import Analysis, too_much
 
-SECONDS, MEMORY, IDLE = 120.0, 4 * 2**30, 60.0  # of the process that reads tables
+SECONDS, MEMORY = 120.0, 4 * 2**30  # of the process that reads tables
+IDLE = 60.0  # seconds without a request after which a process ends
 JOB_SECONDS, NICENESS = 600.0, 10  # of a job, which gives way to processes that answer at once
 RUNNING, KEPT, ALONE = 2, 8, 5.0  # jobs that compute, jobs whose client is there, and seconds without a client
 _TICK, _QUIET = 0.1, 5.0  # seconds between looks, and after which a comment is sent to learn whether somebody reads
@@ -54,12 +55,11 @@ class Worker:
     Args:
         seconds: Time that a request may take.
         memory: Bytes that the process may take beyond those it starts with, where the system can limit them (Linux).
-        idle: Seconds without a request after which the process ends.
         niceness: How far the process gives way to others.
     """
 
-    def __init__(self, seconds: float = SECONDS, memory: int = MEMORY, idle: float = IDLE, niceness: int = 0) -> None:
-        self.seconds, self.memory, self.idle, self.niceness = seconds, memory, idle, niceness
+    def __init__(self, seconds: float = SECONDS, memory: int = MEMORY, niceness: int = 0) -> None:
+        self.seconds, self.memory, self.niceness = seconds, memory, niceness
         self._lock = Lock()
         self._timer = Timer(0, self.end)  # started after each request
         self._started: tuple[SpawnProcess, Connection] | None = None
@@ -89,7 +89,7 @@ class Worker:
             finally:
                 if is_full:
                     self.end()
-            self._timer = Timer(self.idle, self._end_between_requests)
+            self._timer = Timer(IDLE, self._end_between_requests)
             self._timer.daemon = True
             self._timer.start()
         if isinstance(answer, Exception):

@@ -64,13 +64,15 @@ class Follower(NamedTuple):
 class Feed:
     """The last rows of a stream and counts of all; one thread adds to it, and others may look at it.
 
-    about, code: of what follows the stream, once that is known. is_over: whether no more samples will come.
-    samples, missing, alarms: their numbers, of which samples include missing ones. last_alarms: their samples.
+    about, code: of what follows the stream, once that is known. is_over: whether no more samples will come;
+    was_interrupted: by Ctrl-C. samples, missing, alarms: their numbers, of which samples include missing ones.
+    last_alarms: their samples. left_out: lines without a number that could be learned from. waiting: samples that came,
+    but were not learned from yet, because more are needed before the follower is made.
     """
 
     def __init__(self, kept: int = KEPT) -> None:
-        self.about, self.code, self.is_over = "", "", False
-        self.samples = self.missing = self.alarms = 0
+        self.about, self.code, self.is_over, self.was_interrupted = "", "", False, False
+        self.samples = self.missing = self.alarms = self.left_out = self.waiting = 0
         self.last_alarms: tuple[int, ...] = ()
         self._rows: deque[Row] = deque(maxlen=kept)
         self._lock = Lock()
@@ -93,62 +95,56 @@ class Feed:
             return [row for row in self._rows if row.sample > after]
 
 
-class Session:
-    """Follows a stream until it ends.
+def follow(
+    feed: Feed,
+    say: Callable[[str], None],
+    source: BinaryIO,
+    column: str | None,
+    needed: int,
+    make: Callable[[list[float]], Follower],
+    view: Callable[[], AbstractContextManager[Show]],
+) -> None:
+    """Follow a stream until it ends: learn from every sample, in order, and show it.
 
-    left_out: how many lines had no number that could be learned from. waiting: samples that came, but were not learned
-    from yet, because more are needed before the follower is made. was_interrupted: whether it was ended by Ctrl-C.
+    Args:
+        feed: Keeps what comes.
+        say: Told what goes on, and what is wrong with a line.
+        source: Lines of text.
+        column: Column of CSV, by its name or number; a line is a number when left out.
+        needed: Samples that are read before the follower is made; they are then learned from like all others.
+        make: Makes the follower of them.
+        view: Shows each row.
     """
 
-    def __init__(self, feed: Feed, say: Callable[[str], None]) -> None:
-        self.feed, self.left_out, self._say = feed, 0, say
-        self.waiting: list[tuple[int, float]] = []
-        self.was_interrupted = False
+    def complain(line: int, problem: str) -> None:
+        feed.left_out += 1
+        say(f"astonish: line {line} is left out: {problem}")
 
-    def run(
-        self,
-        source: BinaryIO,
-        column: str | None,
-        needed: int,
-        make: Callable[[list[float]], Follower],
-        view: Callable[[], AbstractContextManager[Show]],
-    ) -> None:
-        """Follow all samples of a source.
-
-        Args:
-            source: Lines of text.
-            column: Column of CSV, by its name or number; a line is a number when left out.
-            needed: Samples that are read before the follower is made; they are then learned from like all others.
-            make: Makes the follower of them.
-            view: Shows each row.
-        """
-        numbers = read_numbers(source, self._complain, column)
-        if needed:
-            self.feed.about = f"waiting for the first {needed} samples"
-            self._say(f"astonish: {self.feed.about}")
-        try:
-            self.waiting.extend(islice(numbers, needed))
-            follower = make([x for _, x in self.waiting])
-            self.feed.about, self.feed.code = follower.description, follower.code
-            self._say(f"astonish: {follower.description}")
-            with view() as show:
-                first, self.waiting = self.waiting, []
-                for line, x in chain(first, numbers):
-                    try:
-                        reading = follower.update(x)
-                    except ValueError as problem:
-                        self._complain(line, str(problem))
-                    else:
-                        show(self.feed.add(x, reading))
-        except KeyboardInterrupt:
-            self.was_interrupted = True
-            raise
-        finally:
-            self.feed.is_over = True
-
-    def _complain(self, line: int, problem: str) -> None:
-        self.left_out += 1
-        self._say(f"astonish: line {line} is left out: {problem}")
+    numbers, first = read_numbers(source, complain, column), []
+    if needed:
+        feed.about = f"waiting for the first {needed} samples"
+        say(f"astonish: {feed.about}")
+    try:
+        for number in islice(numbers, needed):
+            first.append(number)
+            feed.waiting += 1
+        follower = make([x for _, x in first])
+        feed.about, feed.code = follower.description, follower.code
+        say(f"astonish: {follower.description}")
+        with view() as show:
+            feed.waiting = 0
+            for line, x in chain(first, numbers):
+                try:
+                    reading = follower.update(x)
+                except ValueError as problem:
+                    complain(line, str(problem))
+                else:
+                    show(feed.add(x, reading))
+    except KeyboardInterrupt:
+        feed.was_interrupted = True
+        raise
+    finally:
+        feed.is_over = True
 
 
 # ---- from lines to numbers
@@ -302,15 +298,9 @@ def written(value: float) -> str:
     return "missing" if math.isnan(value) else f"{value:.4g}"
 
 
-def summary(feed: Feed, waiting: int = 0, left_out: int = 0) -> str:
-    """Say all in a sentence or two, for the end.
-
-    Args:
-        feed: The stream.
-        waiting: Samples that were not learned from.
-        left_out: Lines without a sample.
-    """
-    text = f"{waiting} samples, too few to begin with ({feed.about})" if waiting else "no samples"
+def summary(feed: Feed) -> str:
+    """Say all in a sentence or two, for the end."""
+    text = f"{feed.waiting} samples, too few to begin with ({feed.about})" if feed.waiting else "no samples"
     if feed.samples:
         missing = f", {feed.missing} of them missing" if feed.missing else ""
         last = "the last " if feed.alarms > MOST_LISTED else ""
@@ -318,8 +308,7 @@ def summary(feed: Feed, waiting: int = 0, left_out: int = 0) -> str:
         alarms = f"{feed.alarms or 'no'} alarm{'s' * (feed.alarms != 1)}{at}"
         estimate = f"last estimate {interval(feed.rows()[-1])}"
         text = f"{feed.samples} sample{'s' * (feed.samples != 1)}{missing}, {alarms}, {estimate}"
-    if left_out:
-        text += (
-            f"; {left_out} line{'s' * (left_out != 1)} without a number {'were' if left_out > 1 else 'was'} left out"
-        )
+    if feed.left_out:
+        were = "lines without a number were" if feed.left_out > 1 else "line without a number was"
+        text += f"; {feed.left_out} {were} left out"
     return text

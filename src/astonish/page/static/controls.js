@@ -79,15 +79,13 @@ export function slider(host, key, spec, changed) {
 }
 
 // A number that may be left to others.
-export function box(host, key, label, usual, changed, [least, most] = [-Infinity, Infinity]) {
+export function box(host, key, label, usual, changed) {
   const field = element("input", { type: "number", name: key, step: "any", placeholder: usual ?? "automatic" });
   const wrong = row(host, label, "", field);
   let value = "";
-  const good = (text) => text === "" || (Number(text) >= least && Number(text) <= most);
-  const refusal = (text) => `${label} = ${text} is not allowed; give ${allowed(least, most)}.`;
   function take(text) {
-    const fine = !field.validity.badInput && good(text);
-    wrong(fine ? "" : refusal(field.validity.badInput ? "that" : text));
+    const fine = !field.validity.badInput && (text === "" || !Number.isNaN(Number(text)));
+    wrong(fine ? "" : `${label} = ${field.validity.badInput ? "that" : text} is not allowed; give a number.`);
     if (fine) value = text;
     return fine;
   }

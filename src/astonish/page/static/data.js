@@ -7,6 +7,7 @@ import { takes } from "./drop.js";
 import { explanation } from "./explain.js";
 import { trials } from "./trials.js";
 import { fits } from "./fits.js";
+import { download } from "./save.js";
 import * as state from "./state.js";
 
 const MEANINGS = ["outcome", "to", "choice", "subject", "block", "trial"]; // of columns that both parts use
@@ -26,8 +27,8 @@ export function start(host, views, spec, python) {
   const drop = element("label", { className: "drop" }, invitation, element("br"), input);
   host.append(drop, tools);
   button(tools, "Try an example", () => attempt(example));
-  const download = button(tools, "Download the table", () => attempt(keep), "main");
-  download.disabled = true;
+  const whole = button(tools, "Download the table", () => attempt(keep), "main");
+  whole.disabled = true;
   input.addEventListener("change", () => input.files[0] && attempt(() => open(input.files[0])));
   const described = Object.fromEntries(spec.options.table.map((each) => [each.name, each]));
   const columns = Object.fromEntries(MEANINGS.map((name) => {
@@ -155,8 +156,8 @@ export function start(host, views, spec, python) {
   }
 
   function changed() {
-    download.disabled = !file || !columns.outcome.value;
-    if (!download.disabled) ask(query());
+    whole.disabled = !file || !columns.outcome.value;
+    if (!whole.disabled) ask(query());
   }
 
   function show(answer) {
@@ -186,8 +187,6 @@ export function start(host, views, spec, python) {
 
   async function keep() {
     const answer = await fetched(`/api/table?${query()}`, { method: "POST", body: file });
-    const href = URL.createObjectURL(await answer.blob());
-    element("a", { href, download: `${file.name.replace(/\.[^.]*$/, "")}-surprise.csv` }).click();
-    setTimeout(() => URL.revokeObjectURL(href), 10000);
+    download(await answer.blob(), `${file.name.replace(/\.[^.]*$/, "")}-surprise.csv`);
   }
 }

@@ -1,10 +1,10 @@
 // Plots: lines, dots, bars and heat maps in panels, drawn as SVG, with values to read off and pictures to keep.
-import { button, element } from "./controls.js";
+import { element } from "./controls.js";
 import { colour, narrow, pen, svg } from "./look.js";
 import { colourBar, KINDS } from "./marks.js";
 import { arranged, FONT, legend, LINE, prepared, SMALL } from "./layout.js";
 import { reading } from "./reading.js";
-import { save } from "./save.js";
+import { savers } from "./save.js";
 
 export { count, nearest, unpack, written } from "./axes.js";
 export { colour, look, narrow, swatch } from "./look.js";
@@ -20,11 +20,7 @@ export function figure(host, name, title, { height = 400, stays = false } = {}) 
   const picture = { frame, plot, data: [], draw };
   const reader = reading(canvas, plot);
   let spec = null, drawn = null;
-  for (const format of ["png", "svg"]) {
-    const made = button(tools, format.toUpperCase(), () => (
-      drawn && save(drawn, `astonish-${name}`, format, colour("back"))));
-    made.setAttribute("aria-label", `Save "${title}" as ${format.toUpperCase()}`);
-  }
+  savers(tools, title, name, () => drawn);
   host.append(frame);
   new ResizeObserver(() => { if (spec && plot.clientWidth !== drawn?.width.baseVal.value) render(); }).observe(plot);
 

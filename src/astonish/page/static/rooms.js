@@ -1,7 +1,7 @@
 // The rooms of the maze as they are now: how probable each is to be next, and how surprising the last step was.
-import { button, element } from "./controls.js";
+import { element } from "./controls.js";
 import { colour, svg } from "./look.js";
-import { save } from "./save.js";
+import { savers } from "./save.js";
 
 const ROOM = 100, SIDE = 4 * ROOM, GAP = 50, HEAD = 44, RIM = 4, DOOR = 0.28; // DOOR: the open share of a wall
 const LIKELY = 0.25; // a room with four doors leads to each neighbour with this probability
@@ -11,11 +11,7 @@ export function rooms(host, title) {
   const plot = element("div", { className: "rooms", role: "img", "aria-label": title });
   const tools = element("div", { className: "tools" });
   let drawn = null;
-  for (const format of ["png", "svg"]) {
-    const keep = () => drawn && save(drawn, "astonish-maze", format, colour("back"));
-    const made = button(tools, format.toUpperCase(), keep);
-    made.setAttribute("aria-label", `Save "${title}" as ${format.toUpperCase()}`);
-  }
+  savers(tools, title, "maze", () => drawn);
   const frame = element("figure", { className: "figure" },
     element("figcaption", {}, element("h2", {}, title), tools), plot);
   host.append(frame);

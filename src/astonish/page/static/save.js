@@ -1,5 +1,15 @@
 // A plot as a file, made in the browser: nothing is asked of anybody.
-function download(blob, name) {
+import { button } from "./controls.js";
+import { colour } from "./look.js";
+
+export function savers(tools, title, name, drawing) { // buttons that save what drawing() gives, if there is anything
+  for (const format of ["png", "svg"]) {
+    const made = button(tools, format.toUpperCase(), () => drawing() && save(drawing(), `astonish-${name}`, format));
+    made.setAttribute("aria-label", `Save "${title}" as ${format.toUpperCase()}`);
+  }
+}
+
+export function download(blob, name) {
   const href = URL.createObjectURL(blob), link = document.createElement("a");
   link.href = href;
   link.download = name;
@@ -7,16 +17,18 @@ function download(blob, name) {
   setTimeout(() => URL.revokeObjectURL(href), 10000);
 }
 
-function whole(drawing, back) { // with its background, and all that a file of its own needs
+function whole(drawing) { // with its background, and all that a file of its own needs
   const copy = drawing.cloneNode(true), ground = document.createElementNS(drawing.namespaceURI, "rect");
   copy.setAttribute("xmlns", drawing.namespaceURI);
-  for (const [name, value] of [["width", "100%"], ["height", "100%"], ["fill", back]]) ground.setAttribute(name, value);
+  for (const [name, value] of [["width", "100%"], ["height", "100%"], ["fill", colour("back")]]) {
+    ground.setAttribute(name, value);
+  }
   copy.prepend(ground);
   return new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" });
 }
 
-export async function save(drawing, name, format, back) {
-  const blob = whole(drawing, back);
+async function save(drawing, name, format) {
+  const blob = whole(drawing);
   if (format === "svg") return download(blob, `${name}.svg`);
   const href = URL.createObjectURL(blob), image = new Image(), sharp = 2;
   image.src = href;
