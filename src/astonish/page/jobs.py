@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from multiprocessing import connection, get_context, parent_process
 from multiprocessing.connection import Connection
@@ -19,6 +20,7 @@ from traceback import format_exc
 from typing import Any
 
 import anyio
+from starlette.exceptions import HTTPException
 
 from astonish.page.data import Analysis, too_much
 
@@ -35,14 +37,6 @@ class LimitError(ValueError):
     def __init__(self, limit: str) -> None:
         super().__init__(f"the table takes more than {too_much(limit)}")
         self.limit = limit
-
-
-class CancelledError(Exception):
-    """Raised if a request is not wanted any more."""
-
-
-class BusyError(ValueError):
-    """Raised if there are as many jobs as may be."""
 
 
 class Worker:
@@ -276,7 +270,7 @@ def _analyse(report: Callable[[Any], None], request: Analysis, content: bytes) -
 
 
 class Jobs:
-    """All jobs of a server.
+    """All jobs of a server, which asks from one thread.
 
     Args:
         seconds: Time that each may take.
@@ -286,23 +280,23 @@ class Jobs:
     def __init__(self, seconds: float = JOB_SECONDS, memory: int = MEMORY) -> None:
         self.seconds, self.memory = seconds, memory
         self._jobs: dict[str, PageJob] = {}
-        self._lock = Lock()
 
     def check(self) -> None:
         """Refuse if there are as many as may be."""
         self._jobs = {key: job for key, job in self._jobs.items() if not job.stop.is_set()}
         if sum(job.is_running for job in self._jobs.values()) >= RUNNING:
-            raise BusyError(f"{RUNNING} analyses are under way, the most at once; wait for one to end, or cancel it")
+            text = f"{RUNNING} analyses are under way, the most at once; wait for one to end, or cancel it"
+            raise HTTPException(429, text)
         if len(self._jobs) >= KEPT:
-            raise BusyError(f"the results of {KEPT} analyses are open, the most at once; close one of their pages")
+            text = f"the results of {KEPT} analyses are open, the most at once; close one of their pages"
+            raise HTTPException(429, text)
 
     def start(self, request: Analysis, content: bytes) -> PageJob:
         """Start a job, unless there are too many."""
-        with self._lock:
-            self.check()
-            job = PageJob(request, content, self.seconds, self.memory)
-            self._jobs[job.id] = job
-            return job
+        self.check()
+        job = PageJob(request, content, self.seconds, self.memory)
+        self._jobs[job.id] = job
+        return job
 
     def find(self, key: str) -> PageJob | None:
         """Find the job of this name, if it is still there."""
@@ -311,9 +305,7 @@ class Jobs:
 
     def end(self) -> None:
         """End all of them."""
-        with self._lock:
-            for job in self._jobs.values():
-                job.stop.set()
-            for job in self._jobs.values():
-                job.end()
-            self._jobs = {}
+        for job in self._jobs.values():
+            job.stop.set()
+        for job in self._jobs.values():
+            job.end()

@@ -237,7 +237,7 @@ _weights_of = interpreted(lambda belief: belief.weights)
 
 def _presets() -> list[Json]:
     """List who believes what and sees what in the paper's examples and in Fig. 2B. To be called in double precision."""
-    beliefs = listener()[1]
+    beliefs, normal = listener()[1], {"noise": 1.0, "mean": 0.0, "x": figure2.FAR}
     _, (_, undecided), (_, used) = figure1.drivers(figure1.MANY)
     people: list[tuple[str, str, Any]] = [
         *((f"Election: colleague {name}, and candidate 2 wins", "election", w) for name, w in COLLEAGUES.items()),
@@ -247,12 +247,12 @@ def _presets() -> list[Json]:
         ("Parking lot: undecided, and sees the green car", "parking", _weights_of(undecided)),
         ("Parking lot: cares only about a free slot", "slots", (1.0, 1.0, 1.0)),
     ]
-    presets: list[Json] = []
-    for label, family, weights in people:
-        values = {f"weight{k}": float(f"{weight:.6g}") for k, weight in enumerate(np.asarray(weights), 1)}
-        presets.append({"label": label, "family": family, "values": values | {"x": 1}})
-    for width in figure2.WIDTHS.values():
-        values = {"noise": 1.0, "mean": 0.0, "std": width, "x": figure2.FAR}
-        label = f"Figure 2B: a belief {width:g} times as wide as the noise"
-        presets.append({"label": label, "family": "gaussian", "values": values})
-    return presets
+    presets = [
+        (label, family, {f"weight{k}": float(f"{w:.6g}") for k, w in enumerate(np.asarray(weights), 1)} | {"x": 1})
+        for label, family, weights in people
+    ]
+    presets += [
+        (f"Figure 2B: a belief {std:g} times as wide as the noise", "gaussian", normal | {"std": std})
+        for std in figure2.WIDTHS.values()
+    ]
+    return [{"label": label, "family": family, "values": values} for label, family, values in presets]

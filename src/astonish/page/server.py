@@ -34,7 +34,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from astonish.page.controls import Tab
 from astonish.page.data import LARGEST, DataTab, understood
-from astonish.page.jobs import BusyError, Jobs, PageJob, Worker
+from astonish.page.jobs import Jobs, PageJob, Worker
 from astonish.page.lab import LabTab
 from astonish.page.stream import StreamTab
 from astonish.page.tour import TourTab
@@ -213,13 +213,10 @@ async def _start(request: Request) -> Response:
     """Start an analysis of the table that is sent, as the words in the address say; name: of its file."""
     state, asked = request.app.state, request.query_params
     words = [(name, text) for name, text in asked.multi_items() if name != "name"]
-    try:
-        state.jobs.check()  # before a table is taken
-        analysis = understood(request.path_params["analysis"], asked.get("name", ""), words, state.learners)
-        async with state.uploads:
-            job = state.jobs.start(analysis, await read_body(request, LARGEST))
-    except BusyError as problem:
-        raise HTTPException(429, str(problem)) from None
+    state.jobs.check()  # before a table is taken
+    analysis = understood(request.path_params["analysis"], asked.get("name", ""), words, state.learners)
+    async with state.uploads:
+        job = state.jobs.start(analysis, await read_body(request, LARGEST))
     return JSONResponse({"job": job.id, "command": analysis.command_line(), "seconds": state.jobs.seconds})
 
 

@@ -154,9 +154,7 @@ def monitor_for(
         period = find_period(first) if first else None
         samples = "none" if period is None else f"{period:.4g} samples"
         say(f"astonish: period in the first {len(first)} samples: {samples}; --period gives another one")
-    settings: Any = {"period": period}
-    if false_alarm_rate is not None:
-        settings["false_alarm_rate"] = false_alarm_rate
+    settings: Any = {"period": period} | ({} if false_alarm_rate is None else {"false_alarm_rate": false_alarm_rate})
     made = monitor(**settings)
 
     def update(x: float) -> Reading:
