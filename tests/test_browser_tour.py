@@ -127,7 +127,7 @@ def test_controls_break_claims_and_keep_their_keys(visit: Any) -> None:
     page = _stand_in(visit("#screen=2", reduced_motion="reduce"))
     _shown(page, 2)
     assert _found(page).startswith("✓ holds at these settings.")
-    expected = TourTab().answer({"screen": "voters"})["found"]
+    expected = TourTab().answer({"screen": "voters"})["sentence"]
     assert _found(page).endswith(expected)
     label = page.get_attribute("#tour article:not([hidden]) .plot", "aria-label")
     assert label == f"{SCREENS[NAMES[1]].title}. {expected}"

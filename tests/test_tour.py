@@ -68,8 +68,8 @@ def test_the_control_breaks_the_claim_and_the_sentence_says_so(screen: Any) -> N
     assert usual["verdict"] in ("holds", "holds in part")
     assert broken["verdict"] == "does not hold as stated"
     assert (usual["mark"] in "✓◐", broken["mark"]) == (True, "✗")
-    assert usual["found"] != broken["found"]
-    assert numbers(usual["found"]) != numbers(broken["found"])
+    assert usual["sentence"] != broken["sentence"]
+    assert numbers(usual["sentence"]) != numbers(broken["sentence"])
     json.dumps(usual, allow_nan=False)
     described = screen.described()
     assert all(claim["says"] and claim["verdict"] for claim in described["claims"])
@@ -97,7 +97,7 @@ def test_the_joke_by_plain_bayes(first: str, telling: list[float]) -> None:
     surprises = [divergence(even, scaled(np.array(telling))), *(divergence(p, scaled(guns)) for p in (after, even))]
     assert plotted(found, 1, "surprise") == pytest.approx(surprises)
     assert plotted(found, 0, "what “guns” alone suggests") == pytest.approx(scaled(guns))
-    assert numbers(found["found"])[:2] == pytest.approx(surprises[1:], abs=0.005)
+    assert numbers(found["sentence"])[:2] == pytest.approx(surprises[1:], abs=0.005)
     assert answer("joke", line=2)["verdict"] == ""  # nothing is claimed before the end
 
 
@@ -129,7 +129,7 @@ def test_commitment_by_sums_and_formulas() -> None:
         shannon = 0.5 * x**2 + 0.5 * math.log(2 * math.pi)
         assert plotted(pair, 2, name) == pytest.approx([shannon, surprise])
     assert pair["verdict"] == "holds"  # in the middle it does
-    assert "equal commitment, equal surprise" in answer("commitment", pair="alike")["found"]
+    assert "equal commitment, equal surprise" in answer("commitment", pair="alike")["sentence"]
 
 
 @pytest.mark.parametrize(("m", "width"), [(0.1, 1.0), (0.0, 1.0), (1e6, 1.0), (0.5, 0.4)])
@@ -138,7 +138,7 @@ def test_the_bound_by_formulas(m: float, width: float) -> None:
     surprise = -math.log(width) + (width**2 + 4) / 2 - 0.5
     most = math.log(width) + (1 + 4) / (2 * width**2) - 0.5
     bound = most * m * surprise / (1 + m * surprise)
-    assert numbers(found["found"])[:3] == pytest.approx([surprise, bound, most], abs=0.0051)
+    assert numbers(found["sentence"])[:3] == pytest.approx([surprise, bound, most], abs=0.0051)
     gamma = plotted(found, 0, "the step that is made", "x")[0]
     precision = (1 - gamma) / width**2 + gamma
     spent = 0.5 * (math.log(precision * width**2) + (1 / precision + (2 * gamma / precision) ** 2) / width**2 - 1)
@@ -150,7 +150,7 @@ def test_figure_3_is_a_plain_loop_over_seeds() -> None:
     hazard, seeds = 0.066, 3
     found = answer("jumps", hazard=hazard)
     claimed = all_claims()["jumps.best-rate"]["measured"]
-    saved = re.search(r"minus that of SMiLe is (.*?): ", found["found"])
+    saved = re.search(r"minus that of SMiLe is (.*?): ", found["sentence"])
     assert saved is not None
     assert f"squared, H = {hazard}: {saved[1]}" in claimed  # the same seeds, hazard by hazard
     scored = scores(hazard)
@@ -176,7 +176,7 @@ def test_surprise_around_switches_is_that_of_the_library() -> None:
     found = answer("switch")
     offsets = plotted(found, 0, "SMiLe", "x")
     assert plotted(found, 0, "SMiLe")[offsets == 0] == pytest.approx([np.mean(means)])
-    assert "does not rise" in answer("switch", m=0.0)["found"]
+    assert "does not rise" in answer("switch", m=0.0)["sentence"]
 
 
 def counted(here: Any, there: Any, truth: Any) -> Any:
@@ -216,10 +216,10 @@ def test_online_em_waits_and_says_when_it_is_accurate() -> None:
     late = answer("online-em")
     assert (
         f"online EM in {sum(map(math.isfinite, soon))} of {WALKS} walks (median: step {np.median(soon):.0f})"
-        in late["found"]
+        in late["sentence"]
     )
     gap = (waiting.each - errors_of_smile(0.1).each)[:, :2000].mean(1)
-    assert numbers(late["found"])[3] == pytest.approx(gap.mean(), rel=0.01)
+    assert numbers(late["sentence"])[3] == pytest.approx(gap.mean(), rel=0.01)
 
 
 @pytest.mark.parametrize("screen", SCREENS.values(), ids=lambda screen: screen.name)
@@ -230,12 +230,12 @@ def test_the_lines_of_python_print_the_numbers_of_the_screen(screen: Any) -> Non
         exec(compile(few, "<tour>", "exec"), {})
     printed = numbers(out.getvalue())
     wanted = {
-        "joke": numbers(found["found"])[:2],
+        "joke": numbers(found["sentence"])[:2],
         "voters": list(plotted(found, 3, "surprise at candidate 2")) if screen.name == "voters" else [],
         "switch": [],
-        "bound": numbers(found["found"])[:4],
-        "commitment": numbers(found["found"])[2:4],
-    }.get(screen.name, numbers(found["found"])[3:4])
+        "bound": numbers(found["sentence"])[:4],
+        "commitment": numbers(found["sentence"])[2:4],
+    }.get(screen.name, numbers(found["sentence"])[3:4])
     for value in wanted:
         assert any(each == pytest.approx(value, abs=0.006, rel=0.01) for each in printed), (value, printed)
     assert printed

@@ -305,8 +305,8 @@ class DataTab:
     def answer(self, words: Pairs, content: bytes) -> Json:
         """Compute surprise and learning rate of one participant, trial by trial, and say how the table was read."""
         request, trials, chosen, who, rows = self._read(words, content)
-        found, prefix = _computed(chosen, trials)  # of all, so that another one is not compiled anew
-        series = found.iloc[rows]
+        computed, prefix = _computed(chosen, trials)  # of all, so that another one is not compiled anew
+        series = computed.iloc[rows]
         outcomes = trials.to_rows(trials.scalar_outcomes, trials.observed)[rows] if trials.kind in MEASURED else None
         columns = ("surprise", "learning_rate", "prediction")
         lines = [
@@ -345,8 +345,8 @@ class DataTab:
     def table(self, words: Pairs, content: bytes) -> str:
         """Add what the learner computed for every trial to the whole table, as CSV."""
         _, trials, chosen, *_ = self._read(words, content)
-        found, prefix = _computed(chosen, trials, [ALL] if holds_a_belief(chosen.learner) else None)
-        whole = trials.frame.assign(**{f"{prefix}{name}": values for name, values in found.items()})
+        computed, prefix = _computed(chosen, trials, [ALL] if holds_a_belief(chosen.learner) else None)
+        whole = trials.frame.assign(**{f"{prefix}{name}": values for name, values in computed.items()})
         whole = whole.apply(lambda column: column if is_numeric_dtype(column) else column.map(marked))
         return str(whole.rename(columns=marked).to_csv(index=False, lineterminator="\r\n"))  # both are quoted in a cell
 
@@ -366,5 +366,5 @@ class DataTab:
 
 def _computed(chosen: Assembly, trials: Trials, measures: Sequence[str] | None = None) -> tuple[DataFrame, str]:
     """Compute the columns that are added, and what goes before their names, if the table has such columns already."""
-    found = regressors(chosen.learner, replace(trials, frame=trials.frame.iloc[:, :0]), measures)
-    return found, PREFIX if any(name in trials.frame for name in found) else ""
+    computed = regressors(chosen.learner, replace(trials, frame=trials.frame.iloc[:, :0]), measures)
+    return computed, PREFIX if any(name in trials.frame for name in computed) else ""

@@ -110,7 +110,7 @@ function screen(views, spec, number, changed) { // what belongs to one screen, w
     const texts = silent ? ["Press the right arrow key, or Next line."] : answer.text;
     lines.replaceChildren(...texts.map((text) => element("p", { className: silent ? "quiet" : "" }, text)));
     const verdict = badge(answer.mark, answer.here);
-    found.replaceChildren(...(answer.here ? [verdict, " at these settings. "] : []), answer.found);
+    found.replaceChildren(...(answer.here ? [verdict, " at these settings. "] : []), answer.sentence);
     draw(drawing(spec, answer));
     me.python = answer.python;
     article.dataset.answers = Number(article.dataset.answers ?? 0) + 1;
@@ -161,13 +161,13 @@ function breaker(host, spec, changed) { // the controls, and a button that break
   return { all, values: () => Object.fromEntries(Object.entries(all).map(([name, each]) => [name, each.value])) };
 }
 
-function drawing(spec, { found, panels }) { // what plot.js takes
+function drawing(spec, { sentence, panels }) { // what plot.js takes
   const few = panels.length > 2 ? Math.min(spec.columns, 2) : 1, side = narrow() ? few : spec.columns;
   const free = window.innerHeight - (spec.steps ? 570 : 470); // what texts and buttons leave
   const whole = panels.map((panel) => ({ ...panel, marks: panel.marks.map(coloured) }));
   const x = panels.find((panel) => panel.x)?.x;
   const shared = spec.columns === 1 && panels.length > 1; // above each other: one axis for all
-  return { words: found, panels: shared ? whole.map(({ x: _, ...panel }) => panel) : whole, x: shared ? x : undefined,
+  return { words: sentence, panels: shared ? whole.map(({ x: _, ...panel }) => panel) : whole, x: shared ? x : undefined,
     columns: side,
     height: narrow() ? 100 + 190 * Math.ceil(panels.length / side) : Math.max(280, Math.min(free, 640)) };
 }

@@ -30,12 +30,12 @@ class Options(NamedTuple):
 class Shown(NamedTuple):
     """What a screen shows for some settings.
 
-    found: a sentence with the numbers, which is also the text of the picture. verdict: whether the paper's claim holds
-    at these settings, as `paper.claims.verdict` says it; empty where nothing is claimed yet. panels: of the picture.
+    sentence: what is found, with its numbers; also the text of the picture. verdict: whether the paper's claim holds at
+    these settings, as `paper.claims.verdict` says it; empty where nothing is claimed yet. panels: of the picture.
     python: a script that computes the same, indented. text: lines to be read above the picture.
     """
 
-    found: str
+    sentence: str
     verdict: str
     panels: list[Json]
     python: str

@@ -43,8 +43,8 @@ OTHER_LINES = ["One turns to the other and says:", "You man the guns, I'll drive
 
 
 @Screen(
-    name="joke",
-    title="A joke needs an opinion to contradict",
+    "joke",
+    "A joke needs an opinion to contradict",
     idea=(
         "“Tank” can mean a container or a military vehicle. The first line of the joke makes one meaning more "
         "probable; the last line contradicts it. Surprise is large where a firm belief is contradicted."
@@ -65,9 +65,9 @@ def _joke(at: Values, chosen: Words) -> Shown:
     surprises = [float(value) for value in (joke.first, joke.guns, joke.alone)]
     (_, guns, alone), most = surprises, 1.1 * max(surprises)
     believed = f"“container” has probability {now[0]:.2f}, “vehicle” {now[1]:.2f}"
-    found, held = f"Nobody has said anything yet: {believed}.", ""
+    sentence, held = f"Nobody has said anything yet: {believed}.", ""
     if line > 0:
-        found = f"The first line speaks of {first}. To the listener {believed}, by Bayes' rule."
+        sentence = f"The first line speaks of {first}. To the listener {believed}, by Bayes' rule."
     if line == 3:
         committed = joke.guns > joke.alone + 1e-9 and joke.entropy[1] < joke.entropy[0]
         held = verdict([committed, joke.alone <= joke.again + 1e-9])
@@ -75,7 +75,7 @@ def _joke(at: Values, chosen: Words) -> Shown:
         if guns > alone + 1e-9:
             effect = f"commitment makes it {guns / alone:.1f} times as surprising."
         surprise = f"“guns” surprises the listener by {guns:.2f} nats, and without the first line by {alone:.2f}"
-        found = f"{surprise}: {effect} Now {believed}."
+        sentence = f"{surprise}: {effect} Now {believed}."
     meanings = ["container", "vehicle"]
     beliefs = [mark("bars", "belief", 0, x=meanings, y=now)]
     if line == 3:
@@ -96,7 +96,7 @@ def _joke(at: Values, chosen: Words) -> Shown:
         panel("probability", beliefs, "what “tank” means", range=[0, 1]),
         panel("surprise (nats)", [mark("bars", "surprise", 2, x=words, y=heard)], "word", range=[0, most]),
     ]
-    return Shown(found, held, panels, script, [FIRST_LINES[first], *OTHER_LINES][:line])
+    return Shown(sentence, held, panels, script, [FIRST_LINES[first], *OTHER_LINES][:line])
 
 
 # ---- 2, Fig. 1A: is an outcome that is equally probable to all equally surprising to all?
@@ -105,8 +105,8 @@ WINNER, QUARTER = 2, 0.25  # of the election, and the winner's weight to everyon
 
 
 @Screen(
-    name="voters",
-    title="Equally probable, not equally surprising",
+    "voters",
+    "Equally probable, not equally surprising",
     idea=(
         "Three colleagues expect different results of an election. Candidate 2 wins, who was equally probable to all "
         "three. A and B had a firm favourite, C had none: C is less surprised, because C was committed to less."
@@ -126,7 +126,7 @@ def _voters(at: Values, _: Words) -> Shown:
     effect = "C is now as committed as A and B, and as surprised. The difference was commitment alone."
     if a > c + 1e-9:
         effect = f"C, who is less committed, by {a - c:.2f} nats less."
-    found = (
+    sentence = (
         f"Candidate 2 had probability {likely[-1]:.2f} to all three, and surprises A by {a:.2f}, B by {b:.2f} "
         f"and C by {c:.2f} nats: {effect}"
     )
@@ -142,10 +142,10 @@ def _voters(at: Values, _: Words) -> Shown:
 
         with double():
             for name, weights in {{**COLLEAGUES, "C": {tuple(map(float, weights["C"]))}}}.items():
-                found = elected(weights, {WINNER})
-                print(f"{{name}}: surprise {{found['surprise']:.4g}}, Shannon {{found['shannon']:.4g}} nats")
+                values = elected(weights, {WINNER})
+                print(f"{{name}}: surprise {{values['surprise']:.4g}}, Shannon {{values['shannon']:.4g}} nats")
         """
-    return Shown(found, verdict([same(likely, likely[0]) and min(a, b) > c + 1e-9]), panels, script)
+    return Shown(sentence, verdict([same(likely, likely[0]) and min(a, b) > c + 1e-9]), panels, script)
 
 
 # ---- 3, Fig. 2A: two people predict the same; is the more committed one more surprised?
@@ -159,8 +159,8 @@ SAMPLES, THETAS = np.linspace(-1, 5.5, 131), np.linspace(-3, 3, 241)  # where pr
 
 
 @Screen(
-    name="commitment",
-    title="The same prediction, another surprise",
+    "commitment",
+    "The same prediction, another surprise",
     idea=(
         "Commitment is minus the entropy of a belief: it is high if few possibilities have all the weight. Two people "
         "can predict the same and differ in it: both know how large theta is, but only one of them knows its sign."
@@ -193,7 +193,7 @@ def _commitment(at: Values, chosen: Words) -> Shown:
         effect = "equal commitment, equal surprise."
     elif more > 0:
         effect = f"{surer:.2f} nats more commitment, {more:.2f} nats more surprise."
-    found = (
+    sentence = (
         f"The sample {x:g} has Shannon surprise {committed['shannon']:.2f} nats to both. Confidence-corrected, it "
         f"surprises the committed person by {committed['surprise']:.2f} and the open one by "
         f"{other['surprise']:.2f} nats: {effect}"
@@ -220,10 +220,10 @@ def _commitment(at: Values, chosen: Words) -> Shown:
         with double():
             {setup}
             for name, (family, belief) in people.items():
-                found = measured(family, belief, {x!r})
-                print(f"{{name}}: surprise {{found['surprise']:.4g}}, commitment {{found['commitment']:.4g}} nats")
+                values = measured(family, belief, {x!r})
+                print(f"{{name}}: surprise {{values['surprise']:.4g}}, commitment {{values['commitment']:.4g}} nats")
         """
-    return Shown(found, verdict([committed["surprise"] > other["surprise"] + 1e-9]), panels, script)
+    return Shown(sentence, verdict([committed["surprise"] > other["surprise"] + 1e-9]), panels, script)
 
 
 # ---- 4, Fig. 2B: how far may a surprise move a belief?
@@ -238,8 +238,8 @@ def _update(family: Gaussian, belief: Belief, x: Any, m: Any) -> tuple[rule.Upda
 
 
 @Screen(
-    name="bound",
-    title="Surprise decides how far a belief may move",
+    "bound",
+    "Surprise decides how far a belief may move",
     idea=(
         "A step of size gamma moves the belief towards what the sample alone says. The change is bounded: the larger "
         "the surprise, and the larger m, the readiness to change one's mind, the larger the bound and the step."
@@ -261,7 +261,7 @@ def _bound(at: Values, _: Words) -> Shown:
     gamma, bound = float(update.gamma), float(update.bound)
     left = float(np.interp(gamma, GAMMAS, again))
     shape = "a parabola" if off < 1e-9 else f"no parabola: it is off by up to {off:.0%} of its start"
-    found = (
+    sentence = (
         f"A surprise of {update.surprise:.2f} nats allows a change of {bound:.2f} of at most {update.bound_max:.2f} "
         f"nats, which gives gamma = {gamma:.2f}; seen again, the sample would surprise by {left:.2f} nats. "
         f"The curve is {shape}."
@@ -290,7 +290,7 @@ def _bound(at: Values, _: Words) -> Shown:
             print(f"surprise {{update.surprise:.4g}}, bound {{update.bound:.4g}} of {{update.bound_max:.4g}} nats")
             print(f"gamma {{update.gamma:.4g}}")
         """
-    return Shown(found, verdict([same(off, 0)]), panels, script)
+    return Shown(sentence, verdict([same(off, 0)]), panels, script)
 
 
 # ---- 5, Fig. 3: does SMiLe follow a mean that jumps better than any fixed learning rate does?
@@ -322,8 +322,8 @@ def scores(hazard: float) -> Scores:
 
 
 @Screen(
-    name="jumps",
-    title="Better than every fixed learning rate?",
+    "jumps",
+    "Better than every fixed learning rate?",
     idea=(
         "Samples scatter around a mean that jumps. A fixed learning rate is too slow after a jump, or too restless "
         "between jumps. SMiLe learns fast when it is surprised, and does not know how often the mean jumps."
@@ -345,7 +345,7 @@ def _jumps(at: Values, chosen: Words) -> Shown:
     saved = interval(fixed[best] - errors_of_smile[error])
     bands = [interval(errors) for errors in fixed[1:]]  # at a rate of 0 nothing is learned
     winner = _better(saved, "SMiLe is better", "the best fixed rate is better", "there is no telling which is better")
-    found = (
+    sentence = (
         f"At a hazard of {hazard:g}, over 50 random seeds, SMiLe's mean {error} error is {ours} (95 % interval). The "
         f"error of the best fixed rate, {rates[best]:.2f}, minus that of SMiLe is {saved}: {winner}."
     )
@@ -375,7 +375,7 @@ def _jumps(at: Values, chosen: Words) -> Shown:
             print(f"SMiLe: mean {error} error {{interval(ours)}}")
             print(f"best fixed rate {{RATES[best]:g}}, its error minus that of SMiLe {{interval(fixed[best] - ours)}}")
         """
-    return Shown(found, verdict([saved.low > 0]), panels, script)
+    return Shown(sentence, verdict([saved.low > 0]), panels, script)
 
 
 # ---- 6, Fig. 5: what happens in the learner when the rooms of a maze are rearranged?
@@ -404,8 +404,8 @@ def _around(m: float) -> Any:
 
 
 @Screen(
-    name="switch",
-    title="When the world changes, surprise rises",
+    "switch",
+    "When the world changes, surprise rises",
     idea=(
         "An agent walks through sixteen rooms and learns which room follows which. Now and then the rooms are "
         "rearranged. Nobody tells the agent: it is surprised, gives new steps more weight, and learns the rooms again."
@@ -426,7 +426,7 @@ def _switch(at: Values, _: Words) -> Shown:
     first, later = window("error", 0, 10), window("error", 60, 70)
     left = interval(later / first)
     change = f"rises by {rise} nats" if rise.low > 1e-9 else "does not rise"
-    found = (
+    sentence = (
         f"In {WALKS} walks of {STEPS} steps, surprise {change} in the first 20 steps after a switch. The error falls "
         f"from {interval(first).mean:.3g} at the switch to {interval(later).mean:.3g} after 60 to 70 steps: "
         f"{left.mean:.0%} of it is left{'' if left.high < 0.5 else ', so that it has not fallen by half'}."
@@ -452,7 +452,7 @@ def _switch(at: Values, _: Words) -> Shown:
         means = table.groupby("offset")[["surprise", "error", "naive"]].mean()
         print(means.loc[[-1, 0, 10, 65, 149]])
         """
-    return Shown(found, verdict([left.high < 0.5]), panels, script)
+    return Shown(sentence, verdict([left.high < 0.5]), panels, script)
 
 
 # ---- 7, Fig. 7: is a learner that knows how the world is built better than one that is only surprised?
@@ -493,8 +493,8 @@ def errors_of_online_em(frozen: int) -> Errors:
 
 
 @Screen(
-    name="online-em",
-    title="Against a learner that knows more",
+    "online-em",
+    "Against a learner that knows more",
     idea=(
         "Online EM knows that there are two arrangements of the rooms, and learns both. SMiLe knows nothing of the "
         "kind. It learns faster at first; online EM is more accurate in the end. In the paper, online EM waits for "
@@ -514,7 +514,7 @@ def _online_em(at: Values, _: Words) -> Shown:
     ours, em = errors.values()
     slower = interval(em.each[:, :FROZEN].mean(1) - ours.each[:, :FROZEN].mean(1))
     faster = _better(slower, "SMiLe learns faster", "online EM learns faster", "neither is faster")
-    found = (
+    sentence = (
         f"In the first {FROZEN} of {STEPS} steps, in {WALKS} walks, the error of online EM minus SMiLe's is {slower}: "
         f"{faster}. An error in A below {ACCURATE:g} is reached by SMiLe {ours}; online EM {em}."
     )
@@ -531,12 +531,12 @@ def _online_em(at: Values, _: Words) -> Shown:
         from astonish.paper.claims import interval
         {MAZE_SCRIPT}
         ours = current(walks.environment, errors(smile({m!r}), where))
-        found = errors_of_em_on_device(where, 1, OURS._replace(frozen={frozen}))
-        em = current(walks.environment, np.asarray(found))
+        of_em = errors_of_em_on_device(where, 1, OURS._replace(frozen={frozen}))
+        em = current(walks.environment, np.asarray(of_em))
         print(f"first 2000 steps: online EM minus SMiLe {{interval((em - ours)[:, :2000].mean(1))}}")
         print(f"last 2000 steps: online EM minus SMiLe {{interval((em - ours)[:, -2000:].mean(1))}}")
         """
-    return Shown(found, verdict([slower.low > 0, frozen >= FROZEN]), [picture], script)
+    return Shown(sentence, verdict([slower.low > 0, frozen >= FROZEN]), [picture], script)
 
 
 # ---- 8, Fig. 8: where is SMiLe better than naive Bayes after a switch, and where is it not?
@@ -554,8 +554,8 @@ def errors_after_switches() -> dict[str, Any]:
 
 
 @Screen(
-    name="visits",
-    title="Where not to adapt is better",
+    "visits",
+    "Where not to adapt is better",
     idea=(
         "64 steps after a switch to arrangement A: how well is A known? Naive Bayes learns the average of both "
         "arrangements, so it knows A well only if the agent is there most of the time. SMiLe learns A again each time."
@@ -571,7 +571,7 @@ def _visits(_: Values, chosen: Words) -> Shown:
     gap = interval(at_psi["naive Bayes"] - at_psi["SMiLe"])
     means = ", ".join(f"{name} {float(np.nanmean(values)):.2g}" for name, values in at_psi.items())
     winner = _better(gap, "SMiLe is better", "naive Bayes is better", "there is no telling which is better")
-    found = (
+    sentence = (
         f"If the agent spends {psi:.0%} of its time in A, the mean errors in {WALKS} walks of {STEPS} steps are "
         f"{means}. The error of naive Bayes minus that of SMiLe is {gap}: {winner}."
     )
@@ -591,7 +591,7 @@ def _visits(_: Values, chosen: Words) -> Shown:
             for name, walks in zip(LEARNERS, errors):
                 print(f"psi = {{psi:g}}, {{name}}: error {{interval(walks)}}")
         """
-    return Shown(found, verdict([gap.low > 0]), [picture], script)
+    return Shown(sentence, verdict([gap.low > 0]), [picture], script)
 
 
 class TourTab:
