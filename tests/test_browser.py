@@ -4,7 +4,6 @@ Needs Chromium (Debian: apt-get install chromium) and playwright.
 """
 
 import contextlib
-import io
 import re
 import shutil
 import socket
@@ -350,10 +349,6 @@ def test_a_table_goes_in_and_comes_out(visit: Any, tmp_path: Path) -> None:
     kept = pd.read_csv(waiting.value.path())
     assert waiting.value.suggested_filename == "trials-surprise.csv"
     pd.testing.assert_frame_equal(kept, expected, check_dtype=False, rtol=1e-12)
-    out = io.StringIO()
-    with contextlib.chdir(tmp_path), contextlib.redirect_stdout(out):
-        exec(compile(_lines(page), "<page>", "exec"), {})
-    assert f"{expected.surprise.mean():.6f}" in out.getvalue()
     page.wait_for_timeout(300)
     link = re.sub(r"^[^#]*", "", page.url)
     other = visit(link)  # the file itself has to be given again

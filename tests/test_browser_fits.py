@@ -13,9 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-pytest.importorskip("playwright.sync_api", reason="the browser is driven by playwright")
-pytest.importorskip("starlette", reason="the page needs starlette")
-
 from astonish import Delta
 from astonish.page.jobs import Jobs
 from astonish.people.fit import Estimate, Model, fit

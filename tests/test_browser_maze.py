@@ -10,15 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("playwright.sync_api", reason="the browser is driven by playwright")
-pytest.importorskip("starlette", reason="the page needs starlette")
-
-from playwright import sync_api
-
 from astonish import Bayes, Dirichlet, Smile, run
 from astonish.page import worlds
 from astonish.watch.session import Feed, Reading
-from test_browser import _served, browser, pytestmark, visit  # noqa: F401
+from test_browser import _served, browser, pytestmark, sync_api, visit  # noqa: F401
 
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 

@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 
 from astonish.page.tour import SCREENS, TourTab
-from test_browser import (
-    browser,  # noqa: F401
-    home,  # noqa: F401
-    pytestmark,  # noqa: F401
-    visit,  # noqa: F401
-)
+from test_browser import browser, home, pytestmark, visit  # noqa: F401
 
 NAMES = list(SCREENS)
 LIGHT = NAMES[:4]  # screens whose numbers take no time

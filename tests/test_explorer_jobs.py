@@ -69,12 +69,6 @@ class Page:
     def follow(self, job: str) -> Any:
         return urllib.request.urlopen(f"{self.home}api/jobs/{job}/events", timeout=60)
 
-    def last(self, **asked: str) -> tuple[Any, dict[str, Any]]:
-        """What is answered, and the last event."""
-        answer = self.start(**asked)
-        with self.follow(answer["job"]) as stream:
-            return answer, list(_events(stream))[-1]
-
     def left(self) -> list[str]:
         return sorted(path.name for path in self.folder.iterdir())
 
@@ -243,16 +237,12 @@ def test_what_takes_too_long_or_too_much_is_ended_with_the_command(page: Page, m
     for limit, value, words in (("seconds", 0.5, "0.5 seconds"), ("memory", 2**20, "0.000976562 GB of memory")):
         with monkeypatch.context() as patch:
             patch.setattr(page.jobs, limit, value)
-            answer, last = page.last(**LONG)
+            answer = page.start(**LONG)
+            with page.follow(answer["job"]) as stream:
+                *_, last = _events(stream)
         assert last["event"] == "refused"
         assert last["text"].startswith(f"it takes more than {words}, which is the most on the page; the command has no")
         assert last["text"].endswith(answer["command"])
-
-
-def test_questions_come_in_a_sentence_that_names_the_option(page: Page) -> None:
-    _, last = page.last(**{**FIT, "responded": ""})
-    assert last["event"] == "refused"
-    assert "--responded before, or after" in last["text"]
 
 
 @pytest.mark.parametrize(
