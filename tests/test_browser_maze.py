@@ -12,7 +12,7 @@ import pytest
 
 from astonish import Bayes, Dirichlet, Smile, run
 from astonish.page import worlds
-from astonish.watch.session import Feed, Reading
+from astonish.watch.stream import Feed, Reading
 from test_browser import _served, browser, pytestmark, sync_api, visit  # noqa: F401
 
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}

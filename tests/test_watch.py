@@ -22,7 +22,7 @@ from astonish import Delta, Detector, Gaussian, Smile, Stream, monitor
 from astonish.cli.app import app
 from astonish.page.stream import StreamTab
 from astonish.watch.followers import DetectorSettings, follower_for, samples_needed
-from astonish.watch.session import (
+from astonish.watch.stream import (
     LONGEST,
     Feed,
     Follower,

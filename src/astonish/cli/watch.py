@@ -20,7 +20,7 @@ from astonish.io.request import FamilyName, Learner, Request, asked
 from astonish.people.analysis.requests import FAMILY_HELP, LEARNER_HELP, Settings
 
 if TYPE_CHECKING:
-    from astonish.watch.session import Feed
+    from astonish.watch.stream import Feed
 
 MODEL, ALARMS, OUTPUT = "Model", "Alarms", "Input and output"
 Count = Annotated[int, Field(ge=0)]
@@ -81,7 +81,7 @@ def watch(request: WatchRequest) -> None:
     missing sample. A line that is no number is left out, and said on standard error.
     """
     with guarded(needs="watching needs", stopped="nothing was learned yet"):
-        from astonish.watch.session import Feed, follow, lines, screen, summary
+        from astonish.watch.stream import Feed, follow, lines, screen, summary
 
         needed, make = _follower(request)
         feed = Feed()

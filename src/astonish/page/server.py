@@ -39,7 +39,7 @@ from astonish.page.lab import LabTab
 from astonish.page.stream import StreamTab
 from astonish.page.tour import TourTab
 from astonish.page.worlds import GaussianTab, MazeTab
-from astonish.watch.session import Feed
+from astonish.watch.stream import Feed
 
 STATIC = Path(__file__).parent / "static"
 LARGEST_REQUEST = 64 * 1024

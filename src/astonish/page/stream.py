@@ -6,7 +6,7 @@ import numpy as np
 
 from astonish.core.domain import Domain
 from astonish.page.controls import Json, check_keys, one, packed
-from astonish.watch.session import KEPT, Feed, Row
+from astonish.watch.stream import KEPT, Feed, Row
 
 
 class StreamTab:

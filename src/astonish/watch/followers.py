@@ -18,7 +18,7 @@ from astonish.learners.base import Learner
 from astonish.models.assemble import Assembly, Fact, Outcomes, arguments, assemble, imports
 from astonish.people.tables import Columns, Trials, read_trials
 from astonish.people.tables.facts import fact_of
-from astonish.watch.session import Follower, Reading
+from astonish.watch.stream import Follower, Reading
 
 WIDTH = 2.0  # standard deviations on either side of an estimate, between which it is believed to lie
 
