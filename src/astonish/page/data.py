@@ -56,15 +56,16 @@ PREFIX = "learner_"  # before new columns, if the table has such columns already
 Pairs = Iterable[tuple[str, str]]
 Analysis = FitRequest | CompareRequest | RecoverRequest
 ANALYSES: dict[str, type[Analysis]] = {kind.command: kind for kind in (FitRequest, CompareRequest, RecoverRequest)}
-_SEED, _ANY = Domain(0, 2**31 - 1, whole=True), Domain(-1e12, 1e12)
-_LIMITS = {
+_LIMITS = {  # of requests and of learners; of all other numbers, _ANY
     "starts": Domain(1, 50, whole=True),
     "participants": Domain(3, 500, whole=True),
     "trials": Domain(3, 10_000, whole=True),
     "folds": Domain(2, 20, whole=True),
-    "seed": _SEED,
+    "seed": Domain(0, 2**31 - 1, whole=True),
+    "hypotheses": Domain(1, 100),
+    "particles": Domain(1, 100),
 }
-_SETTINGS = {"hypotheses": Domain(1, 100), "particles": Domain(1, 100), "seed": _SEED}
+_ANY = Domain(-1e12, 1e12)
 
 
 # ---- requests for an analysis
@@ -110,13 +111,11 @@ def limited(kind: Any, name: str, words: Pairs, learners: Sequence[str]) -> Any:
                 one_of(word, value, _options(fields[word], learners))
     given = {word: values if fields[word].several else values[0] for word, values in said.items()}
     request = kind(file=safe_name(name), **given)
-    for field in fields.values():
-        value = getattr(request, field.name)
-        if field.shape == "number" and value is not None:
-            for number in value if field.several else (value,):
-                one(field.name, number, _LIMITS.get(field.name, _ANY))
-    for word, number in request.settings.items():
-        one(word, number, _SETTINGS.get(word, _ANY))
+    numbers = [(field.name, getattr(request, field.name)) for field in fields.values() if field.shape == "number"]
+    for word, value in [*numbers, *request.settings.items()]:
+        for number in value if isinstance(value, tuple) else (value,):
+            if number is not None:
+                one(word, number, _LIMITS.get(word, _ANY))
     return request
 
 
