@@ -194,20 +194,13 @@ def _sentence(name: str, at: int) -> str:
 
 
 def _says(page: Any, sentence: str) -> None:
-    page.wait_for_function(
-        "([where, text]) => document.querySelector(where)?.textContent === text",
-        arg=[SENTENCE, sentence],
-        timeout=60000,
-    )
+    says = "([where, text]) => document.querySelector(where)?.textContent === text"
+    page.wait_for_function(says, arg=[SENTENCE, sentence], timeout=60000)
 
 
 def _heights(page: Any, plot: int, name: str) -> Any:
-    found = page.evaluate(
-        """([plot, name]) => Array.from(document.querySelectorAll("#gaussian .explain .plot")[plot].plotted
-            .find(each => each.name.startsWith(name)).y)""",
-        [plot, name],
-    )
-    return np.array(found)
+    drawn = page.locator("#gaussian .explain .plot").nth(plot)
+    return np.array(drawn.evaluate("(plot, name) => [...plot.plotted.find((m) => m.name.startsWith(name)).y]", name))
 
 
 def _places(page: Any) -> list[float]:
