@@ -102,11 +102,8 @@ def visit(browser: Any, home: str) -> Iterator[Callable[..., Any]]:
 
 def _drawn(page: Any, tab: str, answers: int = 1) -> None:
     """Wait until the tab has shown so many answers."""
-    page.wait_for_function(
-        "([tab, n]) => Number(document.getElementById(tab).dataset.answers ?? 0) >= n",
-        arg=[tab, answers],
-        timeout=60000,
-    )
+    shown = "([tab, n]) => Number(document.getElementById(tab).dataset.answers ?? 0) >= n"
+    page.wait_for_function(shown, arg=[tab, answers], timeout=60000)
     page.wait_for_selector(f"#{tab} .plot svg", state="attached")
 
 
@@ -152,12 +149,9 @@ def _cells(page: Any, tab: str, nth: int = 0) -> dict[str, list[str]]:
 
 def _plotted(page: Any, tab: str, name: str, nth: int = 0, plot: int = 0) -> Any:
     """The heights of a line, by its name; nth: of those that share it."""
-    found: list[float | None] = page.evaluate(
-        """([tab, name, nth, plot]) => Array.from(document.querySelectorAll(`#${tab} .plot`)[plot].plotted
-            .filter(each => each.name === name)[nth].y)""",
-        [tab, name, nth, plot],
-    )
-    return np.array([np.nan if each is None else each for each in found])
+    line = "(plot, [name, nth]) => [...plot.plotted.filter((each) => each.name === name)[nth].y]"
+    heights = page.locator(f"#{tab} .plot").nth(plot).evaluate(line, [name, nth])
+    return np.array([np.nan if height is None else height for height in heights])
 
 
 def _gaussian_world(page: Any, at: dict[str, float], names: list[str]) -> None:

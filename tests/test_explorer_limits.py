@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -195,19 +196,12 @@ def test_tables_that_are_computed_keep_nobody_else_waiting() -> None:
     assert anyio.run(ask_all) == [200, 200]
 
 
-class BrokenTab:
-    """A tab that cannot answer."""
-
-    def controls(self) -> Any:
-        return {"screens": []}
-
-    def answer(self, request: Any) -> Any:
+def test_a_tab_that_cannot_answer_does_not_end_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
         raise RuntimeError("broken")
 
-
-def test_a_tab_that_cannot_answer_does_not_end_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    for tab in ("TourTab", "LabTab"):
-        monkeypatch.setattr(server, tab, BrokenTab)
+    for tab in (server.TourTab, server.LabTab):
+        monkeypatch.setattr(tab, "answer", broken)
     app = server.make_app()
     with TestClient(app, base_url=HOME, raise_server_exceptions=False) as client:
         for _ in range(600):
@@ -363,14 +357,11 @@ def test_the_command_prints_a_secret_link_where_others_can_reach_it(
     async def cold(*_: Any) -> None:
         """Compile nothing."""
 
-    class Served:
-        def __init__(self, app: Any) -> None:
-            apps.append(app)
+    def made(app: Any) -> Any:
+        apps.append(app)
+        return SimpleNamespace(run=lambda sockets: sockets[0].close())
 
-        def run(self, sockets: list[socket.socket]) -> None:
-            sockets[0].close()
-
-    monkeypatch.setattr(server, "make_server", Served)
+    monkeypatch.setattr(server, "make_server", made)
     monkeypatch.setattr(server, "warm_up", cold)
     monkeypatch.setattr("webbrowser.open", opened.append)
     printed = CliRunner().invoke(command, ["explore", "--host", host, "--port", "0"])

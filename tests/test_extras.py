@@ -5,23 +5,24 @@ of each extra in turn, and prints what it was told.
 """
 
 import json
+import pytest
 import re
 import subprocess
 import sys
 import tomllib
 import warnings
-from collections.abc import Callable, Iterator
+from astonish.cli.app import app
+from astonish.core.refusal import EXTRAS
+from astonish.core.refusal import NotInstalledError
+from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from typer.testing import CliRunner
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-from typer.testing import CliRunner
-
-from astonish.cli.app import app
-from astonish.core.refusal import EXTRAS, NotInstalledError
 
 ROOT = Path(__file__).parent.parent
 NATIVE = [
@@ -32,8 +33,7 @@ NATIVE = [
 NEEDED = {  # which modules need which extras; those in a folder, whatever the folder needs
     **{f"people.analysis.{name}": {"cli", "frames"} for name in ("commands", "models")},
     **{name: {"cli"} for name in ("io.request", "people.analysis.report", "people.analysis.requests")},
-    "page": {"cli", "frames", "page"},
-    **{f"page.{name}": {"plots"} for name in ("analyses", "lab", "server", "tour")},
+    "page": {"cli", "frames", "page", "plots"},
     "people.fit": {"frames"},
     "people.comparison": {"frames"},
     "people.recovery": {"frames"},

@@ -4,16 +4,26 @@ And does a click on a sample explain it, with the numbers of the library, by key
 """
 # ruff: noqa: F811 - fixtures are imported, and named by the tests that use them
 
-import re
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
-
+import re
 from astonish import explain
-from astonish.page import server, worlds
-from test_browser import DEFAULTS, GAUSSIAN, _cells, _drawn, _plotted, _served, _set, browser, home, pytestmark, visit  # noqa: F401
+from astonish.page import server
+from astonish.page import worlds
+from pathlib import Path
+from test_browser import DEFAULTS  # noqa: F401
+from test_browser import GAUSSIAN  # noqa: F401
+from test_browser import _cells  # noqa: F401
+from test_browser import _drawn  # noqa: F401
+from test_browser import _plotted  # noqa: F401
+from test_browser import _served  # noqa: F401
+from test_browser import _set  # noqa: F401
+from test_browser import browser  # noqa: F401
+from test_browser import home  # noqa: F401
+from test_browser import pytestmark  # noqa: F401
+from test_browser import visit  # noqa: F401
+from typing import Any
+
 
 CSS = (server.STATIC / "style.css").read_text(encoding="utf-8")
 DELTA = "#gaussian.learners=delta&gaussian.samples=40"
@@ -194,20 +204,13 @@ def _sentence(name: str, at: int) -> str:
 
 
 def _says(page: Any, sentence: str) -> None:
-    page.wait_for_function(
-        "([where, text]) => document.querySelector(where)?.textContent === text",
-        arg=[SENTENCE, sentence],
-        timeout=60000,
-    )
+    says = "([where, text]) => document.querySelector(where)?.textContent === text"
+    page.wait_for_function(says, arg=[SENTENCE, sentence], timeout=60000)
 
 
 def _heights(page: Any, plot: int, name: str) -> Any:
-    found = page.evaluate(
-        """([plot, name]) => Array.from(document.querySelectorAll("#gaussian .explain .plot")[plot].plotted
-            .find(each => each.name.startsWith(name)).y)""",
-        [plot, name],
-    )
-    return np.array(found)
+    drawn = page.locator("#gaussian .explain .plot").nth(plot)
+    return np.array(drawn.evaluate("(plot, name) => [...plot.plotted.find((m) => m.name.startsWith(name)).y]", name))
 
 
 def _places(page: Any) -> list[float]:

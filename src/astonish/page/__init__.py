@@ -2,4 +2,4 @@
 
 from astonish.core.refusal import check_installed
 
-check_installed("the page needs", "anyio", "pandas", "pydantic", "starlette")
+check_installed("the page needs", "anyio", "matplotlib", "pandas", "pydantic", "starlette")

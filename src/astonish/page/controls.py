@@ -187,12 +187,10 @@ def explained(of: Explanation, length: int, names: Sequence[str] = ()) -> Json:
         before, after = np.asarray(of.estimate.before), np.asarray(of.estimate.after)
         shares = np.linspace(0.0, 1.0, STAGES)
         way = before + shares.reshape(-1, *[1] * before.ndim) * difference(after, before, of.learner.period)
-        widths = np.full(STAGES, np.nan)
-        if of.uncertainty is not None:
-            widths = of.uncertainty.before + shares * (of.uncertainty.after - of.uncertainty.before)
-        kind, label, heights = POINTS, "estimate", np.stack([way, widths], axis=1) if way.ndim == 1 else way
-        if way.ndim > 1:
-            kind, heights = BARS, way.reshape(STAGES, -1)
+        kind, label, heights = BARS, "estimate", way.reshape(STAGES, -1)
+        if way.ndim == 1:
+            first, last, _ = of.uncertainty or (np.nan, np.nan, None)
+            kind, heights = POINTS, np.stack([way, first + shares * (last - first)], axis=1)
     bars = range(1, heights.shape[1] + 1) if kind == BARS else ()
     return {
         "at": of.at,

@@ -37,7 +37,7 @@ from astonish.page.data import LARGEST, DataTab, understood
 from astonish.page.jobs import Jobs, PageJob, Worker
 from astonish.page.lab import LabTab
 from astonish.page.stream import StreamTab
-from astonish.page.tour import TourTab
+from astonish.page.tour import SCREENS, TourTab
 from astonish.page.worlds import GaussianTab, MazeTab
 from astonish.watch.stream import Feed
 
@@ -148,10 +148,10 @@ async def warm_up(state: Any, tabs: dict[str, Tab]) -> None:
 
     Other families of the belief lab, and other learners, are compiled when they are chosen.
     """
-    screens = [{"screen": screen["name"]} for screen in tabs["tour"].controls()["screens"]]
     asked: list[tuple[Tab, dict[str, str]]] = [(tab, {}) for tab in tabs.values()]
+    asked += [(tabs["tour"], {"screen": name}) for name in SCREENS]
     one_at_a_time = CapacityLimiter(1)
-    for tab, question in [*asked, *((tabs["tour"], screen) for screen in screens)]:
+    for tab, question in asked:
         with suppress(Exception):  # whoever asks for it is told what is wrong
             await to_thread.run_sync(partial(tab.answer, question), limiter=one_at_a_time)
     state.is_warming, state.compiled = False, 0
