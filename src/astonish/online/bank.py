@@ -435,7 +435,8 @@ class Bank:
         found, and what those before gave is put away. Nor is any state changed before all keys have found room.
         """
         assert self._schedule is not None
-        seen, answers = None if observed.all() else observed, None
+        seen = None if observed.all() else observed
+        answers: Any = None
         placed = self._placement.place(keys, len(observed), self._states, journal, _PART)
         rounds = groupby(self._schedule.of(placed, len(observed)), key=lambda block: block.turn)
         begun: list[tuple[Block, Steps]] = []

@@ -9,15 +9,13 @@ import numpy as np
 
 from astonish.core.interpreter import ELEMENTWISE
 from astonish.engines.native.llvm import (
+    Builder,
     Lowered,
     UnsupportedError,
     Value,
     array_type,
-    declared,
     ir,
     lowered,
-    moved,
-    one_by_one,
     positions,
 )
 
@@ -33,7 +31,7 @@ _OF_C = ("exp", "log", "log1p", "expm1", "sin", "cos", "tan", "tanh", "sinh", "c
          "atan", "atan2", "asin", "acos", "lgamma", "cbrt")  # fmt: skip
 
 
-def elementwise(name: str, builder: Any, *values: Value, **params: Any) -> Value:
+def elementwise(name: str, builder: Builder, *values: Value, **params: Any) -> Value:
     """Write an operation, or compute it where all numbers are known.
 
     Where an array has a single number along an axis, that stands for as many as the others have.
@@ -47,7 +45,7 @@ def elementwise(name: str, builder: Any, *values: Value, **params: Any) -> Value
             with np.errstate(all="ignore"):
                 return np.asarray(ELEMENTWISE[name](*values))
     shape = np.broadcast_shapes(*(value.shape for value in values))
-    alike = (lowered(moved(builder, value, np.broadcast_to(positions(value.shape), shape))) for value in values)
+    alike = (lowered(builder.moved(value, np.broadcast_to(positions(value.shape), shape))) for value in values)
     return RULES[name](builder, *alike, **params)
 
 
@@ -66,7 +64,7 @@ def _numbers(value: Lowered) -> list[Any]:
     return [number.constant for number in constant] if isinstance(constant, list) else [constant]
 
 
-def _instruction(name: str, builder: Any, a: Lowered, *more: Lowered, **_: Any) -> Lowered:
+def _instruction(name: str, builder: Builder, a: Lowered, *more: Lowered, **_: Any) -> Lowered:
     instruction = _INSTRUCTIONS[name]["fiu".index(a.kind)]
     if not instruction or any(b.dtype != a.dtype for b in more):
         raise UnsupportedError(f"this operation on {' and '.join(str(value.dtype) for value in (a, *more))}")
@@ -79,7 +77,7 @@ def _instruction(name: str, builder: Any, a: Lowered, *more: Lowered, **_: Any) 
     return _like(a, getattr(builder, instruction)(a.value, *(b.value for b in more), **flags))
 
 
-def _compare(sign: str, builder: Any, a: Lowered, b: Lowered, **_: Any) -> Lowered:
+def _compare(sign: str, builder: Builder, a: Lowered, b: Lowered, **_: Any) -> Lowered:
     if a.kind == "f":
         compare = builder.fcmp_unordered if sign == "!=" else builder.fcmp_ordered
     else:
@@ -87,7 +85,7 @@ def _compare(sign: str, builder: Any, a: Lowered, b: Lowered, **_: Any) -> Lower
     return _like(a, compare(sign, a.value, b.value), bool)
 
 
-def _compare_totally(sign: str, builder: Any, a: Lowered, b: Lowered, **_: Any) -> Lowered:
+def _compare_totally(sign: str, builder: Builder, a: Lowered, b: Lowered, **_: Any) -> Lowered:
     """Compare in the total order of floating-point numbers: -NaN, -infinity, ..., -0, 0, ..., infinity, NaN."""
     if a.kind != "f":
         return _compare(sign, builder, a, b)
@@ -101,7 +99,7 @@ def _compare_totally(sign: str, builder: Any, a: Lowered, b: Lowered, **_: Any) 
     return _compare(sign, builder, ordered(a), ordered(b))
 
 
-def _extreme(sign: str, builder: Any, a: Lowered, b: Lowered, **_: Any) -> Lowered:
+def _extreme(sign: str, builder: Builder, a: Lowered, b: Lowered, **_: Any) -> Lowered:
     """The larger or smaller; NaN if either is NaN.
 
     A processor's own instruction gives the second number if either is NaN, so only the first needs a closer look, and
@@ -117,7 +115,7 @@ def _extreme(sign: str, builder: Any, a: Lowered, b: Lowered, **_: Any) -> Lower
     return _like(a, extreme)
 
 
-def _shift(name: str, builder: Any, a: Lowered, b: Lowered, **_: Any) -> Lowered:
+def _shift(name: str, builder: Builder, a: Lowered, b: Lowered, **_: Any) -> Lowered:
     """Shift; by as many bits as there are, or more, leaves nothing (of a sign: the sign)."""
     bits = 8 * a.dtype.itemsize
     inside = builder.icmp_unsigned("<", b.value, _filled(b, bits))
@@ -125,7 +123,7 @@ def _shift(name: str, builder: Any, a: Lowered, b: Lowered, **_: Any) -> Lowered
     return _like(a, shifted if name == "ashr" else builder.select(inside, shifted, _filled(a, 0)))
 
 
-def _call(name: str, builder: Any, a: Lowered, *more: Lowered, **_: Any) -> Lowered:
+def _call(name: str, builder: Builder, a: Lowered, *more: Lowered, **_: Any) -> Lowered:
     """Call an operation of LLVM for all numbers, or a function of C's mathematics for each."""
     if a.kind != "f":
         raise UnsupportedError(f"{name} of {a.dtype}")
@@ -135,25 +133,25 @@ def _call(name: str, builder: Any, a: Lowered, *more: Lowered, **_: Any) -> Lowe
         name = f"llvm.{name}.{count}f{bits}"
     else:
         element, name = array_type(a.dtype), f"{name}{'f' * (bits == 32)}"
-    function = declared(builder, name, element, [element] * len(vectors))
+    function = builder.declared(name, element, [element] * len(vectors))
     function.attributes.add("readnone")  # so that the same number is not asked for twice
     if name.startswith("llvm."):
         return _like(a, builder.call(function, vectors))
-    return _like(a, one_by_one(builder, lambda *numbers: builder.call(function, numbers), element, *vectors))
+    return _like(a, builder.one_by_one(lambda *numbers: builder.call(function, numbers), element, *vectors))
 
 
-def _absolute(builder: Any, a: Lowered, **_: Any) -> Lowered:
+def _absolute(builder: Builder, a: Lowered, **_: Any) -> Lowered:
     if a.kind == "f":
         return _call("fabs", builder, a)
     return a if a.kind == "u" else _extreme(">", builder, a, _instruction("neg", builder, a))
 
 
-def _sign(builder: Any, a: Lowered, **_: Any) -> Lowered:
+def _sign(builder: Builder, a: Lowered, **_: Any) -> Lowered:
     up, down = (_compare(sign, builder, a, _like(a, _filled(a, 0))).value for sign in "><")
     return _like(a, builder.select(up, _filled(a, 1), builder.select(down, _filled(a, -1), a.value)))
 
 
-def _integer_pow(builder: Any, a: Lowered, y: int, **_: Any) -> Lowered:
+def _integer_pow(builder: Builder, a: Lowered, y: int, **_: Any) -> Lowered:
     """Multiply repeated squares, as XLA does."""
     one = _like(a, _filled(a, 1))
     power, product, left = a, None, abs(y)
@@ -166,19 +164,19 @@ def _integer_pow(builder: Any, a: Lowered, y: int, **_: Any) -> Lowered:
     return product if y >= 0 else _instruction("div", builder, one, product)
 
 
-def _logistic(builder: Any, a: Lowered, **_: Any) -> Lowered:
+def _logistic(builder: Builder, a: Lowered, **_: Any) -> Lowered:
     one = np.ones((), a.dtype)
     exponential = _call("exp", builder, _instruction("neg", builder, a))
     return elementwise("div", builder, one, elementwise("add", builder, one, exponential))
 
 
-def _round(builder: Any, a: Lowered, rounding_method: Any, **_: Any) -> Lowered:
+def _round(builder: Builder, a: Lowered, rounding_method: Any, **_: Any) -> Lowered:
     if int(rounding_method) != 1:
         raise UnsupportedError("rounding half away from zero")
     return _call("roundeven", builder, a)
 
 
-def _select(builder: Any, which: Lowered, *cases: Lowered, **_: Any) -> Lowered:
+def _select(builder: Builder, which: Lowered, *cases: Lowered, **_: Any) -> Lowered:
     """The case of this number, for each element or for all."""
     if which.dtype.kind == "b":
         return _like(cases[0], builder.select(which.value, cases[1].value, cases[0].value))
@@ -188,7 +186,7 @@ def _select(builder: Any, which: Lowered, *cases: Lowered, **_: Any) -> Lowered:
     return _like(cases[0], chosen)
 
 
-def _convert(builder: Any, a: Lowered, new_dtype: Any, **_: Any) -> Lowered:
+def _convert(builder: Builder, a: Lowered, new_dtype: Any, **_: Any) -> Lowered:
     new = np.dtype(new_dtype)
     kind = array_type(new, a.size)
     if new == a.dtype:
@@ -198,7 +196,7 @@ def _convert(builder: Any, a: Lowered, new_dtype: Any, **_: Any) -> Lowered:
     if a.kind == "f" != new.kind:  # the nearest whole number there is towards zero, 0 for NaN
         sign, count = "u" if new.kind == "u" else "s", "" if a.size == 1 else f"v{a.size}"
         name = f"llvm.fpto{sign}i.sat.{count}i{8 * new.itemsize}.{count}f{8 * a.dtype.itemsize}"
-        return _like(a, builder.call(declared(builder, name, kind, [a.value.type]), [a.value]), new)
+        return _like(a, builder.call(builder.declared(name, kind, [a.value.type]), [a.value]), new)
     wider = new.itemsize > a.dtype.itemsize or a.dtype.kind == "b"
     if new.kind == "f":
         instruction = {"i": "sitofp", "u": "uitofp"}.get(a.kind, "fpext" if wider else "fptrunc")
@@ -209,7 +207,7 @@ def _convert(builder: Any, a: Lowered, new_dtype: Any, **_: Any) -> Lowered:
     return _like(a, getattr(builder, instruction)(a.value, kind), new)
 
 
-def _bitcast(builder: Any, a: Lowered, new_dtype: Any, **_: Any) -> Lowered:
+def _bitcast(builder: Builder, a: Lowered, new_dtype: Any, **_: Any) -> Lowered:
     new = np.dtype(new_dtype)
     if new.itemsize != a.dtype.itemsize or "b" in (new.kind, a.dtype.kind):
         raise UnsupportedError("bits read as a type of another size")
