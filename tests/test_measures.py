@@ -286,37 +286,42 @@ def test_a_grid_over_numbers_has_no_postdictive_surprise_and_one_over_outcomes_h
     assert surprise.postdictive(finite([[0.9, 0.1], [0.5, 0.5]]), finite([[0.9, 0.1], [0.5, 0.5]]).prior(), 0) > 0
 
 
-def _mean_log_lomax(k: Any, ratio: Any) -> Any:
-    """E ln(1 + wait / u) for waits of shape k and scale `ratio` u, by partial integration and Gauss's series."""
-    return mp.hyp2f1(1, k, k + 1, 1 - 1 / ratio) / k
+def _waits(shape: Any, time: Any, x: Any) -> Any:
+    """D between predicted waits before and after one, by partial integration and Gauss's series.
+
+    E ln(1 + wait / u) for waits of shape k and scale t = ratio u is 2F1(1, k; k + 1; 1 - 1 / ratio) / k.
+    """
+    k, t, u = shape, time, time + x
+    return mp.log(k / (k + 1)) + mp.log(u / t) - (k + 1) / k + (k + 2) * mp.hyp2f1(1, k, k + 1, 1 - u / t) / k
 
 
-@pytest.mark.parametrize(
-    ("shape", "time", "x"),
-    [(1, 1, 1e-3), (1, 1, 50), (0.1, 1, 3), (0.1, 1, 1e4), (0.01, 1, 5), (1e3, 1e3, 2), (1e6, 2e6, 0.3), (2, 1, 1e40)],
-)
-def test_waits_predicted_by_vague_and_firm_beliefs(shape: float, time: float, x: float) -> None:
-    with mp.workdps(60):
-        k, t, u = mp.mpf(shape), mp.mpf(time), mp.mpf(time) + mp.mpf(x)
-        exact = mp.log(k / (k + 1)) + mp.log(u / t) - (k + 1) / k + (k + 2) * _mean_log_lomax(k, t / u)
-    got = surprise.postdictive(Exponential(), GammaBelief(np.float64(shape), np.float64(time)), np.float64(x))
-    np.testing.assert_allclose(float(got), float(exact), rtol=1e-9, atol=1e-14)
+def _counts(shape: Any, time: Any, x: Any) -> Any:
+    """D between predicted counts before and after one: a sum."""
 
-
-@pytest.mark.parametrize(
-    ("shape", "time", "x"), [(1, 1, 40), (0.1, 0.1, 3), (0.001, 1, 3), (3e6, 1e6, 5), (2e5, 1e5, 0), (9, 4, 3000)]
-)
-def test_counts_predicted_by_vague_and_firm_beliefs(shape: float, time: float, x: int) -> None:
     def log_p(k: Any, t: Any, count: int) -> Any:
         ways = mp.loggamma(count + k) - mp.loggamma(k) - mp.loggamma(count + 1)
         return ways + k * mp.log(t / (1 + t)) - count * mp.log(1 + t)
 
-    with mp.workdps(30):
-        k, t = mp.mpf(shape), mp.mpf(time)
-        pairs = [(log_p(k, t, count), log_p(k + x, t + 1, count)) for count in range(400 if time < 1 else 150)]
-        exact = mp.fsum(mp.exp(p) * (p - q) for p, q in pairs)
-    got = surprise.postdictive(Poisson(), GammaBelief(np.float64(shape), np.float64(time)), np.float64(x))
-    np.testing.assert_allclose(float(got), float(exact), rtol=1e-9, atol=2e-15)
+    pairs = [(log_p(shape, time, n), log_p(shape + x, time + 1, n)) for n in range(400 if time < 1 else 150)]
+    return mp.fsum(mp.exp(p) * (p - q) for p, q in pairs)
+
+
+VAGUE_AND_FIRM = [
+    *((Exponential(), _waits, *at) for at in ((1, 1, 1e-3), (1, 1, 50), (0.1, 1, 3), (0.1, 1, 1e4), (0.01, 1, 5),
+                                              (1e3, 1e3, 2), (1e6, 2e6, 0.3), (2, 1, 1e40))),
+    *((Poisson(), _counts, *at) for at in ((1, 1, 40), (0.1, 0.1, 3), (0.001, 1, 3), (3e6, 1e6, 5), (2e5, 1e5, 0),
+                                           (9, 4, 3000))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("family", "exactly", "shape", "time", "x"), VAGUE_AND_FIRM)
+def test_samples_predicted_by_vague_and_firm_beliefs(
+    family: Any, exactly: Any, shape: float, time: float, x: float
+) -> None:
+    with mp.workdps(60 if exactly is _waits else 30):
+        exact = exactly(mp.mpf(shape), mp.mpf(time), mp.mpf(x))
+    got = surprise.postdictive(family, GammaBelief(np.float64(shape), np.float64(time)), np.float64(x))
+    np.testing.assert_allclose(float(got), float(exact), rtol=1e-9, atol=1e-14 if exactly is _waits else 2e-15)
 
 
 @pytest.mark.parametrize(
@@ -438,20 +443,13 @@ def _table(name: str) -> pd.DataFrame:
 
 @every
 def test_the_table_has_a_row_per_sample_and_a_column_per_measure_that_applies(case: Case) -> None:
-    table = _table(case.name)
+    table, missing = _table(case.name), np.arange(13) == 8
     absent = {"state_prediction_error"} if case.name not in DISCRETE else set()
     absent |= {"absolute_error", "squared_error"} if case.name in NAMES else set()
     absent |= {f"{name}_with_change" for name in absent}
     absent |= {"postdictive"} if case.name == "grid" else set()
     absent |= {"confidence_corrected"} if case.name in WITHOUT_FLAT else set()
     assert list(table.columns) == [name for name in COLUMNS if name not in absent]
-    assert len(table) == 13
-
-
-@every
-def test_only_the_row_of_a_missing_sample_is_not_a_number(case: Case) -> None:
-    table = _table(case.name)
-    missing = np.arange(13) == 8
     np.testing.assert_array_equal(np.isnan(table.to_numpy()), np.repeat(missing[:, None], table.shape[1], 1))
     whole = _measured(case.name, SERIES[case.name])
     assert whole.iloc[12].isna().all()
@@ -475,28 +473,22 @@ def test_the_table_agrees_with_what_is_known_of_its_columns(case: Case) -> None:
 def _by_hand(learner: Any, xs: Any, names: Any) -> pd.DataFrame:
     """The same table from the states of a stream, one measure at a time."""
     stream, rows = Stream(learner), []
-    family, prior = learner.family, _held(stream)
+    family, prior = learner.family, learner.belief(stream.state)
     for x in xs:
-        before = _held(stream)
+        before = learner.belief(stream.state)
         stream.update(x)
-        now, row = (family, before, x), {}
+        row = {}
         for name in names:
-            measure = getattr(surprise, name.removesuffix("_with_change").removesuffix("_reference"))
+            measure, arguments = getattr(surprise, name.partition("_with_")[0].removesuffix("_reference")), [before, x]
             if name.endswith("_with_change"):
-                row[name] = measure(*now, HAZARD, prior)
+                arguments += [HAZARD, prior]
             elif name in ("bayes_factor", "confidence_corrected_reference"):
-                row[name] = measure(*now, prior)
+                arguments.append(prior)
             elif name == "free_energy":
-                row[name] = measure(family, before, _held(stream), x)
-            else:
-                row[name] = measure(*now)
+                arguments.insert(1, learner.belief(stream.state))
+            row[name] = measure(family, *arguments)
         rows.append(row)
     return pd.DataFrame(rows).astype(float)
-
-
-def _held(stream: Stream) -> Any:
-    state = stream.state
-    return state.belief if isinstance(stream.learner, Bayes | Leaky) else state
 
 
 MEAN, RATE = GaussianBelief(np.float64(0.5), np.float64(0.2)), GammaBelief(np.float64(3.0), np.float64(1.5))
@@ -586,12 +578,6 @@ def test_quantities_of_a_learner_come_after_the_measures() -> None:
     np.testing.assert_allclose(more["moved"].cumsum(), run(Bayes(Gaussian()), NUMBERS).estimate, rtol=1e-9)
 
 
-@pytest.mark.parametrize("hazard", [-0.1, 1.5, float("nan")])
-def test_a_hazard_that_is_no_probability_is_refused(hazard: float) -> None:
-    with pytest.raises(ValueError, match=f"hazard = {hazard:g} is not allowed; give a finite number from 0 to 1"):
-        measure(Smile(Gaussian()), NUMBERS, hazard=hazard)
-
-
 def test_series_are_read_as_run_reads_them() -> None:
     expected = measure(Smile(Gaussian()), NUMBERS)
     assert not any(name.endswith("_with_change") for name in expected)
@@ -602,6 +588,9 @@ def test_series_are_read_as_run_reads_them() -> None:
             measure(Smile(Gaussian()), wrong)
     with pytest.raises(ValueError, match="pass a proper belief as reference="):
         measure(Smile(NormalGamma()), NUMBERS)
+    for hazard in (-0.1, 1.5, float("nan")):
+        with pytest.raises(ValueError, match=f"hazard = {hazard:g} is not allowed; give a finite number from 0 to 1"):
+            measure(Smile(Gaussian()), NUMBERS, hazard=hazard)
 
 
 @pytest.mark.single

@@ -3,7 +3,8 @@
 Where a step is one of single numbers, a table's are taken sixteen at a time, for as many different keys.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -99,37 +100,42 @@ class Writer:
         self.step = self._write("step", step, layout.samples)
         self.read = self._write("read", read, ())
 
-    def arguments(self, function: Any) -> Arguments:
-        """The arguments of a function that takes all of them."""
-        parameters, *pointers = function.args
-        ends = list(accumulate((0, len(self.layout.parts), len(self.layout.samples), COUNT)))
-        parts = (pointers[begin:end] for begin, end in zip(ends, [*ends[1:], None], strict=True))
-        return Arguments(parameters, *parts)
+    @contextmanager
+    def function(
+        self, name: str, more: Sequence[Any] = (), gives: Any = NOTHING, exported: bool = False
+    ) -> Iterator[tuple[Lowering, Arguments]]:
+        """Write a function of parameters, states, samples, answers and more.
 
-    def function(self, name: str, more: Sequence[Any] = (), gives: Any = NOTHING, exported: bool = False) -> Any:
-        """Declare a function of parameters, states, samples, answers and more."""
-        pointers = 1 + len(self.layout.parts) + len(self.layout.samples) + COUNT
-        function = ir.Function(self.module, ir.FunctionType(gives, [*[POINTER] * pointers, *more]), name)
+        While one that is exported runs, denormal numbers count as zero.
+        """
+        ends = list(accumulate((1, len(self.layout.parts), len(self.layout.samples), COUNT)))
+        function = ir.Function(self.module, ir.FunctionType(gives, [*[POINTER] * ends[-1], *more]), name)
+        function.attributes.add("nounwind")
         if not exported:
             function.linkage = "internal"
             function.attributes.add("noinline")
-        function.attributes.add("nounwind")
-        return function
+        builder = Lowering.of(function)
+        restore = builder.flushing() if exported else None
+        parts = (function.args[begin:end] for begin, end in zip(ends, [*ends[1:], None], strict=True))
+        yield builder, Arguments(function.args[0], *parts)
+        if restore:
+            restore()
+        if gives is NOTHING:
+            builder.ret_void()
 
     def _write(self, name: str, program: Any, samples: Sequence[Any]) -> Any:
         """Write a step, which gives the new state and the answers, or what reads the estimate off a state."""
-        layout, function = self.layout, self.function(name)
-        at, builder = self.arguments(function), Lowering.of(function)
-        parameters = [(at.parameters, offset) for offset in offsets(record(layout.parameters))]
-        states = [(at.states[part], offset) for part, offset in layout.leaves]
-        answers = [(answer, 0) for answer in at.answers]
-        places, avals = [*parameters, *states, *((x, 0) for x in at.samples)], (*layout.parameters, *layout.state)
-        values = [builder.load_array(*place, aval) for place, aval in zip(places, (*avals, *samples), strict=False)]
-        results = builder.run(program, values)
-        for target, result in zip([*states, *answers] if samples else answers[:1], results, strict=True):
-            builder.store_array(*target, result)
-        builder.ret_void()
-        return function
+        layout = self.layout
+        with self.function(name) as (builder, at):
+            parameters = [(at.parameters, offset) for offset in offsets(record(layout.parameters))]
+            states = [(at.states[part], offset) for part, offset in layout.leaves]
+            answers = [(answer, 0) for answer in at.answers]
+            places, avals = [*parameters, *states, *((x, 0) for x in at.samples)], (*layout.parameters, *layout.state)
+            values = [builder.load_array(*place, aval) for place, aval in zip(places, (*avals, *samples), strict=False)]
+            results = builder.run(program, values)
+            for target, result in zip([*states, *answers] if samples else answers[:1], results, strict=True):
+                builder.store_array(*target, result)
+        return builder.function
 
     def step_or_skip(self, builder: Builder, here: Any, answer_at: Any, at: Arguments, seen: Any) -> Any:
         """Write a step from the sample at this place, unless it is missing, and its answers; whether it is there."""
@@ -158,23 +164,19 @@ def write_series(writer: Writer) -> None:
     Arguments: parameters, parts of the state, parts of the samples, answers, a byte for each sample that is 0 where
     it is missing (or null), where to copy the answers to the last sample that was there (or null), and the count.
     """
-    function = writer.function("series", [POINTER] * (1 + COUNT) + [WORD], exported=True)
-    at, builder = writer.arguments(function), Lowering.of(function)
-    seen, *latest, count = at.more
-    restore = builder.flushing()
-    last = builder.allocated(WORD)
-    builder.store(WORD(-1), last)
-    with builder.counted(count) as k:
-        there = writer.step_or_skip(builder, k, k, at, seen)
-        builder.store(builder.select(there, k, builder.load(last, typ=WORD)), last)
-    end = builder.load(last, typ=WORD)
-    asked = builder.icmp_unsigned("!=", latest[0], NULL)
-    with builder.if_then(builder.and_(asked, builder.icmp_signed(">=", end, WORD(0)))):
-        copy = builder.declared("llvm.memcpy.p0.p0.i64", NOTHING, [POINTER, POINTER, WORD, BIT])
-        for answer, room, size in zip(at.answers, latest, writer.layout.answers, strict=True):
-            builder.call(copy, [room, builder.ahead(answer, end, size), WORD(size), BIT(0)])
-    restore()
-    builder.ret_void()
+    with writer.function("series", [POINTER] * (1 + COUNT) + [WORD], exported=True) as (builder, at):
+        seen, *latest, count = at.more
+        last = builder.allocated(WORD)
+        builder.store(WORD(-1), last)
+        with builder.counted(count) as k:
+            there = writer.step_or_skip(builder, k, k, at, seen)
+            builder.store(builder.select(there, k, builder.load(last, typ=WORD)), last)
+        end = builder.load(last, typ=WORD)
+        asked = builder.icmp_unsigned("!=", latest[0], NULL)
+        with builder.if_then(builder.and_(asked, builder.icmp_signed(">=", end, WORD(0)))):
+            copy = builder.declared("llvm.memcpy.p0.p0.i64", NOTHING, [POINTER, POINTER, WORD, BIT])
+            for answer, room, size in zip(at.answers, latest, writer.layout.answers, strict=True):
+                builder.call(copy, [room, builder.ahead(answer, end, size), WORD(size), BIT(0)])
 
 
 def write_rows(writer: Writer, lanes: Any) -> None:
@@ -185,51 +187,39 @@ def write_rows(writer: Writer, lanes: Any) -> None:
     count at the end; the number of samples, that of threads (a power of 2) less 1, and which one this is. Answers are
     in the order of steps.
     """
-    row = _write_row(writer)
-    many = None if lanes is None else _write_lanes(writer, lanes)
-    function = writer.function("rows", [POINTER] * 4 + [WORD] * 3, exported=True)
-    at, builder = writer.arguments(function), Lowering.of(function)
-    _, slots, order, done, samples, mask, thread = at.more
-    common = function.args[:-4]  # up to the order
-    restore = builder.flushing()
-    # List the samples of this thread, those whose slots end in its number, without a branch that depends on the slots,
-    # which no processor could foresee
-    taken = builder.allocated(WORD)
-    builder.store(WORD(0), taken)
-    with builder.counted(samples) as k:
-        so_far = builder.load(taken, typ=WORD)
-        builder.store(k, builder.gep(order, [so_far], source_etype=WORD))
-        is_ours = builder.icmp_unsigned("==", builder.and_(builder.item(slots, k), mask), thread)
-        builder.store(builder.add(so_far, builder.zext(is_ours, WORD)), taken)
-    count = builder.load(taken, typ=WORD)
-    # Take their steps, as many together as can be
-    groups = WORD(0) if many is None else builder.sdiv(count, WORD(LANES))
-    if many is not None:
-        with builder.counted(groups) as group:
-            first = builder.mul(group, WORD(LANES))
-            _prefetch(writer, builder, at, builder.add(first, WORD(LANES)), count)
-            together = builder.call(many, [*common, first])
-            with builder.if_then(builder.not_(together), likely=False), builder.counted(WORD(LANES)) as k:
-                builder.call(row, [*common, builder.add(first, k)])
-    begin = builder.mul(groups, WORD(LANES))
-    with builder.counted(builder.sub(count, begin)) as k:
-        builder.call(row, [*common, builder.add(begin, k)])
-    builder.store(builder.add(count, WORD(1)), done)
-    restore()
-    builder.ret_void()
-    write_job(function)
-
-
-def _write_row(writer: Writer) -> Any:
-    """Write one step, in a table, which is not taken if the sample is missing."""
-    function = writer.function("row", [POINTER] * 3 + [WORD])
-    at, builder = writer.arguments(function), Lowering.of(function)
-    seen, slots, order, k = at.more
-    sample = builder.item(order, k)
-    states = _rows(writer, builder, at, builder.item(slots, sample))
-    writer.step_or_skip(builder, sample, k, at._replace(states=states), seen)
-    builder.ret_void()
-    return function
+    with writer.function("row", [POINTER] * 3 + [WORD]) as (builder, at):
+        seen, slots, order, k = at.more
+        sample = builder.item(order, k)
+        states = _rows(writer, builder, at, builder.item(slots, sample))
+        writer.step_or_skip(builder, sample, k, at._replace(states=states), seen)
+    row, many = builder.function, None if lanes is None else _write_lanes(writer, lanes)
+    with writer.function("rows", [POINTER] * 4 + [WORD] * 3, exported=True) as (builder, at):
+        _, slots, order, done, samples, mask, thread = at.more
+        common = builder.function.args[:-4]  # up to the order
+        # List the samples of this thread, those whose slots end in its number, without a branch that depends on the
+        # slots, which no processor could foresee
+        taken = builder.allocated(WORD)
+        builder.store(WORD(0), taken)
+        with builder.counted(samples) as k:
+            so_far = builder.load(taken, typ=WORD)
+            builder.store(k, builder.gep(order, [so_far], source_etype=WORD))
+            is_ours = builder.icmp_unsigned("==", builder.and_(builder.item(slots, k), mask), thread)
+            builder.store(builder.add(so_far, builder.zext(is_ours, WORD)), taken)
+        count = builder.load(taken, typ=WORD)
+        # Take their steps, as many together as can be
+        groups = WORD(0) if many is None else builder.sdiv(count, WORD(LANES))
+        if many is not None:
+            with builder.counted(groups) as group:
+                first = builder.mul(group, WORD(LANES))
+                _prefetch(writer, builder, at, builder.add(first, WORD(LANES)), count)
+                together = builder.call(many, [*common, first])
+                with builder.if_then(builder.not_(together), likely=False), builder.counted(WORD(LANES)) as k:
+                    builder.call(row, [*common, builder.add(first, k)])
+        begin = builder.mul(groups, WORD(LANES))
+        with builder.counted(builder.sub(count, begin)) as k:
+            builder.call(row, [*common, builder.add(begin, k)])
+        builder.store(builder.add(count, WORD(1)), done)
+    write_job(builder.function)
 
 
 def _rows(writer: Writer, builder: Builder, at: Arguments, slot: Any) -> list[Any]:
@@ -243,45 +233,44 @@ def _write_lanes(writer: Writer, program: Any) -> Any:
 
     Nor are they if any sample may be missing.
     """
-    layout, function = writer.layout, writer.function("lanes", [POINTER] * 3 + [WORD], gives=BIT)
-    at, builder = writer.arguments(function), Lowering.of(function)
-    seen, slots, order, first = at.more
-    places = builder.gep(order, [first], source_etype=WORD)
-    samples = [builder.item(places, WORD(k)) for k in range(LANES)]
-    keys = [builder.item(slots, sample) for sample in samples]
-    # Compare each key with those up to half-way around
-    vector, equal = builder.side_by_side(keys), None
-    for turn in range(1, LANES // 2 + 1):
-        same = builder.icmp_signed("==", vector, builder.shuffled(vector, [(k + turn) % LANES for k in range(LANES)]))
-        equal = same if equal is None else builder.or_(equal, same)
-    lanes = ir.IntType(LANES)
-    different = builder.icmp_unsigned("==", builder.bitcast(equal, lanes), lanes(0))
-    different = builder.and_(different, builder.icmp_unsigned("==", seen, NULL))
-    with builder.if_then(builder.not_(different), likely=False):
-        builder.ret(BIT(0))
-    # Load numbers of all lanes side by side, take the step, and store them one by one
-    rows = [_rows(writer, builder, at, slot) for slot in keys]
-    pairs = zip(offsets(record(layout.parameters)), layout.parameters, strict=True)
-    values = [builder.load_array(at.parameters, offset, aval) for offset, aval in pairs]
-    for (part, offset), aval in zip(layout.leaves, layout.state, strict=True):
-        values.append(_together(builder, aval, [builder.load_array(row[part], offset, aval).value for row in rows]))
-    for x, aval in zip(at.samples, layout.samples, strict=True):
-        parts = (builder.ahead(x, sample, nbytes(aval)) for sample in samples)
-        values.append(_together(builder, aval, [builder.load_array(part, 0, aval).value for part in parts]))
-    results = [lowered(value) for value in builder.run(program, values)]
-    for (part, offset), value in zip(layout.leaves, results, strict=False):
-        for k, row in enumerate(rows):
-            number = value.value if value.size == 1 else builder.extract_element(value.value, INT(k))
-            builder.store_array(row[part], offset, Lowered((), value.dtype, number))
-    for answer, size, value in zip(at.answers, layout.answers, results[-COUNT:], strict=True):
-        whole = value if value.size == LANES else lowered(builder.moved(value, [0] * LANES))
-        builder.store(whole.value, builder.ahead(answer, first, size), align=8)
-    builder.ret(BIT(1))
-    return function
-
-
-def _together(builder: Builder, aval: Any, numbers: list[Any]) -> Lowered:
-    return Lowered((LANES, *aval.shape), aval.dtype, builder.side_by_side(numbers))
+    layout = writer.layout
+    with writer.function("lanes", [POINTER] * 3 + [WORD], gives=BIT) as (builder, at):
+        seen, slots, order, first = at.more
+        places = builder.gep(order, [first], source_etype=WORD)
+        samples = [builder.item(places, WORD(k)) for k in range(LANES)]
+        keys = [builder.item(slots, sample) for sample in samples]
+        # Compare each key with those up to half-way around
+        vector, equal = builder.side_by_side(keys), None
+        for turn in range(1, LANES // 2 + 1):
+            same = builder.icmp_signed(
+                "==", vector, builder.shuffled(vector, [(k + turn) % LANES for k in range(LANES)])
+            )
+            equal = same if equal is None else builder.or_(equal, same)
+        lanes = ir.IntType(LANES)
+        different = builder.icmp_unsigned("==", builder.bitcast(equal, lanes), lanes(0))
+        different = builder.and_(different, builder.icmp_unsigned("==", seen, NULL))
+        with builder.if_then(builder.not_(different), likely=False):
+            builder.ret(BIT(0))
+        # Load numbers of all lanes side by side, take the step, and store them one by one
+        pairs = zip(offsets(record(layout.parameters)), layout.parameters, strict=True)
+        values = [builder.load_array(at.parameters, offset, aval) for offset, aval in pairs]
+        rows = [_rows(writer, builder, at, slot) for slot in keys]
+        numbers = [[(row[part], offset) for row in rows] for part, offset in layout.leaves]
+        for x, aval in zip(at.samples, layout.samples, strict=True):
+            numbers.append([(builder.ahead(x, sample, nbytes(aval)), 0) for sample in samples])
+        for aval, places_of in zip((*layout.state, *layout.samples), numbers, strict=True):
+            lane = builder.side_by_side([builder.load_array(*place, aval).value for place in places_of])
+            values.append(Lowered((LANES,), aval.dtype, lane))
+        results = [lowered(value) for value in builder.run(program, values)]
+        for value, places_of in zip(results[:-COUNT], numbers, strict=False):
+            for k, place in enumerate(places_of):
+                number = value.value if value.size == 1 else builder.extract_element(value.value, INT(k))
+                builder.store_array(*place, Lowered((), value.dtype, number))
+        for answer, size, value in zip(at.answers, layout.answers, results[-COUNT:], strict=True):
+            whole = value if value.size == LANES else lowered(builder.moved(value, [0] * LANES))
+            builder.store(whole.value, builder.ahead(answer, first, size), align=8)
+        builder.ret(BIT(1))
+    return builder.function
 
 
 def _prefetch(writer: Writer, builder: Builder, at: Arguments, first: Any, count: Any) -> None:
