@@ -77,9 +77,8 @@ def test_missing_samples_change_nothing_and_a_stream_goes_on_from_a_key() -> Non
     assert steps.learning_rate[1:3].tolist() == [0.0, 0.0]
     stream.update(1.0)
     assert stream.update(3.0).estimate == pytest.approx(steps.estimate[3], rel=1e-12)
-    assert Stream(LEARNER, bank.state("a")).update(2.0).estimate == pytest.approx(
-        stream.update(2.0).estimate, rel=1e-12
-    )
+    again = Stream(LEARNER, bank.state("a"))
+    assert again.update(2.0).estimate == pytest.approx(stream.update(2.0).estimate, rel=1e-12)
     assert bank.estimate(["b", "new"]).tolist() == [0.0, 0.0]
     assert "new" not in bank
     assert "b" in bank

@@ -22,7 +22,6 @@ from astonish import (
     Gaussian,
     GaussianVector,
     Grid,
-    Leaky,
     MessagePassing,
     NormalGamma,
     PerContext,
@@ -130,8 +129,7 @@ def test_missing_in_frames_and_vectors() -> None:
 
 def test_a_series_of_nothing_but_gaps_teaches_nothing() -> None:
     history = run(GAUSSIAN, [None, np.nan])
-    assert history.estimate.tolist() == [0.0, 0.0]
-    assert history.learning_rate.tolist() == [0.0, 0.0]
+    assert history.estimate.tolist() == history.learning_rate.tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("x", [2, 2.0, np.int64(2), np.float32(2), np.array(2), True + True])
@@ -155,7 +153,7 @@ def test_stream_takes_vectors_and_pairs() -> None:
 
 def test_stream_answers_in_plain_numbers() -> None:
     step = Stream(GAUSSIAN).update(0.5)
-    assert [type(v) for v in step] == [float, float, float, float]
+    assert {type(number) for number in step} == {float}
     assert np.isnan(step.change_probability)
     assert isinstance(Stream(OUTCOME).update(1).estimate, np.ndarray)
 
@@ -444,18 +442,12 @@ def test_a_series_that_makes_no_sense_is_refused(learner: Any, xs: Any, sentence
 @pytest.mark.parametrize(
     ("learner", "sentence"),
     [
-        (Smile(Gaussian(), m=-0.5), "m = -0.5 is not allowed; give a finite number of at least 0"),
-        (Smile(Gaussian(), m=np.nan), "m = nan is not allowed; give a finite number of at least 0"),
-        (Smile(Gaussian(), m=np.inf), "m = inf is not allowed; give a finite number of at least 0"),
         (Smile(Gaussian(), m="much"), "'much'.*not a number"),
         (Smile(Gaussian(noise=0.0)), "noise = 0 is not allowed; give a finite number above 0"),
         (Smile(Gaussian(noise=-1.0)), "noise = -1 is not allowed; give a finite number above 0"),
         (Bayes(Regression(2, noise=-1.0)), "noise = -1 is not allowed; give a finite number above 0"),
         (Delta(learning_rate=1.5), "learning_rate = 1.5 is not allowed; give a finite number from 0 to 1"),
-        (Delta(learning_rate=-0.1), "learning_rate = -0.1 is not allowed; give a finite number from 0 to 1"),
         (Delta(start=np.inf), "start = inf is not allowed; give a finite number"),
-        (Leaky(Poisson(), keep=1.1), "keep = 1.1 is not allowed; give a finite number from 0 to 1"),
-        (Smile(Dirichlet(1)), "size = 1 is not allowed; give a whole number of at least 2"),
         (PerContext(Smile(Dirichlet(1)), 2), "size = 1 is not allowed; give a whole number of at least 2"),
         (PerContext(Smile(Dirichlet(3)), 0), "contexts = 0 is not allowed; give a whole number of at least 1"),
     ],

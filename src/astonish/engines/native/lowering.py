@@ -277,21 +277,18 @@ def _random(draw: Callable[..., Any]) -> Callable[..., Value]:
 def _threefry(low: Lowering, *values: Value, **_: Any) -> list[Value]:
     """The Threefry-2x32 block cipher of 20 rounds (Salmon et al. 2011)."""
 
-    def number(value: int) -> Any:
-        return np.asarray(value, np.uint32)
-
     def turned(value: Value, by: int) -> Value:
-        left, right = low.do("shift_left", value, number(by)), low.do("shift_right_logical", value, number(32 - by))
-        return low.do("or", left, right)
+        left, right = (("shift_left", by), ("shift_right_logical", 32 - by))
+        return low.do("or", *(low.do(shift, value, np.uint32(bits)) for shift, bits in (left, right)))
 
-    keys = [*values[:2], low.do("xor", low.do("xor", *values[:2]), number(0x1BD11BDA))]
+    keys = [*values[:2], low.do("xor", low.do("xor", *values[:2]), np.uint32(0x1BD11BDA))]
     x, y = (low.do("add", count, key) for count, key in zip(values[2:], keys, strict=False))
     for group in range(5):
         for by in ((13, 15, 26, 6), (17, 29, 16, 24))[group % 2]:
             x = low.do("add", x, y)
             y = low.do("xor", x, turned(y, by))
         x = low.do("add", x, keys[(group + 1) % 3])
-        y = low.do("add", low.do("add", y, keys[(group + 2) % 3]), number(group + 1))
+        y = low.do("add", low.do("add", y, keys[(group + 2) % 3]), np.uint32(group + 1))
     return [x, y]
 
 
