@@ -14,10 +14,9 @@ from jax.extend.core import ClosedJaxpr, Literal
 from jax.extend.random import threefry_prng_impl
 
 from astonish.core.interpreter import CALLS
-from astonish.engines.native import arithmetic
+from astonish.engines.native.arithmetic import RULES, Arithmetic
 from astonish.engines.native.llvm import (
     BYTE,
-    Builder,
     Lowered,
     Shape,
     UnsupportedError,
@@ -33,7 +32,7 @@ LARGEST = 512  # numbers in an array; where there are more, XLA is as good
 _LAPACK = ("cholesky", "triangular_solve", "lu", "lu_pivots_to_permutation")  # of matrices that are not small
 
 
-class Lowering(Builder):
+class Lowering(Arithmetic):
     """Writes jaxprs into a function of LLVM, one operation after the other."""
 
     def run(self, closed: Any, values: Sequence[Value]) -> list[Value]:
@@ -57,7 +56,7 @@ class Lowering(Builder):
             raise UnsupportedError("large arrays", expected=True)
         if name in CALLS:
             return self.run(params[CALLS[name]], values)
-        if name in arithmetic.RULES:
+        if name in RULES:
             return [self.do(name, *values, **params)]
         if name == "scan":
             return _scan(self, equation, values)
@@ -65,10 +64,6 @@ class Lowering(Builder):
             raise UnsupportedError(f"the operation {name!r}", expected=name in _LAPACK)
         results = _RULES[name](self, *values, **params, out=equation.outvars[0].aval)
         return results if isinstance(results, list) else [results]
-
-    def do(self, name: str, *values: Value, **params: Any) -> Value:
-        """Write an elementwise operation."""
-        return arithmetic.elementwise(name, self, *values, **params)
 
     def combined(self, name: str, value: Value, axes: Any) -> Lowered:
         """Combine all numbers along these axes by an operation of two."""
