@@ -196,24 +196,12 @@ def test_shannon_with_and_without_a_probability_of_change(case: Case) -> None:
     prior = case.family.prior()
     for x in case.samples:
         stay, change = _log_p(case, case.belief, x), _log_p(case, prior, x)
-        mixed = -np.log((1 - HAZARD) * np.exp(stay) + HAZARD * np.exp(change))
         np.testing.assert_allclose(surprise.shannon(case.family, case.belief, x), -stay, rtol=1e-9)
-        np.testing.assert_allclose(surprise.shannon(case.family, case.belief, x, HAZARD), mixed, rtol=1e-9)
-        np.testing.assert_allclose(surprise.shannon(case.family, case.belief, x, HAZARD, prior), mixed, rtol=1e-9)
-
-
-@every
-def test_without_a_probability_of_change_both_variants_agree_and_with_certainty_only_the_prior_counts(
-    case: Case,
-) -> None:
-    x, family = case.samples[2], case.family
-    alone = surprise.shannon(family, case.belief, x)
-    np.testing.assert_allclose(surprise.shannon(family, case.belief, x, 0.0), alone, rtol=1e-14)
-    anew = surprise.shannon(family, family.prior(), x)
-    np.testing.assert_allclose(surprise.shannon(family, case.belief, x, 1.0), anew, rtol=1e-14)
-    if case.name not in NAMES:
-        error = surprise.absolute_error(family, case.belief, x)
-        np.testing.assert_allclose(surprise.absolute_error(family, case.belief, x, 0.0), error, rtol=1e-14)
+        for hazard in (0.0, HAZARD, 1.0):
+            mixed = -np.log((1 - hazard) * np.exp(stay) + hazard * np.exp(change))
+            for given in ((), (prior,)):
+                got = surprise.shannon(case.family, case.belief, x, hazard, *given)
+                np.testing.assert_allclose(got, mixed, rtol=1e-9)
 
 
 @every
@@ -238,38 +226,28 @@ def test_state_prediction_error(case: Case) -> None:
         np.testing.assert_allclose(got, 1 - (1 - HAZARD) * p - HAZARD * fresh, rtol=1e-9)
 
 
-@_cases(lambda name: name not in DISCRETE)
-def test_a_density_has_no_state_prediction_error(case: Case) -> None:
-    with pytest.raises(ValueError, match=f"{type(case.family).__name__}'s samples have densities.*use shannon"):
-        surprise.state_prediction_error(case.family, case.belief, case.samples[0])
-
-
 @_cases(lambda name: name not in (*NAMES, "von_mises"))
 def test_errors(case: Case) -> None:
     prior = Exponential().prior(3.0) if case.name == "exponential" else case.family.prior()
     for x in case.samples:
         seen = x[1] if case.name in IN_PARTS else x
         stay, change = _expected(case, case.belief, x), _expected(case, prior, x)
-        for hazard, expected in [(None, stay), (HAZARD, (1 - HAZARD) * stay + HAZARD * change)]:
+        for hazard, expected in [(None, stay), (0.0, stay), (HAZARD, (1 - HAZARD) * stay + HAZARD * change)]:
             arguments = case.family, case.belief, x, hazard, prior
             length = np.sqrt(np.sum((seen - expected) ** 2))
             np.testing.assert_allclose(surprise.absolute_error(*arguments), length, rtol=1e-10)
             np.testing.assert_allclose(surprise.squared_error(*arguments), length**2, rtol=1e-10)
 
 
-@_cases(lambda name: name in NAMES)
-def test_what_has_no_expected_number_has_no_error(case: Case) -> None:
-    for error in (surprise.absolute_error, surprise.squared_error):
-        with pytest.raises(ValueError, match=f"{type(case.family).__name__} does not say which number to expect"):
-            error(case.family, case.belief, case.samples[0])
-
-
-def test_for_zeros_and_ones_absolute_and_state_prediction_errors_agree() -> None:
-    for x in (0, 1):
-        arguments = Beta(), BetaBelief(np.float64(2.5), np.float64(7.0)), x, HAZARD
-        np.testing.assert_allclose(
-            surprise.absolute_error(*arguments), surprise.state_prediction_error(*arguments), rtol=1e-10
-        )
+@every
+def test_measures_that_a_family_does_not_have_are_refused(case: Case) -> None:
+    now, name = (case.family, case.belief, case.samples[0]), type(case.family).__name__
+    if case.name not in DISCRETE:
+        with pytest.raises(ValueError, match=f"{name}'s samples have densities.*use shannon"):
+            surprise.state_prediction_error(*now)
+    for error in (surprise.absolute_error, surprise.squared_error) if case.name in NAMES else ():
+        with pytest.raises(ValueError, match=f"{name} does not say which number to expect"):
+            error(*now)
 
 
 def test_a_wait_whose_expectation_is_infinite_is_infinitely_off() -> None:
@@ -308,37 +286,42 @@ def test_a_grid_over_numbers_has_no_postdictive_surprise_and_one_over_outcomes_h
     assert surprise.postdictive(finite([[0.9, 0.1], [0.5, 0.5]]), finite([[0.9, 0.1], [0.5, 0.5]]).prior(), 0) > 0
 
 
-def _mean_log_lomax(k: Any, ratio: Any) -> Any:
-    """E ln(1 + wait / u) for waits of shape k and scale `ratio` u, by partial integration and Gauss's series."""
-    return mp.hyp2f1(1, k, k + 1, 1 - 1 / ratio) / k
+def _waits(shape: Any, time: Any, x: Any) -> Any:
+    """D between predicted waits before and after one, by partial integration and Gauss's series.
+
+    E ln(1 + wait / u) for waits of shape k and scale t = ratio u is 2F1(1, k; k + 1; 1 - 1 / ratio) / k.
+    """
+    k, t, u = shape, time, time + x
+    return mp.log(k / (k + 1)) + mp.log(u / t) - (k + 1) / k + (k + 2) * mp.hyp2f1(1, k, k + 1, 1 - u / t) / k
 
 
-@pytest.mark.parametrize(
-    ("shape", "time", "x"),
-    [(1, 1, 1e-3), (1, 1, 50), (0.1, 1, 3), (0.1, 1, 1e4), (0.01, 1, 5), (1e3, 1e3, 2), (1e6, 2e6, 0.3), (2, 1, 1e40)],
-)
-def test_waits_predicted_by_vague_and_firm_beliefs(shape: float, time: float, x: float) -> None:
-    with mp.workdps(60):
-        k, t, u = mp.mpf(shape), mp.mpf(time), mp.mpf(time) + mp.mpf(x)
-        exact = mp.log(k / (k + 1)) + mp.log(u / t) - (k + 1) / k + (k + 2) * _mean_log_lomax(k, t / u)
-    got = surprise.postdictive(Exponential(), GammaBelief(np.float64(shape), np.float64(time)), np.float64(x))
-    np.testing.assert_allclose(float(got), float(exact), rtol=1e-9, atol=1e-14)
+def _counts(shape: Any, time: Any, x: Any) -> Any:
+    """D between predicted counts before and after one: a sum."""
 
-
-@pytest.mark.parametrize(
-    ("shape", "time", "x"), [(1, 1, 40), (0.1, 0.1, 3), (0.001, 1, 3), (3e6, 1e6, 5), (2e5, 1e5, 0), (9, 4, 3000)]
-)
-def test_counts_predicted_by_vague_and_firm_beliefs(shape: float, time: float, x: int) -> None:
     def log_p(k: Any, t: Any, count: int) -> Any:
         ways = mp.loggamma(count + k) - mp.loggamma(k) - mp.loggamma(count + 1)
         return ways + k * mp.log(t / (1 + t)) - count * mp.log(1 + t)
 
-    with mp.workdps(30):
-        k, t = mp.mpf(shape), mp.mpf(time)
-        pairs = [(log_p(k, t, count), log_p(k + x, t + 1, count)) for count in range(400 if time < 1 else 150)]
-        exact = mp.fsum(mp.exp(p) * (p - q) for p, q in pairs)
-    got = surprise.postdictive(Poisson(), GammaBelief(np.float64(shape), np.float64(time)), np.float64(x))
-    np.testing.assert_allclose(float(got), float(exact), rtol=1e-9, atol=2e-15)
+    pairs = [(log_p(shape, time, n), log_p(shape + x, time + 1, n)) for n in range(400 if time < 1 else 150)]
+    return mp.fsum(mp.exp(p) * (p - q) for p, q in pairs)
+
+
+VAGUE_AND_FIRM = [
+    *((Exponential(), _waits, *at) for at in ((1, 1, 1e-3), (1, 1, 50), (0.1, 1, 3), (0.1, 1, 1e4), (0.01, 1, 5),
+                                              (1e3, 1e3, 2), (1e6, 2e6, 0.3), (2, 1, 1e40))),
+    *((Poisson(), _counts, *at) for at in ((1, 1, 40), (0.1, 0.1, 3), (0.001, 1, 3), (3e6, 1e6, 5), (2e5, 1e5, 0),
+                                           (9, 4, 3000))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("family", "exactly", "shape", "time", "x"), VAGUE_AND_FIRM)
+def test_samples_predicted_by_vague_and_firm_beliefs(
+    family: Any, exactly: Any, shape: float, time: float, x: float
+) -> None:
+    with mp.workdps(60 if exactly is _waits else 30):
+        exact = exactly(mp.mpf(shape), mp.mpf(time), mp.mpf(x))
+    got = surprise.postdictive(family, GammaBelief(np.float64(shape), np.float64(time)), np.float64(x))
+    np.testing.assert_allclose(float(got), float(exact), rtol=1e-9, atol=1e-14 if exactly is _waits else 2e-15)
 
 
 @pytest.mark.parametrize(
@@ -460,20 +443,13 @@ def _table(name: str) -> pd.DataFrame:
 
 @every
 def test_the_table_has_a_row_per_sample_and_a_column_per_measure_that_applies(case: Case) -> None:
-    table = _table(case.name)
+    table, missing = _table(case.name), np.arange(13) == 8
     absent = {"state_prediction_error"} if case.name not in DISCRETE else set()
     absent |= {"absolute_error", "squared_error"} if case.name in NAMES else set()
     absent |= {f"{name}_with_change" for name in absent}
     absent |= {"postdictive"} if case.name == "grid" else set()
     absent |= {"confidence_corrected"} if case.name in WITHOUT_FLAT else set()
     assert list(table.columns) == [name for name in COLUMNS if name not in absent]
-    assert len(table) == 13
-
-
-@every
-def test_only_the_row_of_a_missing_sample_is_not_a_number(case: Case) -> None:
-    table = _table(case.name)
-    missing = np.arange(13) == 8
     np.testing.assert_array_equal(np.isnan(table.to_numpy()), np.repeat(missing[:, None], table.shape[1], 1))
     whole = _measured(case.name, SERIES[case.name])
     assert whole.iloc[12].isna().all()
@@ -497,28 +473,22 @@ def test_the_table_agrees_with_what_is_known_of_its_columns(case: Case) -> None:
 def _by_hand(learner: Any, xs: Any, names: Any) -> pd.DataFrame:
     """The same table from the states of a stream, one measure at a time."""
     stream, rows = Stream(learner), []
-    family, prior = learner.family, _held(stream)
+    family, prior = learner.family, learner.belief(stream.state)
     for x in xs:
-        before = _held(stream)
+        before = learner.belief(stream.state)
         stream.update(x)
-        now, row = (family, before, x), {}
+        row = {}
         for name in names:
-            measure = getattr(surprise, name.removesuffix("_with_change").removesuffix("_reference"))
+            measure, arguments = getattr(surprise, name.partition("_with_")[0].removesuffix("_reference")), [before, x]
             if name.endswith("_with_change"):
-                row[name] = measure(*now, HAZARD, prior)
+                arguments += [HAZARD, prior]
             elif name in ("bayes_factor", "confidence_corrected_reference"):
-                row[name] = measure(*now, prior)
+                arguments.append(prior)
             elif name == "free_energy":
-                row[name] = measure(family, before, _held(stream), x)
-            else:
-                row[name] = measure(*now)
+                arguments.insert(1, learner.belief(stream.state))
+            row[name] = measure(family, *arguments)
         rows.append(row)
     return pd.DataFrame(rows).astype(float)
-
-
-def _held(stream: Stream) -> Any:
-    state = stream.state
-    return state.belief if isinstance(stream.learner, Bayes | Leaky) else state
 
 
 MEAN, RATE = GaussianBelief(np.float64(0.5), np.float64(0.2)), GammaBelief(np.float64(3.0), np.float64(1.5))
@@ -536,6 +506,8 @@ def test_the_table_is_a_compiled_loop_over_the_states_of_a_stream(learner: Any, 
     table = measure(learner, xs, HAZARD)
     pd.testing.assert_frame_equal(table, _by_hand(learner, xs, table.columns), rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(table[own], run(learner, xs).surprise, rtol=1e-8, atol=1e-10)  # what it reports itself
+    assert learner.surprise_measure == own
+    pd.testing.assert_frame_equal(measure(learner, xs, names=[own]), table[[own]], rtol=1e-9)
     fell_short = table["free_energy"] - table["shannon"]
     assert (fell_short.abs() < 1e-12).all() if isinstance(learner, Bayes) else (fell_short > 1e-6).any()
 
@@ -606,12 +578,6 @@ def test_quantities_of_a_learner_come_after_the_measures() -> None:
     np.testing.assert_allclose(more["moved"].cumsum(), run(Bayes(Gaussian()), NUMBERS).estimate, rtol=1e-9)
 
 
-@pytest.mark.parametrize("hazard", [-0.1, 1.5, float("nan")])
-def test_a_hazard_that_is_no_probability_is_refused(hazard: float) -> None:
-    with pytest.raises(ValueError, match=f"hazard = {hazard:g} is not allowed; give a finite number from 0 to 1"):
-        measure(Smile(Gaussian()), NUMBERS, hazard=hazard)
-
-
 def test_series_are_read_as_run_reads_them() -> None:
     expected = measure(Smile(Gaussian()), NUMBERS)
     assert not any(name.endswith("_with_change") for name in expected)
@@ -622,6 +588,9 @@ def test_series_are_read_as_run_reads_them() -> None:
             measure(Smile(Gaussian()), wrong)
     with pytest.raises(ValueError, match="pass a proper belief as reference="):
         measure(Smile(NormalGamma()), NUMBERS)
+    for hazard in (-0.1, 1.5, float("nan")):
+        with pytest.raises(ValueError, match=f"hazard = {hazard:g} is not allowed; give a finite number from 0 to 1"):
+            measure(Smile(Gaussian()), NUMBERS, hazard=hazard)
 
 
 @pytest.mark.single
@@ -640,18 +609,6 @@ def test_a_grid_of_whole_numbers_has_probabilities() -> None:
     family = Grid(rates, log_poisson, width=1.0, domain=Poisson().samples)
     got = surprise.state_prediction_error(family, family.prior(), 3.0)
     np.testing.assert_allclose(got, 1 - stats.poisson(rates).pmf(3).mean(), rtol=1e-9)
-
-
-@pytest.mark.parametrize("kind", [Smile, VarSmile, Bayes, Leaky])
-def test_learners_name_the_measure_that_they_report(kind: Any) -> None:
-    learner, xs = kind(Gaussian(2.0)), [0.5, 3.0, None, -4.0, 9.0]
-    table = measure(learner, xs)
-    alone = measure(learner, xs, names=[learner.surprise_measure])
-    assert list(alone) == [learner.surprise_measure]
-    assert run(learner, xs).surprise == pytest.approx(table[learner.surprise_measure].to_numpy(), rel=1e-9, nan_ok=True)
-    assert alone[learner.surprise_measure].to_numpy() == pytest.approx(
-        table[learner.surprise_measure].to_numpy(), rel=1e-9, nan_ok=True
-    )
 
 
 def test_what_learners_report_is_what_is_named() -> None:

@@ -1,4 +1,4 @@
-"""Does compiled code compute what XLA computes, whatever the learner, the sample and the operation?"""
+"""Checks that compiled code computes what XLA computes, whatever the learner, the sample and the operation."""
 
 import copy
 import ctypes
@@ -51,7 +51,7 @@ if jax.default_backend() != "cpu":
     pytest.skip("compared on the processor", allow_module_level=True)
 
 from astonish.engines.native import llvm  # noqa: E402
-from astonish.engines.native.llvm import POINTER, UnsupportedError, load, nbytes, store  # noqa: E402
+from astonish.engines.native.llvm import POINTER, UnsupportedError, nbytes  # noqa: E402
 from astonish.engines.native.lowering import Lowering  # noqa: E402
 
 GAUSSIAN, BAYES = Smile(Gaussian(noise=1.0)), Bayes(Gaussian(noise=1.0))
@@ -66,18 +66,13 @@ def compiled(function: Callable[..., Any], *arguments: Any) -> list[Any]:
 
     program = jax.make_jaxpr(without_bits)(*arguments)
     module = ir.Module("test")
-    code = ir.Function(
-        module, ir.FunctionType(ir.VoidType(), [POINTER] * (len(arrays) + len(program.out_avals))), "test"
-    )
-    builder = ir.IRBuilder(code.append_basic_block("entry"))
-    body = builder.append_basic_block("body")
-    builder.branch(body)
-    builder.position_at_end(body)
-    values = [load(builder, code.args[k], 0, aval) for k, aval in enumerate(program.in_avals)]
-    found = Lowering(builder).run(program, values)
-    for pointer, value in zip(code.args[len(arrays) :], found, strict=True):
-        store(builder, pointer, 0, value)
-    builder.ret_void()
+    pointers = [POINTER] * (len(arrays) + len(program.out_avals))
+    code = ir.Function(module, ir.FunctionType(ir.VoidType(), pointers), "test")
+    low = Lowering.of(code)
+    results = low.run(program, [low.load_array(code.args[k], 0, aval) for k, aval in enumerate(program.in_avals)])
+    for pointer, value in zip(code.args[len(arrays) :], results, strict=True):
+        low.store_array(pointer, 0, value)
+    low.ret_void()
     made = llvm.compiled(module)
     outputs = [np.zeros(nbytes(aval) + 8, np.uint8) for aval in program.out_avals]
     held = [np.ascontiguousarray(array) for array in arrays]
@@ -103,7 +98,7 @@ def test_operations_give_what_jax_gives(name: str) -> None:
             np.testing.assert_array_equal(one, other)
 
 
-REFUSED = [
+WITHOUT_A_RULE = [
     jnp.sort,
     jnp.fft.fft,
     lambda a: jax.lax.div(a.astype(int), a.astype(int)),
@@ -113,7 +108,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("function", REFUSED)
+@pytest.mark.parametrize("function", WITHOUT_A_RULE)
 def test_an_operation_without_a_rule_is_refused(function: Any) -> None:
     with double(), pytest.raises(UnsupportedError):
         compiled(function, P)
@@ -134,9 +129,7 @@ def test_every_learner_takes_the_same_steps(case: LearnerCase) -> None:
         close(native.state, by_xla.state, 1e-9)
     xs = [*case.samples[:4], None, *case.samples[4:]]
     one, other = (run(case.learner, xs, engine=engine) for engine in ("native", "xla"))
-    close([one.estimate, one.surprise, one.learning_rate, one.state], [other.estimate, other.surprise,
-           other.learning_rate, other.state], 1e-7)  # fmt: skip
-    assert (one.change_probability is None) == (other.change_probability is None)
+    close(one.steps, other.steps, 1e-7)
     stream = Stream(case.learner)
     steps = [stream.update(x) for x in xs]
     close(np.array([step.surprise for step in steps]), one.surprise, 1e-12)
@@ -162,114 +155,69 @@ EXTREMES = [
 def test_extreme_samples_give_the_same_numbers(learner: Any, data: st.DataObject) -> None:
     domain: Domain = learner.samples
     low, high = max(domain.low, -1e150), min(domain.high, 1e150)
-    numbers = (
-        st.integers(int(low), int(min(high, 1e9))) if domain.whole else st.floats(low, high, exclude_min=domain.open)
-    )
+    floats = st.floats(low, high, exclude_min=domain.open)
+    numbers: Any = st.integers(int(low), int(min(high, 1e9))) if domain.whole else floats
     xs = data.draw(st.lists(numbers, min_size=1, max_size=6))
     by_xla, largest = Stream(learner, engine="xla"), max(map(abs, xs))
     for x in xs:
         native = Stream(learner, by_xla.state, engine="native")
         step, expected = native.update(x), by_xla.update(x)
-        for one, other in zip(
-            jax.tree.leaves([step, native.state]), jax.tree.leaves([expected, by_xla.state]), strict=True
-        ):
+        leaves = map(jax.tree.leaves, ([step, native.state], [expected, by_xla.state]))
+        for one, other in zip(*leaves, strict=True):
             assert np.array_equal(np.isnan(one), np.isnan(other))
             if largest < 1e70:  # beyond, squares of differences may be all rounding error
                 np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-12 * largest)
 
 
 def test_particles_draw_the_same_numbers() -> None:
-    learner, xs = (
-        ParticleFilter(Gaussian(noise=1.0), 0.2, particles=9, seed=5),
-        np.random.default_rng(1).normal(size=60),
-    )
+    learner, xs = ParticleFilter(Gaussian(1.0), 0.2, particles=9, seed=5), np.random.default_rng(1).normal(size=60)
     one, other = run(learner, xs, engine="native").state, run(learner, xs, engine="xla").state
     np.testing.assert_array_equal(one.key, other.key)
     np.testing.assert_array_equal(one.ages, other.ages)
 
 
+VECTOR, LABELS = Smile(GaussianVector(np.eye(2))), Smile(Dirichlet(4))
 SAMPLES: list[Any] = [
-    0.5,
-    3,
-    True,
-    np.float32(0.25),
-    np.int64(2),
-    np.float64(1.5),
-    np.array(0.75),
-    None,
-    math.nan,
-    10**30,
+    *((GAUSSIAN, x) for x in (0.5, 3, True, np.float32(0.25), np.int64(2), np.float64(1.5), np.array(0.75), None)),
+    *((GAUSSIAN, x) for x in (math.nan, 10**30)),
+    *((VECTOR, x) for x in (np.array([0.5, -2.0]), [0.5, -2.0], np.array([0.5, -2.0], np.float32), np.array([1, 2]))),
+    (VECTOR, np.array([[0.5, 9.0], [-2.0, 9.0]])[:, 0]),
+    (VECTOR, np.ma.array([0.5, -2.0], mask=[False, False])),
+    (VECTOR, np.ma.array([0.5, -2.0], mask=[False, True])),
+    (VECTOR, np.array([0.5, np.nan])),
 ]
 
 
-@pytest.mark.parametrize("x", SAMPLES, ids=repr)
-def test_samples_of_every_sort_are_read_as_by_xla(x: Any) -> None:
-    streams = [Stream(GAUSSIAN, engine=engine) for engine in ("native", "xla")]
-    one, other = (stream.update(x) for stream in streams)
+@pytest.mark.parametrize(("learner", "x"), SAMPLES, ids=repr)
+def test_samples_of_every_sort_are_read_as_by_xla(learner: Any, x: Any) -> None:
+    native, by_xla = (Stream(learner, engine=engine) for engine in ("native", "xla"))
+    one, other = native.update(x), by_xla.update(x)
     assert isinstance(one, Step)
     assert [type(part) for part in one] == [type(part) for part in other]
-    close(one, other, 1e-12)
-    close(streams[0].last_step, streams[1].last_step, 1e-12)
+    close([one, native.last_step, native.state], [other, by_xla.last_step, by_xla.state], 1e-12)
 
 
-@pytest.mark.parametrize("x", ["0.5", [1.0, 2.0], math.inf, 10**400, 1j, np.array([1.0]), (1.0,)], ids=repr)
-def test_what_is_not_allowed_is_refused_in_the_same_words(x: Any) -> None:
-    said = []
-    for engine in ("native", "xla"):
-        stream = Stream(GAUSSIAN, engine=engine)
-        before = stream.state
-        with pytest.raises(ValueError, match="give") as refused:
-            stream.update(x)
-        said.append(str(refused.value))
-        assert stream.state == before
-    assert said[0] == said[1]
-
-
-@pytest.mark.parametrize(
-    ("learner", "bad"),
-    [
-        *((Smile(Dirichlet(4)), bad) for bad in (4, -1, 1.5)),
-        *((PerContext(Smile(Dirichlet(4)), 3), bad) for bad in ((3, 1), (1, 2, 0), [1])),
-        (Smile(Exponential()), 0.0),
-        (Smile(Poisson()), -1),
-    ],
-    ids=str,
-)
-def test_domains_are_checked(learner: Any, bad: Any) -> None:
-    with pytest.raises(ValueError, match=r"give|samples have"):
-        Stream(learner, engine="native").update(bad)
-
-
-ARRAYS: list[Any] = [
-    np.array([0.5, -2.0]),
-    [0.5, -2.0],
-    np.array([0.5, -2.0], np.float32),
-    np.array([[0.5, 9.0], [-2.0, 9.0]])[:, 0],
-    np.ma.array([0.5, -2.0], mask=[False, False]),
-    np.ma.array([0.5, -2.0], mask=[False, True]),
-    np.array([0.5, np.nan]),
-    np.array([1, 2]),
+REFUSED: list[Any] = [
+    *((GAUSSIAN, x) for x in ("0.5", [1.0, 2.0], math.inf, 10**400, 1j, np.array([1.0]), (1.0,))),
+    *((VECTOR, x) for x in (np.zeros(3), np.zeros((1, 2)), np.array([0.0, np.inf]), np.zeros(2, complex), 1.0)),
+    *((LABELS, x) for x in (4, -1, 1.5)),
+    *((PerContext(LABELS, 3), x) for x in ((3, 1), (1, 2, 0), [1])),
+    (Smile(Exponential()), 0.0),
+    (Smile(Poisson()), -1),
 ]
 
 
-@pytest.mark.parametrize("x", ARRAYS, ids=repr)
-def test_arrays_of_every_sort_are_read_as_by_xla(x: Any) -> None:
-    learner = Smile(GaussianVector(np.eye(2)))
-    streams = [Stream(learner, engine=engine) for engine in ("native", "xla")]
-    close(*(stream.update(x) for stream in streams), 1e-12)
-    close(*(stream.state for stream in streams), 1e-12)
-
-
-@pytest.mark.parametrize(
-    "x", [np.zeros(3), np.zeros((1, 2)), np.array([0.0, np.inf]), np.zeros(2, complex), 1.0], ids=repr
-)
-def test_arrays_that_are_not_allowed_are_refused_in_the_same_words(x: Any) -> None:
-    said = []
+@pytest.mark.parametrize(("learner", "x"), REFUSED, ids=repr)
+def test_what_is_not_allowed_is_refused_in_the_same_words(learner: Any, x: Any) -> None:
+    sentences = []
     for engine in ("native", "xla"):
-        with pytest.raises(ValueError, match="give") as refused:
-            Stream(Smile(GaussianVector(np.eye(2))), engine=engine).update(x)
-        said.append(str(refused.value))
-    assert said[0] == said[1]
+        stream = Stream(learner, engine=engine)
+        before = stream.state
+        with pytest.raises(ValueError, match=r"give|samples have") as refused:
+            stream.update(x)
+        sentences.append(str(refused.value))
+        jax.tree.map(np.testing.assert_array_equal, stream.state, before)
+    assert sentences[0] == sentences[1]
 
 
 def test_update_is_called_as_before() -> None:
@@ -454,23 +402,16 @@ def test_states_are_the_same_whichever_engine_wrote_them(tmp_path: Path) -> None
                           if isinstance(learner, PerContext) else 0.5)  # fmt: skip
             stream.save(tmp_path / name)
         states = [Stream.load(tmp_path / name, learner).state for name in ("native", "xla")]
-        assert [leaf.dtype for leaf in jax.tree.leaves(states[0])] == [
-            leaf.dtype for leaf in jax.tree.leaves(states[1])
-        ]
+        one, other = ([leaf.dtype for leaf in jax.tree.leaves(state)] for state in states)
+        assert one == other
         close(*states, 1e-12)
-        again = pickle.loads(pickle.dumps(Stream(learner, states[0], engine="xla")))
-        close(again.state, states[0], 0)
-        assert again.engine == "xla"
+        close(pickle.loads(pickle.dumps(Stream(learner, states[0], engine="xla"))).state, states[0], 0)
 
 
-def test_what_was_told_to_use_xla_does_so_when_it_is_copied() -> None:
-    for made in (
-        Bank(GAUSSIAN, 3, engine="xla"),
-        Detector(GAUSSIAN, 3.0, engine="xla"),
-        Stream(GAUSSIAN, engine="xla"),
-    ):
-        assert pickle.loads(pickle.dumps(made)).engine == "xla"
-        assert copy.deepcopy(made).engine == "xla"
+@pytest.mark.parametrize("kind", [Bank, Detector, Stream])
+def test_what_was_told_to_use_xla_does_so_when_it_is_copied(kind: Any) -> None:
+    made = kind(GAUSSIAN, *(() if kind is Stream else (3,)), engine="xla")
+    assert pickle.loads(pickle.dumps(made)).engine == copy.deepcopy(made).engine == "xla"
 
 
 def test_a_detector_is_the_same_with_either_engine(monkeypatch: pytest.MonkeyPatch) -> None:

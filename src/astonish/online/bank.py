@@ -130,7 +130,6 @@ class States:
         self.table = self._packing.unpack(self._rows[0], self._rows[1:])
         self.size = sum(math.prod(part.shape[1:]) for part in self._rows)  # numbers in a state
         self.nbytes = sum(part.nbytes for part in self._rows)
-        self.reset()
 
     def native(self, learner: Learner, engine: str | None) -> Any:
         """What learns from batches in compiled code; None where XLA does."""
@@ -151,10 +150,6 @@ class States:
         with double():
             return np.asarray(_estimates(self._learner, self.at(slots)))
 
-    def reset(self) -> None:
-        """Blocks that were begun before, and perhaps never ended, are not waited for."""
-        self._last: Any = np.zeros(())  # of the block that was begun last; there once all of it is
-
     def rows(self, slots: Slots, length: int | None = None) -> list[Any]:
         """Copies of the states in these slots, filled up to this length with copies of the first."""
         return [_taken(part, slots, len(slots) if length is None else length) for part in self._rows]
@@ -164,10 +159,13 @@ class States:
         for items, part in zip(self._items, rows, strict=True):
             items[slots] = _items(np.asarray(part))[: len(slots)]
 
-    def begin(self, block: Block, samples: Any, seen: BoolArray | None, rows: list[Any]) -> Steps:
+    def begin(
+        self, block: Block, samples: Any, seen: BoolArray | None, rows: list[Any], last: Any
+    ) -> tuple[Steps, Any]:
         """Set out to learn from a block. What it gives can be waited for; the states stay as they are.
 
-        rows: the states before, as many as there are keys in the block's program.
+        rows: the states before, as many as there are keys in the block's program. last: what the block before gave
+        besides its steps, which is there once all of it is.
         """
         xs = jax.tree.map(lambda column: _taken(column, block.at, block.keys), samples)
         mask = None
@@ -175,8 +173,7 @@ class States:
             mask = np.zeros((block.keys, block.at.shape[1]), bool)
             mask[: len(block.at)] = block.at >= 0 if seen is None else (block.at >= 0) & seen[block.at]
         with double():
-            steps, self._last = _compiled_loop(self._packing)(self._learner, xs, rows, mask, self._last)
-        return steps
+            return _compiled_loop(self._packing)(self._learner, xs, rows, mask, last)
 
 
 @cache
@@ -433,11 +430,12 @@ class Bank:
         found, and what those before gave is put away. Nor is any state changed before all keys have found room.
         """
         assert self._schedule is not None
-        seen, answers = None if observed.all() else observed, None
+        seen = None if observed.all() else observed
+        answers: Any = None
         placed = self._placement.place(keys, len(observed), self._states, journal, _PART)
         rounds = groupby(self._schedule.of(placed, len(observed)), key=lambda block: block.turn)
         begun: list[tuple[Block, Steps]] = []
-        self._states.reset()
+        last: Any = np.zeros(())
         for blocks in chain((blocks for _, blocks in rounds), [[]]):
             for block, steps in begun:
                 self._states.put_rows(block.slots, jax.tree.leaves(steps.state))
@@ -446,7 +444,8 @@ class Bank:
                 rows = self._states.rows(block.slots, block.keys)
                 if block.turn == 0:  # which has all keys of the batch, each once
                     journal.rows.append((block.slots, rows))
-                begun.append((block, self._states.begin(block, samples, seen, rows)))
+                steps, last = self._states.begin(block, samples, seen, rows, last)
+                begun.append((block, steps))
             for block, steps in ended:
                 parts = jax.tree.map(np.asarray, steps._replace(state=None))
                 if answers is None:

@@ -122,11 +122,11 @@ class Names:
 
     def __init__(self, capacity: int, _: Search | None = None) -> None:
         self._slots: dict[Hashable, int] = {}
-        self._keys: list[Any] = [None] * capacity
+        self._keys = np.full(capacity, None)
 
     @property
     def nbytes(self) -> int:
-        return sys.getsizeof(self._slots) + sys.getsizeof(self._keys)
+        return sys.getsizeof(self._slots) + self._keys.nbytes
 
     def read(self, keys: Any) -> list[Hashable]:
         listed = _listed(keys)
@@ -155,17 +155,15 @@ class Names:
     def restore(self, keys: Any, slots: Slots, used: int) -> None:
         for key, slot in zip(keys, slots.tolist(), strict=True):
             self._keys[slot] = key
-        self._slots = {key: slot for slot, key in enumerate(self._keys[:used])}
+        self._slots = {key: slot for slot, key in enumerate(self._keys[:used].tolist())}
 
     def leave(self, slots: Slots) -> None:
-        for slot in slots.tolist():
-            del self._slots[self._keys[slot]]
-            self._keys[slot] = None
+        for key in self.at(slots):
+            del self._slots[key]
+        self._keys[slots] = None
 
     def at(self, slots: Slots) -> Any:
-        keys = np.empty(len(slots), object)  # an array of strings would lose NULs at their ends
-        keys[:] = [self._keys[slot] for slot in slots.tolist()]
-        return keys
+        return self._keys[slots]  # objects: an array of strings would lose NULs at their ends
 
 
 def _listed(keys: Any) -> list[Any]:

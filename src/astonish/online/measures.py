@@ -83,8 +83,7 @@ MEASURES: dict[str, Measure] = {
     "bayesian": Measure(surprise.bayesian),
     "bayesian_reverse": Measure(surprise.bayesian_reverse),
     "postdictive": Measure(
-        surprise.postdictive,
-        applies=lambda at: at.family.predictive_divergence(at.before, at.before, at.x) is not None,
+        surprise.postdictive, applies=lambda at: at.family.predictive_divergence(at.before, at.before, at.x) is not None
     ),
     "free_energy": Measure(surprise.free_energy, lambda at: (at.family, at.before, at.after, at.x)),
 }

@@ -25,15 +25,13 @@ from astonish.engines.native.llvm import (
     POINTER,
     PYTHON,
     WORD,
-    allocated,
+    Builder,
     array_type,
-    declared,
     ir,
-    item,
     offsets,
     record,
 )
-from astonish.engines.native.loops import COUNT, Layout, flushing
+from astonish.engines.native.loops import COUNT, Layout
 
 # the table of addresses, before those of parameters, parts of the state and answers
 FLOAT, WHOLE, TUPLE, ARRAY, STEP, SLOW, COPY, TRUE, FALSE, WATCH, FIRST = range(11)
@@ -87,14 +85,11 @@ class _Entry:
     def __init__(self, module: Any, step: Any, layout: Layout, name: str) -> None:
         self.step, self.layout, self.name = step, layout, name
         self.function = ir.Function(module, ir.FunctionType(POINTER, [POINTER, POINTER, WORD, POINTER]), name)
-        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.builder = Builder.of(self.function)
 
     def write(self, samples: Any) -> None:
         builder, avals = self.builder, self.layout.samples
         me, arguments, count, names = self.function.args
-        start = self.function.append_basic_block("start")
-        builder.branch(start)
-        builder.position_at_end(start)
         self.table = self._python("PyBytes_AsString", self._python("PyTuple_GetItem", me, WORD(0)))
         if self.name.endswith("_read"):
             numbers = self._python("PyBytes_AsString", builder.load(arguments, typ=POINTER))
@@ -106,7 +101,7 @@ class _Entry:
         if any(len(aval.shape) > 1 or (aval.shape and aval.dtype.kind != "f") for aval in avals):
             builder.branch(self.slow)  # matrices, and arrays of whole numbers, are read by NumPy
         else:
-            places = [allocated(builder, array_type(aval.dtype, int(np.prod(aval.shape)))) for aval in avals]
+            places = [builder.allocated(array_type(aval.dtype, int(np.prod(aval.shape)))) for aval in avals]
             self._read(samples, builder.load(arguments, typ=POINTER), iter(places))
             self._step_and_answer(places)
         builder.position_at_end(self.slow)
@@ -115,10 +110,10 @@ class _Entry:
     def _python(self, name: str, *arguments: Any) -> Any:
         """Call a function of Python's."""
         takes = [argument.type for argument in arguments]
-        return self.builder.call(declared(self.builder, name, PYTHON[name], takes), list(arguments))
+        return self.builder.call(self.builder.declared(name, PYTHON[name], takes), list(arguments))
 
     def _address(self, index: int) -> Any:
-        return item(self.builder, self.table, WORD(index), POINTER)
+        return self.builder.item(self.table, WORD(index), POINTER)
 
     def _only_if(self, condition: Any) -> None:
         """Go on if this is true; else leave the sample to Python."""
@@ -134,7 +129,7 @@ class _Entry:
             self.builder.position_at_end(self.builder.append_basic_block("never"))
 
     def _has_type(self, thing: Any, which: int) -> Any:
-        return self.builder.icmp_unsigned("==", item(self.builder, thing, WORD(1), POINTER), self._address(which))
+        return self.builder.icmp_unsigned("==", self.builder.item(thing, WORD(1), POINTER), self._address(which))
 
     def _read(self, samples: Any, thing: Any, places: Iterator[Any]) -> None:
         """Read a sample, or the parts of one, into their places."""
@@ -151,10 +146,10 @@ class _Entry:
             self.builder.store(self.builder.fptosi(number, INT) if samples.is_index else number, next(places))
 
     def _number(self, thing: Any) -> Any:
-        builder, room = self.builder, allocated(self.builder, DOUBLE)
+        builder, room = self.builder, self.builder.allocated(DOUBLE)
         with builder.if_else(self._has_type(thing, FLOAT)) as (floating, other):
             with floating:
-                builder.store(item(builder, thing, WORD(2), DOUBLE), room)
+                builder.store(builder.item(thing, WORD(2), DOUBLE), room)
             with other:
                 self._only_if(self._has_type(thing, WHOLE))
                 number = self._python("PyLong_AsDouble", thing)
@@ -167,7 +162,7 @@ class _Entry:
         """Read an array of NumPy's, of float64 and in one piece; any other is left to Python."""
         builder, size, short = self.builder, domain.shape[0], ir.IntType(16)
         self._only_if(self._has_type(thing, ARRAY))
-        view = allocated(builder, ir.ArrayType(WORD, 16))  # a `Py_buffer`, and more
+        view = builder.allocated(ir.ArrayType(WORD, 16))  # a `Py_buffer`, and more
         failed = self._python("PyObject_GetBuffer", thing, view, INT(_NUMBERS))
         self._leave_if(builder.icmp_signed("!=", failed, INT(0)))
 
@@ -184,11 +179,11 @@ class _Entry:
         self._python("PyBuffer_Release", view)
         self._only_if(fits)
         for k in range(size):
-            self._check(domain, item(builder, place, WORD(k), DOUBLE))
+            self._check(domain, builder.item(place, WORD(k), DOUBLE))
 
     def _check(self, domain: Domain, number: Any) -> None:
         builder, infinity = self.builder, float("inf")
-        absolute, floor = (declared(builder, f"llvm.{name}.f64", DOUBLE, [DOUBLE]) for name in ("fabs", "floor"))
+        absolute, floor = (builder.declared(f"llvm.{name}.f64", DOUBLE, [DOUBLE]) for name in ("fabs", "floor"))
         good = builder.fcmp_ordered("<", builder.call(absolute, [number]), DOUBLE(infinity))
         more, less = (">", "<") if domain.open else (">=", "<=")
         for comparison, end in ((more, domain.low), (less, domain.high)):
@@ -205,7 +200,7 @@ class _Entry:
         """
         builder, states = self.builder, len(self.layout.parts)
         parameters, *pointers = (self._address(FIRST + k) for k in range(1 + states + COUNT))
-        restore = flushing(builder)
+        restore = builder.flushing()
         builder.call(self.step, [parameters, *pointers[:states], *samples, *pointers[states:]])
         restore()
         if self.name.startswith("watch"):

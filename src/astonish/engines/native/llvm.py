@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -34,6 +34,7 @@ Shape = tuple[int, ...]
 BIT, BYTE, INT, WORD = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 POINTER, NOTHING, DOUBLE = ir.PointerType(), ir.VoidType(), ir.DoubleType()
 NULL = ir.Constant(POINTER, None)
+_FLUSH = 0x8040  # denormal numbers count as zero, as in XLA
 WRITTEN_OUT = 16  # numbers that are computed or read one by one, if they must be; more than that are in a loop
 PYTHON = {  # functions of Python, and what they give
     **dict.fromkeys(("PyBytes_AsString", "PyTuple_GetItem", "PyErr_Occurred", "PyFloat_FromDouble"), POINTER),
@@ -133,154 +134,162 @@ def positions(shape: Sequence[int]) -> Any:
     return np.arange(int(np.prod(shape))).reshape(shape)
 
 
-def moved(builder: Any, value: Value, where: Any) -> Value:
-    """Make an array of the numbers at the given positions of another one."""
-    where = np.asarray(where)
-    if not isinstance(value, Lowered):
-        return value.ravel()[where]
-    if value.size == where.size and (where.ravel() == np.arange(where.size)).all():
-        return value.reshaped(where.shape)
-    vector, places = value.value, where.ravel()
-    if value.size == 1 < where.size:
-        vector = side_by_side(builder, [vector])
-    if where.size > 1:
-        vector = shuffled(builder, vector, places)
-    elif value.size > 1:
-        vector = builder.extract_element(vector, INT(int(places[0])))
-    return Lowered(where.shape, value.dtype, vector)
+class Builder(ir.IRBuilder):  # type: ignore[misc]
+    """Writes the code of a function; besides LLVM's instructions, what is done with arrays and in loops."""
 
+    @classmethod
+    def of(cls, function: Any) -> Self:
+        """Begin a function, in a block behind the first one, which is for room in memory."""
+        builder = cls(function.append_basic_block("entry"))
+        body = function.append_basic_block("body")
+        builder.branch(body)
+        builder.position_at_end(body)
+        return builder
 
-def shuffled(builder: Any, vector: Any, places: Any, more: Any = None) -> Any:
-    """The numbers at these places of a vector, or of two of one length, counted through both."""
-    mask = ir.Constant(ir.VectorType(INT, len(places)), [INT(int(k)) for k in places])
-    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined) if more is None else more, mask)
+    def allocated(self, kind: Any) -> Any:
+        """Room for something of this type, as long as the function runs."""
+        with self.goto_entry_block():
+            room = self.alloca(kind)
+        room.type = POINTER  # whatever is put there
+        return room
 
+    def declared(self, name: str, gives: Any, takes: Sequence[Any]) -> Any:
+        """A function of another library, or of LLVM's own, by its name and types."""
+        function = self.module.globals.get(name)
+        if function is None:
+            function = ir.Function(self.module, ir.FunctionType(gives, takes), name)
+            function.attributes.add("nounwind")
+        return function
 
-def side_by_side(builder: Any, numbers: Sequence[Any]) -> Any:
-    """A vector of single numbers."""
-    vector = ir.Constant(ir.VectorType(numbers[0].type, len(numbers)), ir.Undefined)
-    for k, number in enumerate(numbers):
-        vector = builder.insert_element(vector, number, INT(k))
-    return vector
+    def item(self, pointer: Any, index: Any, kind: Any = WORD) -> Any:
+        """Load the item of this number from an array."""
+        return self.load(self.gep(pointer, [index], source_etype=kind), typ=kind)
 
+    def ahead(self, pointer: Any, index: Any, size: int) -> Any:
+        """Where the item of this number is, of items of this size in bytes."""
+        return self.gep(pointer, [self.mul(index, WORD(size))], source_etype=BYTE)
 
-def one_by_one(builder: Any, compute: Callable[..., Any], kind: Any, *vectors: Any) -> Any:
-    """Compute each number of an array, whose type has elements of this kind, from those of vectors of its length.
+    def load_array(self, pointer: Any, at: int, aval: Any) -> Lowered:
+        """Load an array that begins so many bytes behind a pointer."""
+        dtype = np.dtype(aval.dtype)
+        if dtype.kind == "b":
+            raise UnsupportedError("states of booleans")
+        place, kind = self.gep(pointer, [WORD(at)], source_etype=BYTE), array_type(dtype, int(np.prod(aval.shape)))
+        return Lowered(aval.shape, dtype, self.load(place, typ=kind, align=dtype.itemsize))
 
-    Many are computed in a loop, since LLVM would take seconds to make sense of them written out.
-    """
-    if not isinstance(vectors[0].type, ir.VectorType):
-        return compute(*vectors)
-    size = vectors[0].type.count
-    if size <= WRITTEN_OUT:
-        rows = ([builder.extract_element(vector, INT(k)) for vector in vectors] for k in range(size))
-        return side_by_side(builder, [compute(*row) for row in rows])
-    rooms, made = [allocated(builder, vector.type) for vector in vectors], allocated(builder, ir.VectorType(kind, size))
-    for vector, room in zip(vectors, rooms, strict=True):
-        builder.store(vector, room)
-    with counted(builder, WORD(size)) as k:
-        row = [item(builder, room, k, vector.type.element) for vector, room in zip(vectors, rooms, strict=True)]
-        builder.store(compute(*row), builder.gep(made, [k], source_etype=kind))
-    return builder.load(made, typ=ir.VectorType(kind, size))
+    def store_array(self, pointer: Any, at: int, value: Value) -> None:
+        """Store an array so many bytes behind a pointer."""
+        value = lowered(value)
+        self.store(value.value, self.gep(pointer, [WORD(at)], source_etype=BYTE), align=value.dtype.itemsize)
 
+    def prefetch(self, place: Any) -> None:
+        """Have what is there brought near."""
+        fetch = self.declared("llvm.prefetch.p0", NOTHING, [POINTER, INT, INT, INT])
+        self.call(fetch, [place, INT(0), INT(3), INT(1)])
 
-def joined(builder: Any, parts: Sequence[Lowered]) -> Lowered:
-    """Join the numbers of several arrays, end to end."""
-    while len(parts) > 1:
-        pairs = [parts[k : k + 2] for k in range(0, len(parts), 2)]
-        parts = [pair[0] if len(pair) == 1 else _appended(builder, *pair) for pair in pairs]
-    return parts[0].reshaped((parts[0].size,))
+    @contextmanager
+    def counted(self, count: Any) -> Iterator[Any]:
+        """A loop over 0, 1, ... up to a number, around the code that is written within."""
+        before = self.block
+        test, body, end = (self.append_basic_block(name) for name in ("test", "body", "end"))
+        self.branch(test)
+        self.position_at_end(test)
+        index = self.phi(WORD)
+        index.add_incoming(WORD(0), before)
+        self.cbranch(self.icmp_signed("<", index, count), body, end)
+        self.position_at_end(body)
+        yield index
+        index.add_incoming(self.add(index, WORD(1)), self.block)
+        self.branch(test)
+        self.position_at_end(end)
 
+    def flushing(self) -> Callable[[], None]:
+        """Have denormal numbers count as zero, until the function that is returned is called."""
+        with self.goto_entry_block():
+            before, now = self.alloca(INT), self.alloca(INT)
+        save, set_flags = (self.declared(f"llvm.x86.sse.{name}mxcsr", NOTHING, [POINTER]) for name in ("st", "ld"))
+        self.call(save, [before])
+        self.store(self.or_(self.load(before, typ=INT), INT(_FLUSH)), now)
+        self.call(set_flags, [now])
+        return lambda: self.call(set_flags, [before])
 
-def _appended(builder: Any, a: Lowered, b: Lowered) -> Lowered:
-    if b.size == 1 and a.size > 1:
-        wide = moved(builder, a, [*range(a.size), 0])
-        return wide._replace(value=builder.insert_element(wide.value, b.value, INT(a.size)))
-    size = max(a.size, b.size, 2)
-    first, second = (moved(builder, part, [min(k, part.size - 1) for k in range(size)]).value for part in (a, b))
-    both = shuffled(builder, first, [*range(a.size), *range(size, size + b.size)], second)
-    return Lowered((a.size + b.size,), a.dtype, both)
+    def moved(self, value: Value, where: Any) -> Value:
+        """Make an array of the numbers at the given positions of another one."""
+        where = np.asarray(where)
+        if not isinstance(value, Lowered):
+            return value.ravel()[where]
+        if value.size == where.size and (where.ravel() == np.arange(where.size)).all():
+            return value.reshaped(where.shape)
+        vector, places = value.value, where.ravel()
+        if value.size == 1 < where.size:
+            vector = self.side_by_side([vector])
+        if where.size > 1:
+            vector = self.shuffled(vector, places)
+        elif value.size > 1:
+            vector = self.extract_element(vector, INT(int(places[0])))
+        return Lowered(where.shape, value.dtype, vector)
 
+    def shuffled(self, vector: Any, places: Any, more: Any = None) -> Any:
+        """The numbers at these places of a vector, or of two of one length, counted through both."""
+        mask = ir.Constant(ir.VectorType(INT, len(places)), [INT(int(k)) for k in places])
+        return self.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined) if more is None else more, mask)
 
-def halved(builder: Any, value: Lowered, combine: Callable[[Lowered, Lowered], Lowered]) -> Lowered:
-    """Combine all rows (along the first axis) into one, the first half with the second, and so on."""
-    rows, *rest = value.shape
-    while rows > 1:
-        where, half = positions((rows, *rest)), rows // 2
-        both = combine(*(lowered(moved(builder, value, where[k * half : (k + 1) * half])) for k in range(2)))
-        if rows % 2:
-            last = lowered(moved(builder, value, where[-1:]))
-            parts = [combine(lowered(moved(builder, both, where[:1])), last)]
-            if half > 1:
-                parts.append(lowered(moved(builder, both, where[1:half])))
-            both = joined(builder, parts)
-        value, rows = both.reshaped((half, *rest)), half
-    return value.reshaped(rest)
+    def side_by_side(self, numbers: Sequence[Any]) -> Any:
+        """A vector of single numbers."""
+        vector = ir.Constant(ir.VectorType(numbers[0].type, len(numbers)), ir.Undefined)
+        for k, number in enumerate(numbers):
+            vector = self.insert_element(vector, number, INT(k))
+        return vector
 
+    def one_by_one(self, compute: Callable[..., Any], kind: Any, *vectors: Any) -> Any:
+        """Compute each number of an array, whose type has elements of this kind, from those of vectors of its length.
 
-def declared(builder: Any, name: str, gives: Any, takes: Sequence[Any]) -> Any:
-    """A function of another library, or of LLVM's own, by its name and types."""
-    function = builder.module.globals.get(name)
-    if function is None:
-        function = ir.Function(builder.module, ir.FunctionType(gives, takes), name)
-        function.attributes.add("nounwind")
-    return function
+        Many are computed in a loop, since LLVM would take seconds to make sense of them written out.
+        """
+        if not isinstance(vectors[0].type, ir.VectorType):
+            return compute(*vectors)
+        size = vectors[0].type.count
+        if size <= WRITTEN_OUT:
+            rows = ([self.extract_element(vector, INT(k)) for vector in vectors] for k in range(size))
+            return self.side_by_side([compute(*row) for row in rows])
+        rooms, made = [self.allocated(vector.type) for vector in vectors], self.allocated(ir.VectorType(kind, size))
+        for vector, room in zip(vectors, rooms, strict=True):
+            self.store(vector, room)
+        with self.counted(WORD(size)) as k:
+            row = [self.item(room, k, vector.type.element) for vector, room in zip(vectors, rooms, strict=True)]
+            self.store(compute(*row), self.gep(made, [k], source_etype=kind))
+        return self.load(made, typ=ir.VectorType(kind, size))
 
+    def joined(self, parts: Sequence[Lowered]) -> Lowered:
+        """Join the numbers of several arrays, end to end."""
+        while len(parts) > 1:
+            pairs = [parts[k : k + 2] for k in range(0, len(parts), 2)]
+            parts = [pair[0] if len(pair) == 1 else self._appended(*pair) for pair in pairs]
+        return parts[0].reshaped((parts[0].size,))
 
-def allocated(builder: Any, kind: Any) -> Any:
-    """Room for something of this type, as long as the function runs."""
-    with builder.goto_entry_block():
-        room = builder.alloca(kind)
-    room.type = POINTER  # whatever is put there
-    return room
+    def _appended(self, a: Lowered, b: Lowered) -> Lowered:
+        if b.size == 1 and a.size > 1:
+            wide = self.moved(a, [*range(a.size), 0])
+            return wide._replace(value=self.insert_element(wide.value, b.value, INT(a.size)))
+        size = max(a.size, b.size, 2)
+        first, second = (self.moved(part, [min(k, part.size - 1) for k in range(size)]).value for part in (a, b))
+        both = self.shuffled(first, [*range(a.size), *range(size, size + b.size)], second)
+        return Lowered((a.size + b.size,), a.dtype, both)
 
-
-def item(builder: Any, pointer: Any, index: Any, kind: Any = WORD) -> Any:
-    """Load the item of this number from an array."""
-    return builder.load(builder.gep(pointer, [index], source_etype=kind), typ=kind)
-
-
-def load(builder: Any, pointer: Any, at: int, aval: Any) -> Lowered:
-    """Load an array that begins so many bytes behind a pointer."""
-    dtype = np.dtype(aval.dtype)
-    if dtype.kind == "b":
-        raise UnsupportedError("states of booleans")
-    place, kind = builder.gep(pointer, [WORD(at)], source_etype=BYTE), array_type(dtype, int(np.prod(aval.shape)))
-    return Lowered(aval.shape, dtype, builder.load(place, typ=kind, align=dtype.itemsize))
-
-
-def store(builder: Any, pointer: Any, at: int, value: Value) -> None:
-    """Store an array so many bytes behind a pointer."""
-    value = lowered(value)
-    builder.store(value.value, builder.gep(pointer, [WORD(at)], source_etype=BYTE), align=value.dtype.itemsize)
-
-
-def ahead(builder: Any, pointer: Any, index: Any, size: int) -> Any:
-    """Where the item of this number is, of items of this size in bytes."""
-    return builder.gep(pointer, [builder.mul(index, WORD(size))], source_etype=BYTE)
-
-
-def prefetch(builder: Any, place: Any) -> None:
-    """Have what is there brought near."""
-    fetch = declared(builder, "llvm.prefetch.p0", NOTHING, [POINTER, INT, INT, INT])
-    builder.call(fetch, [place, INT(0), INT(3), INT(1)])
-
-
-@contextmanager
-def counted(builder: Any, count: Any) -> Iterator[Any]:
-    """A loop over 0, 1, ... up to a number, around the code that is written within."""
-    before = builder.block
-    test, body, end = (builder.append_basic_block(name) for name in ("test", "body", "end"))
-    builder.branch(test)
-    builder.position_at_end(test)
-    index = builder.phi(WORD)
-    index.add_incoming(WORD(0), before)
-    builder.cbranch(builder.icmp_signed("<", index, count), body, end)
-    builder.position_at_end(body)
-    yield index
-    index.add_incoming(builder.add(index, WORD(1)), builder.block)
-    builder.branch(test)
-    builder.position_at_end(end)
+    def halved(self, value: Lowered, combine: Callable[[Lowered, Lowered], Lowered]) -> Lowered:
+        """Combine all rows (along the first axis) into one, the first half with the second, and so on."""
+        rows, *rest = value.shape
+        while rows > 1:
+            where, half = positions((rows, *rest)), rows // 2
+            both = combine(*(lowered(self.moved(value, where[k * half : (k + 1) * half])) for k in range(2)))
+            if rows % 2:
+                last = lowered(self.moved(value, where[-1:]))
+                parts = [combine(lowered(self.moved(both, where[:1])), last)]
+                if half > 1:
+                    parts.append(lowered(self.moved(both, where[1:half])))
+                both = self.joined(parts)
+            value, rows = both.reshaped((half, *rest)), half
+        return value.reshaped(rest)
 
 
 class Code(dict[str, int]):

@@ -3,7 +3,8 @@
 Where a step is one of single numbers, a table's are taken sixteen at a time, for as many different keys.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -21,31 +22,20 @@ from astonish.engines.native.llvm import (
     NULL,
     POINTER,
     WORD,
+    Builder,
     Lowered,
-    ahead,
-    allocated,
-    counted,
-    declared,
     filled,
     ir,
-    item,
-    load,
     lowered,
-    moved,
     nbytes,
     offsets,
-    prefetch,
     record,
-    shuffled,
-    side_by_side,
-    store,
 )
 from astonish.engines.native.lowering import Lowering
 from astonish.learners.base import ANSWERS, MISSED, Learner
 
 COUNT = len(ANSWERS)  # answers of a step: an estimate, and single numbers
 LANES = 16
-_FLUSH = 0x8040  # denormal numbers count as zero, as in XLA
 
 
 @dataclass(frozen=True)
@@ -110,56 +100,53 @@ class Writer:
         self.step = self._write("step", step, layout.samples)
         self.read = self._write("read", read, ())
 
-    def arguments(self, function: Any) -> Arguments:
-        """The arguments of a function that takes all of them."""
-        parameters, *pointers = function.args
-        ends = list(accumulate((0, len(self.layout.parts), len(self.layout.samples), COUNT)))
-        parts = (pointers[begin:end] for begin, end in zip(ends, [*ends[1:], None], strict=True))
-        return Arguments(parameters, *parts)
+    @contextmanager
+    def function(
+        self, name: str, more: Sequence[Any] = (), gives: Any = NOTHING, exported: bool = False
+    ) -> Iterator[tuple[Lowering, Arguments]]:
+        """Write a function of parameters, states, samples, answers and more.
 
-    def function(self, name: str, more: Sequence[Any] = (), gives: Any = NOTHING, exported: bool = False) -> Any:
-        """Declare a function of parameters, states, samples, answers and more."""
-        pointers = 1 + len(self.layout.parts) + len(self.layout.samples) + COUNT
-        function = ir.Function(self.module, ir.FunctionType(gives, [*[POINTER] * pointers, *more]), name)
+        While one that is exported runs, denormal numbers count as zero.
+        """
+        ends = list(accumulate((1, len(self.layout.parts), len(self.layout.samples), COUNT)))
+        function = ir.Function(self.module, ir.FunctionType(gives, [*[POINTER] * ends[-1], *more]), name)
+        function.attributes.add("nounwind")
         if not exported:
             function.linkage = "internal"
             function.attributes.add("noinline")
-        function.attributes.add("nounwind")
-        return function
-
-    def builder(self, function: Any) -> Any:
-        """In a block behind the first one, which is for room in memory."""
-        builder = ir.IRBuilder(function.append_basic_block("entry"))
-        body = function.append_basic_block("body")
-        builder.branch(body)
-        builder.position_at_end(body)
-        return builder
+        builder = Lowering.of(function)
+        restore = builder.flushing() if exported else None
+        parts = (function.args[begin:end] for begin, end in zip(ends, [*ends[1:], None], strict=True))
+        yield builder, Arguments(function.args[0], *parts)
+        if restore:
+            restore()
+        if gives is NOTHING:
+            builder.ret_void()
 
     def _write(self, name: str, program: Any, samples: Sequence[Any]) -> Any:
         """Write a step, which gives the new state and the answers, or what reads the estimate off a state."""
-        layout, function = self.layout, self.function(name)
-        at, builder = self.arguments(function), self.builder(function)
-        parameters = [(at.parameters, offset) for offset in offsets(record(layout.parameters))]
-        states = [(at.states[part], offset) for part, offset in layout.leaves]
-        answers = [(answer, 0) for answer in at.answers]
-        places, avals = [*parameters, *states, *((x, 0) for x in at.samples)], (*layout.parameters, *layout.state)
-        values = [load(builder, *place, aval) for place, aval in zip(places, (*avals, *samples), strict=False)]
-        results = Lowering(builder).run(program, values)
-        for target, result in zip([*states, *answers] if samples else answers[:1], results, strict=True):
-            store(builder, *target, result)
-        builder.ret_void()
-        return function
+        layout = self.layout
+        with self.function(name) as (builder, at):
+            parameters = [(at.parameters, offset) for offset in offsets(record(layout.parameters))]
+            states = [(at.states[part], offset) for part, offset in layout.leaves]
+            answers = [(answer, 0) for answer in at.answers]
+            places, avals = [*parameters, *states, *((x, 0) for x in at.samples)], (*layout.parameters, *layout.state)
+            values = [builder.load_array(*place, aval) for place, aval in zip(places, (*avals, *samples), strict=False)]
+            results = builder.run(program, values)
+            for target, result in zip([*states, *answers] if samples else answers[:1], results, strict=True):
+                builder.store_array(*target, result)
+        return builder.function
 
-    def step_or_skip(self, builder: Any, here: Any, answer_at: Any, at: Arguments, seen: Any) -> Any:
+    def step_or_skip(self, builder: Builder, here: Any, answer_at: Any, at: Arguments, seen: Any) -> Any:
         """Write a step from the sample at this place, unless it is missing, and its answers; whether it is there."""
         layout = self.layout
-        samples = [ahead(builder, x, here, nbytes(aval)) for x, aval in zip(at.samples, layout.samples, strict=True)]
-        answers = [ahead(builder, a, answer_at, size) for a, size in zip(at.answers, layout.answers, strict=True)]
+        samples = [builder.ahead(x, here, nbytes(aval)) for x, aval in zip(at.samples, layout.samples, strict=True)]
+        answers = [builder.ahead(a, answer_at, size) for a, size in zip(at.answers, layout.answers, strict=True)]
         arguments = [at.parameters, *at.states, *samples, *answers]
-        present = allocated(builder, BIT)
+        present = builder.allocated(BIT)
         builder.store(BIT(1), present)
         with builder.if_then(builder.icmp_unsigned("!=", seen, NULL)):
-            builder.store(builder.icmp_unsigned("!=", item(builder, seen, here, BYTE), BYTE(0)), present)
+            builder.store(builder.icmp_unsigned("!=", builder.item(seen, here, BYTE), BYTE(0)), present)
         there = builder.load(present, typ=BIT)
         with builder.if_else(there) as (step, skip):
             with step:
@@ -171,40 +158,25 @@ class Writer:
         return there
 
 
-def flushing(builder: Any) -> Callable[[], None]:
-    """Have denormal numbers count as zero, until the function that is returned is called."""
-    with builder.goto_entry_block():
-        before, now = builder.alloca(INT), builder.alloca(INT)
-    save, set_flags = (declared(builder, f"llvm.x86.sse.{name}mxcsr", NOTHING, [POINTER]) for name in ("st", "ld"))
-    builder.call(save, [before])
-    builder.store(builder.or_(builder.load(before, typ=INT), INT(_FLUSH)), now)
-    builder.call(set_flags, [now])
-    return lambda: builder.call(set_flags, [before])
-
-
 def write_series(writer: Writer) -> None:
     """Write a loop over many samples, one state.
 
     Arguments: parameters, parts of the state, parts of the samples, answers, a byte for each sample that is 0 where
     it is missing (or null), where to copy the answers to the last sample that was there (or null), and the count.
     """
-    function = writer.function("series", [POINTER] * (1 + COUNT) + [WORD], exported=True)
-    at, builder = writer.arguments(function), writer.builder(function)
-    seen, *latest, count = at.more
-    restore = flushing(builder)
-    last = allocated(builder, WORD)
-    builder.store(WORD(-1), last)
-    with counted(builder, count) as k:
-        there = writer.step_or_skip(builder, k, k, at, seen)
-        builder.store(builder.select(there, k, builder.load(last, typ=WORD)), last)
-    end = builder.load(last, typ=WORD)
-    asked = builder.icmp_unsigned("!=", latest[0], NULL)
-    with builder.if_then(builder.and_(asked, builder.icmp_signed(">=", end, WORD(0)))):
-        copy = declared(builder, "llvm.memcpy.p0.p0.i64", NOTHING, [POINTER, POINTER, WORD, BIT])
-        for answer, room, size in zip(at.answers, latest, writer.layout.answers, strict=True):
-            builder.call(copy, [room, ahead(builder, answer, end, size), WORD(size), BIT(0)])
-    restore()
-    builder.ret_void()
+    with writer.function("series", [POINTER] * (1 + COUNT) + [WORD], exported=True) as (builder, at):
+        seen, *latest, count = at.more
+        last = builder.allocated(WORD)
+        builder.store(WORD(-1), last)
+        with builder.counted(count) as k:
+            there = writer.step_or_skip(builder, k, k, at, seen)
+            builder.store(builder.select(there, k, builder.load(last, typ=WORD)), last)
+        end = builder.load(last, typ=WORD)
+        asked = builder.icmp_unsigned("!=", latest[0], NULL)
+        with builder.if_then(builder.and_(asked, builder.icmp_signed(">=", end, WORD(0)))):
+            copy = builder.declared("llvm.memcpy.p0.p0.i64", NOTHING, [POINTER, POINTER, WORD, BIT])
+            for answer, room, size in zip(at.answers, latest, writer.layout.answers, strict=True):
+                builder.call(copy, [room, builder.ahead(answer, end, size), WORD(size), BIT(0)])
 
 
 def write_rows(writer: Writer, lanes: Any) -> None:
@@ -215,57 +187,45 @@ def write_rows(writer: Writer, lanes: Any) -> None:
     count at the end; the number of samples, that of threads (a power of 2) less 1, and which one this is. Answers are
     in the order of steps.
     """
-    row = _write_row(writer)
-    many = None if lanes is None else _write_lanes(writer, lanes)
-    function = writer.function("rows", [POINTER] * 4 + [WORD] * 3, exported=True)
-    at, builder = writer.arguments(function), writer.builder(function)
-    _, slots, order, done, samples, mask, thread = at.more
-    common = function.args[:-4]  # up to the order
-    restore = flushing(builder)
-    # List the samples of this thread, those whose slots end in its number, without a branch that depends on the slots,
-    # which no processor could foresee
-    taken = allocated(builder, WORD)
-    builder.store(WORD(0), taken)
-    with counted(builder, samples) as k:
-        so_far = builder.load(taken, typ=WORD)
-        builder.store(k, builder.gep(order, [so_far], source_etype=WORD))
-        is_ours = builder.icmp_unsigned("==", builder.and_(item(builder, slots, k), mask), thread)
-        builder.store(builder.add(so_far, builder.zext(is_ours, WORD)), taken)
-    count = builder.load(taken, typ=WORD)
-    # Take their steps, as many together as can be
-    groups = WORD(0) if many is None else builder.sdiv(count, WORD(LANES))
-    if many is not None:
-        with counted(builder, groups) as group:
-            first = builder.mul(group, WORD(LANES))
-            _prefetch(writer, builder, at, builder.add(first, WORD(LANES)), count)
-            together = builder.call(many, [*common, first])
-            with builder.if_then(builder.not_(together), likely=False), counted(builder, WORD(LANES)) as k:
-                builder.call(row, [*common, builder.add(first, k)])
-    begin = builder.mul(groups, WORD(LANES))
-    with counted(builder, builder.sub(count, begin)) as k:
-        builder.call(row, [*common, builder.add(begin, k)])
-    builder.store(builder.add(count, WORD(1)), done)
-    restore()
-    builder.ret_void()
-    write_job(function)
+    with writer.function("row", [POINTER] * 3 + [WORD]) as (builder, at):
+        seen, slots, order, k = at.more
+        sample = builder.item(order, k)
+        states = _rows(writer, builder, at, builder.item(slots, sample))
+        writer.step_or_skip(builder, sample, k, at._replace(states=states), seen)
+    row, many = builder.function, None if lanes is None else _write_lanes(writer, lanes)
+    with writer.function("rows", [POINTER] * 4 + [WORD] * 3, exported=True) as (builder, at):
+        _, slots, order, done, samples, mask, thread = at.more
+        common = builder.function.args[:-4]  # up to the order
+        # List the samples of this thread, those whose slots end in its number, without a branch that depends on the
+        # slots, which no processor could foresee
+        taken = builder.allocated(WORD)
+        builder.store(WORD(0), taken)
+        with builder.counted(samples) as k:
+            so_far = builder.load(taken, typ=WORD)
+            builder.store(k, builder.gep(order, [so_far], source_etype=WORD))
+            is_ours = builder.icmp_unsigned("==", builder.and_(builder.item(slots, k), mask), thread)
+            builder.store(builder.add(so_far, builder.zext(is_ours, WORD)), taken)
+        count = builder.load(taken, typ=WORD)
+        # Take their steps, as many together as can be
+        groups = WORD(0) if many is None else builder.sdiv(count, WORD(LANES))
+        if many is not None:
+            with builder.counted(groups) as group:
+                first = builder.mul(group, WORD(LANES))
+                _prefetch(writer, builder, at, builder.add(first, WORD(LANES)), count)
+                together = builder.call(many, [*common, first])
+                with builder.if_then(builder.not_(together), likely=False), builder.counted(WORD(LANES)) as k:
+                    builder.call(row, [*common, builder.add(first, k)])
+        begin = builder.mul(groups, WORD(LANES))
+        with builder.counted(builder.sub(count, begin)) as k:
+            builder.call(row, [*common, builder.add(begin, k)])
+        builder.store(builder.add(count, WORD(1)), done)
+    write_job(builder.function)
 
 
-def _write_row(writer: Writer) -> Any:
-    """Write one step, in a table, which is not taken if the sample is missing."""
-    function = writer.function("row", [POINTER] * 3 + [WORD])
-    at, builder = writer.arguments(function), writer.builder(function)
-    seen, slots, order, k = at.more
-    sample = item(builder, order, k)
-    states = _rows(writer, builder, at, item(builder, slots, sample))
-    writer.step_or_skip(builder, sample, k, at._replace(states=states), seen)
-    builder.ret_void()
-    return function
-
-
-def _rows(writer: Writer, builder: Any, at: Arguments, slot: Any) -> list[Any]:
+def _rows(writer: Writer, builder: Builder, at: Arguments, slot: Any) -> list[Any]:
     """Where the parts of the state in a slot are."""
     sizes = zip(at.states, writer.layout.parts, strict=True)
-    return [ahead(builder, table, slot, size) for table, size in sizes]
+    return [builder.ahead(table, slot, size) for table, size in sizes]
 
 
 def _write_lanes(writer: Writer, program: Any) -> Any:
@@ -273,61 +233,60 @@ def _write_lanes(writer: Writer, program: Any) -> Any:
 
     Nor are they if any sample may be missing.
     """
-    layout, function = writer.layout, writer.function("lanes", [POINTER] * 3 + [WORD], gives=BIT)
-    at, builder = writer.arguments(function), writer.builder(function)
-    seen, slots, order, first = at.more
-    places = builder.gep(order, [first], source_etype=WORD)
-    samples = [item(builder, places, WORD(k)) for k in range(LANES)]
-    keys = [item(builder, slots, sample) for sample in samples]
-    # Compare each key with those up to half-way around
-    vector, equal = side_by_side(builder, keys), None
-    for turn in range(1, LANES // 2 + 1):
-        same = builder.icmp_signed("==", vector, shuffled(builder, vector, [(k + turn) % LANES for k in range(LANES)]))
-        equal = same if equal is None else builder.or_(equal, same)
-    lanes = ir.IntType(LANES)
-    different = builder.icmp_unsigned("==", builder.bitcast(equal, lanes), lanes(0))
-    different = builder.and_(different, builder.icmp_unsigned("==", seen, NULL))
-    with builder.if_then(builder.not_(different), likely=False):
-        builder.ret(BIT(0))
-    # Load numbers of all lanes side by side, take the step, and store them one by one
-    rows = [_rows(writer, builder, at, slot) for slot in keys]
-    pairs = zip(offsets(record(layout.parameters)), layout.parameters, strict=True)
-    values = [load(builder, at.parameters, offset, aval) for offset, aval in pairs]
-    for (part, offset), aval in zip(layout.leaves, layout.state, strict=True):
-        values.append(_together(builder, aval, [load(builder, row[part], offset, aval).value for row in rows]))
-    for x, aval in zip(at.samples, layout.samples, strict=True):
-        parts = (ahead(builder, x, sample, nbytes(aval)) for sample in samples)
-        values.append(_together(builder, aval, [load(builder, part, 0, aval).value for part in parts]))
-    results = [lowered(value) for value in Lowering(builder).run(program, values)]
-    for (part, offset), value in zip(layout.leaves, results, strict=False):
-        for k, row in enumerate(rows):
-            number = value.value if value.size == 1 else builder.extract_element(value.value, INT(k))
-            store(builder, row[part], offset, Lowered((), value.dtype, number))
-    for answer, size, value in zip(at.answers, layout.answers, results[-COUNT:], strict=True):
-        whole = value if value.size == LANES else lowered(moved(builder, value, [0] * LANES))
-        builder.store(whole.value, ahead(builder, answer, first, size), align=8)
-    builder.ret(BIT(1))
-    return function
+    layout = writer.layout
+    with writer.function("lanes", [POINTER] * 3 + [WORD], gives=BIT) as (builder, at):
+        seen, slots, order, first = at.more
+        places = builder.gep(order, [first], source_etype=WORD)
+        samples = [builder.item(places, WORD(k)) for k in range(LANES)]
+        keys = [builder.item(slots, sample) for sample in samples]
+        # Compare each key with those up to half-way around
+        vector, equal = builder.side_by_side(keys), None
+        for turn in range(1, LANES // 2 + 1):
+            same = builder.icmp_signed(
+                "==", vector, builder.shuffled(vector, [(k + turn) % LANES for k in range(LANES)])
+            )
+            equal = same if equal is None else builder.or_(equal, same)
+        lanes = ir.IntType(LANES)
+        different = builder.icmp_unsigned("==", builder.bitcast(equal, lanes), lanes(0))
+        different = builder.and_(different, builder.icmp_unsigned("==", seen, NULL))
+        with builder.if_then(builder.not_(different), likely=False):
+            builder.ret(BIT(0))
+        # Load numbers of all lanes side by side, take the step, and store them one by one
+        pairs = zip(offsets(record(layout.parameters)), layout.parameters, strict=True)
+        values = [builder.load_array(at.parameters, offset, aval) for offset, aval in pairs]
+        rows = [_rows(writer, builder, at, slot) for slot in keys]
+        numbers = [[(row[part], offset) for row in rows] for part, offset in layout.leaves]
+        for x, aval in zip(at.samples, layout.samples, strict=True):
+            numbers.append([(builder.ahead(x, sample, nbytes(aval)), 0) for sample in samples])
+        for aval, places_of in zip((*layout.state, *layout.samples), numbers, strict=True):
+            lane = builder.side_by_side([builder.load_array(*place, aval).value for place in places_of])
+            values.append(Lowered((LANES,), aval.dtype, lane))
+        results = [lowered(value) for value in builder.run(program, values)]
+        for value, places_of in zip(results[:-COUNT], numbers, strict=False):
+            for k, place in enumerate(places_of):
+                number = value.value if value.size == 1 else builder.extract_element(value.value, INT(k))
+                builder.store_array(*place, Lowered((), value.dtype, number))
+        for answer, size, value in zip(at.answers, layout.answers, results[-COUNT:], strict=True):
+            whole = value if value.size == LANES else lowered(builder.moved(value, [0] * LANES))
+            builder.store(whole.value, builder.ahead(answer, first, size), align=8)
+        builder.ret(BIT(1))
+    return builder.function
 
 
-def _together(builder: Any, aval: Any, numbers: list[Any]) -> Lowered:
-    return Lowered((LANES, *aval.shape), aval.dtype, side_by_side(builder, numbers))
-
-
-def _prefetch(writer: Writer, builder: Any, at: Arguments, first: Any, count: Any) -> None:
+def _prefetch(writer: Writer, builder: Builder, at: Arguments, first: Any, count: Any) -> None:
     """Have the states of steps to come brought near."""
     slots, order = at.more[1:3]
     with builder.if_then(builder.icmp_signed("<=", builder.add(first, WORD(LANES)), count)):
         for k in range(LANES):
-            slot = item(builder, slots, item(builder, order, builder.add(first, WORD(k))))
+            slot = builder.item(slots, builder.item(order, builder.add(first, WORD(k))))
             for row in _rows(writer, builder, at, slot):
-                prefetch(builder, row)
+                builder.prefetch(row)
 
 
 def write_job(function: Any) -> None:
     """Write `NAME_job`, which reads the arguments of a function behind the address of a job."""
     job = ir.Function(function.module, ir.FunctionType(POINTER, [POINTER]), f"{function.name}_job")
-    builder = ir.IRBuilder(job.append_basic_block())
+    builder = Builder.of(job)
     places = (builder.gep(job.args[0], [WORD(1 + k)], source_etype=WORD) for k in range(len(function.args)))
     read = [builder.load(place, typ=argument.type) for place, argument in zip(places, function.args, strict=True)]
     builder.call(function, read)

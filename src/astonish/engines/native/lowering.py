@@ -14,21 +14,16 @@ from jax.extend.core import ClosedJaxpr, Literal
 from jax.extend.random import threefry_prng_impl
 
 from astonish.core.programs import CALLS
-from astonish.engines.native import arithmetic
+from astonish.engines.native.arithmetic import RULES, Arithmetic
 from astonish.engines.native.llvm import (
     BYTE,
     Lowered,
     Shape,
     UnsupportedError,
     Value,
-    allocated,
     array_type,
-    halved,
     ir,
-    joined,
     lowered,
-    moved,
-    one_by_one,
     positions,
 )
 
@@ -37,11 +32,8 @@ LARGEST = 512  # numbers in an array; where there are more, XLA is as good
 _LAPACK = ("cholesky", "triangular_solve", "lu", "lu_pivots_to_permutation")  # of matrices that are not small
 
 
-class Lowering:
+class Lowering(Arithmetic):
     """Writes jaxprs into a function of LLVM, one operation after the other."""
-
-    def __init__(self, builder: Any) -> None:
-        self.builder = builder
 
     def run(self, closed: Any, values: Sequence[Value]) -> list[Value]:
         """Write a jaxpr for these values; what it gives."""
@@ -64,7 +56,7 @@ class Lowering:
             raise UnsupportedError("large arrays", expected=True)
         if name in CALLS:
             return self.run(params[CALLS[name]], values)
-        if name in arithmetic.RULES:
+        if name in RULES:
             return [self.do(name, *values, **params)]
         if name == "scan":
             return _scan(self, equation, values)
@@ -73,19 +65,11 @@ class Lowering:
         results = _RULES[name](self, *values, **params, out=equation.outvars[0].aval)
         return results if isinstance(results, list) else [results]
 
-    def do(self, name: str, *values: Value, **params: Any) -> Value:
-        """Write an elementwise operation."""
-        return arithmetic.elementwise(name, self.builder, *values, **params)
-
-    def moved(self, value: Value, where: Any) -> Value:
-        """Make an array of the numbers at the given positions of another one."""
-        return moved(self.builder, value, where)
-
     def combined(self, name: str, value: Value, axes: Any) -> Lowered:
         """Combine all numbers along these axes by an operation of two."""
         others = [k for k in range(len(value.shape)) if k not in axes]
         rows = positions(value.shape).transpose([*axes, *others]).reshape(-1, *[value.shape[k] for k in others])
-        return halved(self.builder, lowered(self.moved(value, rows)), lambda a, b: lowered(self.do(name, a, b)))
+        return self.halved(lowered(self.moved(value, rows)), lambda a, b: lowered(self.do(name, a, b)))
 
     def along(self, value: Value, axis: int) -> list[Value]:
         """The arrays along an axis, without it."""
@@ -96,17 +80,17 @@ class _Variables:
     """Arrays that change as a loop goes on, or differ between branches."""
 
     def __init__(self, low: Lowering, avals: Sequence[Any]) -> None:
-        self._builder = low.builder
+        self._low = low
         self._like = [lowered(np.zeros(_shape(a), np.uint32 if _is_key(a) else a.dtype)) for a in avals]
-        self._places = [allocated(low.builder, like.value.type) for like in self._like]
+        self._places = [low.allocated(like.value.type) for like in self._like]
 
     def set(self, values: Sequence[Value]) -> None:
         for value, place in zip(values, self._places, strict=True):
-            self._builder.store(lowered(value).value, place)
+            self._low.store(lowered(value).value, place)
 
     def get(self) -> list[Value]:
         pairs = zip(self._like, self._places, strict=True)
-        return [like._replace(value=self._builder.load(place, typ=like.value.type)) for like, place in pairs]
+        return [like._replace(value=self._low.load(place, typ=like.value.type)) for like, place in pairs]
 
 
 def _is_key(aval: Any) -> bool:
@@ -123,23 +107,23 @@ def _while(
 ) -> list[Value]:
     begin = cond_nconsts + body_nconsts
     in_test, in_body, start = values[:cond_nconsts], values[cond_nconsts:begin], values[begin:]
-    builder, variables = low.builder, _Variables(low, body_jaxpr.out_avals)
+    variables = _Variables(low, body_jaxpr.out_avals)
     variables.set(start)
-    test, body, end = map(builder.append_basic_block, ("test", "body", "end"))
-    builder.branch(test)
-    builder.position_at_end(test)
+    test, body, end = map(low.append_basic_block, ("test", "body", "end"))
+    low.branch(test)
+    low.position_at_end(test)
     before = variables.get()
     goes_on = lowered(low.run(cond_jaxpr, [*in_test, *before])[0])
-    builder.cbranch(low.combined("or", goes_on, range(len(goes_on.shape))).value, body, end)
-    builder.position_at_end(body)
+    low.cbranch(low.combined("or", goes_on, range(len(goes_on.shape))).value, body, end)
+    low.position_at_end(body)
     after = low.run(body_jaxpr, [*in_body, *before])
     if goes_on.size > 1:  # loops side by side, of which those that have ended stay as they are
         pairs = zip(after, before, strict=True)
         wide = [goes_on.reshaped((*goes_on.shape, *[1] * (len(new.shape) - len(goes_on.shape)))) for new in after]
         after = [low.do("select_n", which, old, new) for which, (new, old) in zip(wide, pairs, strict=True)]
     variables.set(after)
-    builder.branch(test)
-    builder.position_at_end(end)
+    low.branch(test)
+    low.position_at_end(end)
     return variables.get()
 
 
@@ -169,16 +153,16 @@ def _scan(low: Lowering, equation: Any, values: Sequence[Value]) -> list[Value]:
 def _cond(low: Lowering, which: Value, *values: Value, branches: Any, **_: Any) -> list[Value]:
     if not isinstance(which, Lowered):
         return low.run(branches[min(max(int(which), 0), len(branches) - 1)], values)
-    builder, variables = low.builder, _Variables(low, branches[0].out_avals)
-    *blocks, end = [builder.append_basic_block("branch") for _ in (*branches, None)]
-    switch = builder.switch(which.value, blocks[-1])
+    variables = _Variables(low, branches[0].out_avals)
+    *blocks, end = [low.append_basic_block("branch") for _ in (*branches, None)]
+    switch = low.switch(which.value, blocks[-1])
     for k, (block, branch) in enumerate(zip(blocks, branches, strict=True)):
         if k < len(blocks) - 1:
             switch.add_case(which.value.type(k), block)
-        builder.position_at_end(block)
+        low.position_at_end(block)
         variables.set(low.run(branch, values))
-        builder.branch(end)
-    builder.position_at_end(end)
+        low.branch(end)
+    low.position_at_end(end)
     return variables.get()
 
 
@@ -207,7 +191,7 @@ def _concatenate(low: Lowering, *values: Value, dimension: int, **_: Any) -> Val
     present = [value for value in values if np.prod(value.shape)]
     begins = np.cumsum([0, *(int(np.prod(value.shape)) for value in present)])
     where = [positions(value.shape) + begin for value, begin in zip(present, begins, strict=False)]
-    return low.moved(joined(low.builder, list(map(lowered, present))), np.concatenate(where, axis=dimension))
+    return low.moved(low.joined(list(map(lowered, present))), np.concatenate(where, axis=dimension))
 
 
 def _stack(low: Lowering, *values: Value, axis: int, **_: Any) -> Value:
@@ -220,7 +204,7 @@ def _pad(low: Lowering, value: Value, fill: Value, padding_config: Any, **_: Any
         raise UnsupportedError("padding between numbers")
     where = positions(value.shape)
     where = np.pad(where, [ends[:2] for ends in padding_config], constant_values=where.size)
-    return low.moved(joined(low.builder, [lowered(value), lowered(fill)]), where)
+    return low.moved(low.joined([lowered(value), lowered(fill)]), where)
 
 
 def _arg(comparison: str) -> Callable[..., Value]:
@@ -288,21 +272,18 @@ def _random(draw: Callable[..., Any]) -> Callable[..., Value]:
 def _threefry(low: Lowering, *values: Value, **_: Any) -> list[Value]:
     """The Threefry-2x32 block cipher of 20 rounds (Salmon et al. 2011)."""
 
-    def number(value: int) -> Any:
-        return np.asarray(value, np.uint32)
-
     def turned(value: Value, by: int) -> Value:
-        left, right = low.do("shift_left", value, number(by)), low.do("shift_right_logical", value, number(32 - by))
-        return low.do("or", left, right)
+        left, right = (("shift_left", by), ("shift_right_logical", 32 - by))
+        return low.do("or", *(low.do(shift, value, np.uint32(bits)) for shift, bits in (left, right)))
 
-    keys = [*values[:2], low.do("xor", low.do("xor", *values[:2]), number(0x1BD11BDA))]
+    keys = [*values[:2], low.do("xor", low.do("xor", *values[:2]), np.uint32(0x1BD11BDA))]
     x, y = (low.do("add", count, key) for count, key in zip(values[2:], keys, strict=False))
     for group in range(5):
         for by in ((13, 15, 26, 6), (17, 29, 16, 24))[group % 2]:
             x = low.do("add", x, y)
             y = low.do("xor", x, turned(y, by))
         x = low.do("add", x, keys[(group + 1) % 3])
-        y = low.do("add", low.do("add", y, keys[(group + 2) % 3]), number(group + 1))
+        y = low.do("add", low.do("add", y, keys[(group + 2) % 3]), np.uint32(group + 1))
     return [x, y]
 
 
@@ -314,12 +295,12 @@ class _Memory:
         self._is_bits, self._align = self._value.dtype.kind == "b", self._value.dtype.itemsize
         self._kind = BYTE if self._is_bits else array_type(self._value.dtype)
         self._whole = self._kind if self._value.size == 1 else ir.VectorType(self._kind, self._value.size)
-        self._pointer = allocated(low.builder, ir.ArrayType(self._kind, self._value.size + 1))
-        content = low.builder.zext(self._value.value, self._whole) if self._is_bits else self._value.value
-        low.builder.store(content, self._pointer, align=self._align)
+        self._pointer = low.allocated(ir.ArrayType(self._kind, self._value.size + 1))
+        content = low.zext(self._value.value, self._whole) if self._is_bits else self._value.value
+        low.store(content, self._pointer, align=self._align)
 
     def _at(self, place: Any) -> Any:
-        return self._low.builder.gep(self._pointer, [place], source_etype=self._kind)
+        return self._low.gep(self._pointer, [place], source_etype=self._kind)
 
     def read(self, places: Value, shape: Shape) -> Value:
         """The numbers at these places, as an array of this shape."""
@@ -327,24 +308,24 @@ class _Memory:
             return self._low.moved(self._value, places.reshape(shape))
 
         def number(place: Any) -> Any:
-            return self._low.builder.load(self._at(place), typ=self._kind, align=self._align)
+            return self._low.load(self._at(place), typ=self._kind, align=self._align)
 
-        return self._array(shape, one_by_one(self._low.builder, number, self._kind, places.value))
+        return self._array(shape, self._low.one_by_one(number, self._kind, places.value))
 
     def write(self, places: Value, update: Value, add: str | None) -> Value:
         """The array with other numbers at these places, or with numbers added there."""
-        builder, dtype = self._low.builder, self._value.dtype
+        low, dtype = self._low, self._value.dtype
         for place, new in zip(_numbers(self._low, places), _numbers(self._low, update), strict=True):
             at = self._at(place.value)
             if add is not None:
-                before = Lowered((), dtype, builder.load(at, typ=self._kind))
+                before = Lowered((), dtype, low.load(at, typ=self._kind))
                 new = lowered(self._low.do(add, before, new.reshaped(())))
-            builder.store(builder.zext(new.value, self._kind) if self._is_bits else new.value, at, align=self._align)
-        return self._array(self._value.shape, builder.load(self._pointer, typ=self._whole, align=self._align))
+            low.store(low.zext(new.value, self._kind) if self._is_bits else new.value, at, align=self._align)
+        return self._array(self._value.shape, low.load(self._pointer, typ=self._whole, align=self._align))
 
     def _array(self, shape: Shape, value: Any) -> Lowered:
         if self._is_bits:
-            value = self._low.builder.trunc(value, array_type(bool, int(np.prod(shape))))
+            value = self._low.trunc(value, array_type(bool, int(np.prod(shape))))
         return Lowered(shape, self._value.dtype, value)
 
 

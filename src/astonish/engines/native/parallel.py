@@ -19,13 +19,11 @@ from astonish.engines.native.llvm import (
     NULL,
     POINTER,
     WORD,
+    Builder,
     Code,
     binding,
     compiled,
-    counted,
     ir,
-    item,
-    prefetch,
 )
 from astonish.engines.native.loops import write_job
 
@@ -93,7 +91,7 @@ def _together() -> tuple[Code, Callable[..., None]]:
     module = ir.Module("astonish_threads")
     function = ir.Function(module, ir.FunctionType(NOTHING, [POINTER, WORD, WORD]), "together")
     jobs, words, count = function.args
-    builder = ir.IRBuilder(function.append_basic_block())
+    builder = Builder.of(function)
     ids, failures = (builder.alloca(ir.ArrayType(WORD, _MOST)) for _ in range(2))
     ids.type = failures.type = POINTER
     others = builder.sub(count, WORD(1))
@@ -113,16 +111,16 @@ def _together() -> tuple[Code, Callable[..., None]]:
             ir.Function(module, ir.FunctionType(INT, takes), name)
             for name, takes in zip(_THREADS, ([POINTER] * 4, [WORD, POINTER]), strict=True)
         )
-        with counted(builder, others) as k:
+        with builder.counted(others) as k:
             place, work = job(builder.add(k, WORD(1)))
             failed = builder.call(create, [builder.gep(ids, [k], source_etype=WORD), NULL, work, place])
             builder.store(builder.zext(failed, WORD), builder.gep(failures, [k], source_etype=WORD))
     call(WORD(0))
-    with counted(builder, others) as k:
+    with builder.counted(others) as k:
         if _there_are_threads():
-            with builder.if_else(builder.icmp_unsigned("==", item(builder, failures, k), WORD(0))) as (running, alone):
+            with builder.if_else(builder.icmp_unsigned("==", builder.item(failures, k), WORD(0))) as (running, alone):
                 with running:
-                    builder.call(join, [item(builder, ids, k), NULL])
+                    builder.call(join, [builder.item(ids, k), NULL])
                 with alone:
                     call(builder.add(k, WORD(1)))
         else:
@@ -144,32 +142,32 @@ def _write_find(module: Any) -> Any:
     """Some keys at a time: what is needed for all of them is brought near before any is looked at."""
     function = ir.Function(module, ir.FunctionType(NOTHING, [POINTER] * 4 + [WORD] * 3), "find")
     keys, table, slot_keys, slots, count, bits, spread = function.args
-    builder = ir.IRBuilder(function.append_basic_block())
+    builder = Builder.of(function)
     shift, mask = builder.sub(WORD(64), bits), builder.sub(builder.shl(WORD(1), bits), WORD(1))
 
     def place_of(key: Any) -> Any:
         return builder.lshr(builder.mul(key, spread), shift)
 
     blocks = builder.sdiv(builder.add(count, WORD(_AT_ONCE - 1)), WORD(_AT_ONCE))
-    with counted(builder, blocks) as block:
+    with builder.counted(blocks) as block:
         begin = builder.mul(block, WORD(_AT_ONCE))
         left = builder.sub(count, begin)
         size = builder.select(builder.icmp_signed("<", left, WORD(_AT_ONCE)), left, WORD(_AT_ONCE))
         wanted, into = (builder.gep(pointer, [begin], source_etype=WORD) for pointer in (keys, slots))
-        with counted(builder, size) as k:
-            prefetch(builder, builder.gep(table, [place_of(item(builder, wanted, k))], source_etype=INT))
-        with counted(builder, size) as k:
-            slot = builder.and_(item(builder, table, place_of(item(builder, wanted, k)), INT), INT(2**31 - 1))
-            prefetch(builder, builder.gep(slot_keys, [builder.sext(slot, WORD)], source_etype=WORD))
-        with counted(builder, size) as k:
-            key = item(builder, wanted, k)
+        with builder.counted(size) as k:
+            builder.prefetch(builder.gep(table, [place_of(builder.item(wanted, k))], source_etype=INT))
+        with builder.counted(size) as k:
+            slot = builder.and_(builder.item(table, place_of(builder.item(wanted, k)), INT), INT(2**31 - 1))
+            builder.prefetch(builder.gep(slot_keys, [builder.sext(slot, WORD)], source_etype=WORD))
+        with builder.counted(size) as k:
+            key = builder.item(wanted, k)
             slot = _searched(builder, key, place_of(key), mask, table, slot_keys)
             builder.store(slot, builder.gep(into, [k], source_etype=WORD))
     builder.ret_void()
     return function
 
 
-def _searched(builder: Any, key: Any, first: Any, mask: Any, table: Any, slot_keys: Any) -> Any:
+def _searched(builder: Builder, key: Any, first: Any, mask: Any, table: Any, slot_keys: Any) -> Any:
     """The slot of one key: steps that grow by one, from its first place on."""
     begin = builder.block
     look, compare, further, end = (builder.append_basic_block(n) for n in ("look", "compare", "further", "end"))
@@ -178,13 +176,13 @@ def _searched(builder: Any, key: Any, first: Any, mask: Any, table: Any, slot_ke
     place, step = builder.phi(WORD), builder.phi(WORD)
     place.add_incoming(first, begin)
     step.add_incoming(WORD(1), begin)
-    short = item(builder, table, place, INT)
+    short = builder.item(table, place, INT)
     slot = builder.sext(short, WORD)
     switch = builder.switch(short, compare)
     switch.add_case(INT(-1), end)
     switch.add_case(INT(-2), further)
     builder.position_at_end(compare)
-    builder.cbranch(builder.icmp_unsigned("==", item(builder, slot_keys, slot), key), end, further)
+    builder.cbranch(builder.icmp_unsigned("==", builder.item(slot_keys, slot), key), end, further)
     builder.position_at_end(further)
     place.add_incoming(builder.and_(builder.add(place, step), mask), further)
     step.add_incoming(builder.add(step, WORD(1)), further)
@@ -196,14 +194,14 @@ def _searched(builder: Any, key: Any, first: Any, mask: Any, table: Any, slot_ke
 def _write_put(module: Any) -> Any:
     function = ir.Function(module, ir.FunctionType(NOTHING, [POINTER] * 3 + [WORD] * 2), "put")
     order, part, into, count, width = function.args
-    builder = ir.IRBuilder(function.append_basic_block())
+    builder = Builder.of(function)
     with builder.if_else(builder.icmp_signed("==", width, WORD(1))) as (numbers, rows):
-        with numbers, counted(builder, count) as k:
-            builder.store(item(builder, part, k), builder.gep(into, [item(builder, order, k)], source_etype=WORD))
-        with rows, counted(builder, count) as k:
-            source, target = builder.mul(k, width), builder.mul(item(builder, order, k), width)
-            with counted(builder, width) as j:
-                number = item(builder, part, builder.add(source, j))
+        with numbers, builder.counted(count) as k:
+            builder.store(builder.item(part, k), builder.gep(into, [builder.item(order, k)], source_etype=WORD))
+        with rows, builder.counted(count) as k:
+            source, target = builder.mul(k, width), builder.mul(builder.item(order, k), width)
+            with builder.counted(width) as j:
+                number = builder.item(part, builder.add(source, j))
                 builder.store(number, builder.gep(into, [builder.add(target, j)], source_etype=WORD))
     builder.ret_void()
     return function

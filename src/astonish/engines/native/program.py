@@ -179,6 +179,7 @@ class NativeSteps:
         self._program, self._samples = program, learner.samples
         layout, parts = program.layout, program.packed(state)
         self._parts = filled(record(parts), parts)  # in one piece of memory
+        self._sample = record(layout.samples)
         self._latest = np.zeros(layout.numbers + COUNT - 1)  # an estimate, and single numbers
         self._latest[: layout.numbers] = np.ravel(learner.estimate(state))
         parameters = layout.packed_parameters(learner)
@@ -223,29 +224,25 @@ class NativeSteps:
         sample = read_one(self._samples, x)
         if sample is None:
             return None
-        content: bytes = filled(record(self._program.layout.samples), jax.tree.leaves(sample)).tobytes()
+        content: bytes = filled(self._sample, jax.tree.leaves(sample)).tobytes()
         return content
-
-    def address_of(self, answer: int) -> int:
-        """Where the last of these numbers is, by its place in a `Step`."""
-        return self._addresses[-COUNT + answer]
 
     def update_many(self, samples: Any, observed: BoolArray) -> Steps:
         """Learn from samples in their order, and answer for each; under Python's lock, so nothing comes between."""
         states, latest = self._addresses[:-COUNT], self._addresses[-COUNT:]
         return self._program.series(ctypes.PYFUNCTYPE, states, samples, observed, latest)
 
-    def watch(self, *about: Any) -> "NativeWatch":
-        return NativeWatch(self, *about)
+    def watch(self, signal: int, *about: Any) -> "NativeWatch":
+        return NativeWatch(self, self._addresses[-COUNT + signal], *about)
 
 
 class NativeWatch:
-    """Whether one of the numbers of a step exceeds a threshold, and when it did not do so just before."""
+    """Whether the number at an address exceeds a threshold after a step, and when it did not do so just before."""
 
     def __init__(
-        self, steps: NativeSteps, signal: int, threshold: float, cooldown: int, wait: int, alarm: bool
+        self, steps: NativeSteps, address: int, threshold: float, cooldown: int, wait: int, alarm: bool
     ) -> None:
-        self._watched = np.array((steps.address_of(signal), threshold, cooldown, wait, alarm, 0), entry.WATCHED)
+        self._watched = np.array((address, threshold, cooldown, wait, alarm, 0), entry.WATCHED)
         self._steps, self._from_bytes = steps, steps.bound("watch_read", None, self._watched)
 
     def updater(self) -> Callable[[Any], bool]:
