@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from benchmarks.scores import drift
 from benchmarks.scores.__main__ import app
-from benchmarks.scores.drift import Result, Tally, score
-from benchmarks.scores.drift_report import drift_table, summary_table
+from benchmarks.scores.drift import Result, Tally, drift_table, score, summary_table
 from benchmarks.scores.rivals import Rival, tuned
 from benchmarks.scores.streams import NOISES, RAMP, LabelledStream, settings, still, stream
 from typer.testing import CliRunner
