@@ -82,6 +82,8 @@ def test_tau_and_psi_are_what_the_probabilities_mean(tau: float, psi: float) -> 
     assert 1 / leave_a == pytest.approx(tau)
     assert leave_b / (leave_a + leave_b) == pytest.approx(psi)
     assert 1 - share_of_b(np.array([leave_a, leave_b])) == pytest.approx(psi)
+    at_the_ends = np.array([[0.0, 0.2], [0.2, 0.0], [0.0, 0.0], [1.0, 1.0]])
+    assert share_of_b(at_the_ends).tolist() == [0.0, 1.0, 0.5, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -96,11 +98,6 @@ def test_tau_and_psi_are_what_the_probabilities_mean(tau: float, psi: float) -> 
 def test_impossible_stays_are_refused(tau: float, psi: float, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         probabilities_of_leaving(tau, psi)
-
-
-def test_the_share_of_b_at_the_ends() -> None:
-    leave = np.array([[0.0, 0.2], [0.2, 0.0], [0.0, 0.0], [1.0, 1.0]])
-    assert share_of_b(leave).tolist() == [0.0, 1.0, 0.5, 0.5]
 
 
 # Walks

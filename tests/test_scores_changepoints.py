@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.scores import changepoints_report
+from benchmarks.scores import changepoints
 from benchmarks.scores.__main__ import app
 from benchmarks.scores.changepoints import covering, f1, learner, offline, online, read_folder, standardised
 from typer.testing import CliRunner
@@ -69,7 +69,7 @@ STEP = [0.1, -0.2, 0.3, 0.0, -0.1, 0.2] * 8 + [None] + [5.1, 4.8, 5.3, 5.0, 4.9,
 def test_the_command_prints_both_measures_and_names_what_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changepoints_report, "RATE", 0.01)  # for which fewer samples are simulated
+    monkeypatch.setattr(changepoints, "RATE", 0.01)  # for which fewer samples are simulated
     annotations = {"step": {"1": [49], "2": []}, "gone": {"1": [3]}, "wide": {"1": [3]}}
     folder = _folder(tmp_path, annotations, step=_numbers(STEP), wide=_numbers([1, 2, 3, 4], [1, 2, 3, 4]))
     answer = CliRunner().invoke(app, ["changepoints", "--data", str(folder)])

@@ -49,15 +49,14 @@ def drift(
     """
     with guarded(needs="this benchmark needs", stopped="nothing was written"):
         from . import drift as known
-        from .drift_report import drift_table, summary_table
 
         if not known.has_river():
             say(known.WITHOUT_RIVER)
         with progress("drift") as report:
             results = known.run_drift(known.QUICK if quick else known.FULL, report)
         if detail:
-            print(drift_table(results), end="\n\n")
-        print(summary_table(results))
+            print(known.drift_table(results), end="\n\n")
+        print(known.summary_table(results))
 
 
 @app.command()
@@ -69,7 +68,7 @@ def changepoints(
     python -m benchmarks.scores changepoints --data TCPD
     """
     with guarded(needs="this benchmark needs", stopped="nothing was written"):
-        from .changepoints_report import changepoints_table
+        from .changepoints import changepoints_table
 
         with progress("changepoints") as report:
             table = changepoints_table(data, report, say)

@@ -114,8 +114,9 @@ class Detector:
         series. Alarms at less than `window` samples after a change are then not false. With n quiet samples, the rate
         is met to within about one part in the square root of n times the rate, one standard error.
         """
-        how: Any = {"cooldown": cooldown, "burn_in": burn_in, "within": within, "signal": signal, "repeat": repeat}
-        detector = cls(learner, math.inf, **how)
+        detector = cls(
+            learner, math.inf, cooldown=cooldown, burn_in=burn_in, within=within, signal=signal, repeat=repeat
+        )
         detector._calibrate(*labelled(quiet, changed), window, false_alarm_rate)
         return detector
 
@@ -136,8 +137,9 @@ class Detector:
 
         It is met on average over the parameters that the learner's prior allows for, to within a few per cent.
         """
-        how: Any = {"cooldown": cooldown, "burn_in": burn_in, "within": within, "signal": signal, "repeat": repeat}
-        detector = cls(learner, math.inf, **how)
+        detector = cls(
+            learner, math.inf, cooldown=cooldown, burn_in=burn_in, within=within, signal=signal, repeat=repeat
+        )
         check_rate(false_alarm_rate, detector.cooldown)
         rng = np.random.default_rng(seed)
         steps, count = detector.burn_in + _STEPS, math.ceil(min(_EXPECTED / false_alarm_rate, _MOST) / _STEPS)

@@ -139,7 +139,7 @@ def compare(
     changes = marks & ~start  # before the first sample nothing was learned yet
     quiet = quiet_samples(marks | start, window, 0)
 
-    rows: dict[str, dict[str, float]] = {}
+    rows: dict[str, dict[str, Any]] = {}
     curves, reliability = {}, {}
     for name, learner in learners.items():
         errors, change, signals, seconds = _run(name, learner, series, truth, changes)
@@ -154,7 +154,7 @@ def compare(
         row = rows[name] = {}
         for measure, size in (("squared_error", errors**2), ("absolute_error", np.abs(errors))):
             by_series = Series(size.reshape(len(size), -1).mean(axis=1))
-            row |= {measure: by_series.mean(), f"{measure}_se": float(by_series.sem())}
+            row |= {measure: by_series.mean(), f"{measure}_se": by_series.sem()}
         row |= {
             "recovery": curve["sample"][back[0]] if len(back) else math.nan,
             "detection_delay": delay,
