@@ -1,15 +1,13 @@
 """Is DeltaMixture the mixture of delta rules of Wilson, Nassar & Gold (2013)? The oracle is a loop in plain NumPy."""
 
-from dataclasses import replace
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 from scipy import stats
 
-from astonish import Beta, DeltaMixture, Gaussian, Leaky, MessagePassing, run, scan
-from astonish.core.numbers import as_double, double
+from astonish import Beta, DeltaMixture, Gaussian, Leaky, MessagePassing, run
+from astonish.core.numbers import double
 
 RNG = np.random.default_rng(8)
 JUMPS = np.repeat(RNG.normal(size=12) * 5, 25) + RNG.normal(size=300)
@@ -126,16 +124,3 @@ def test_three_nodes_come_closer_to_exact_inference_than_any_single_one() -> Non
         return float(np.mean((run(learner, JUMPS).estimate - exact) ** 2))
 
     assert distance(3, 10.0) < 0.5 * min(distance(1, longest) for longest in (1.2, 1.5, 2.0, 3.0, 5.0, 10.0))
-
-
-def test_the_derivatives_agree_with_finite_differences() -> None:
-    learner, h = DeltaMixture(Gaussian(1.0), 0.1, longest=20.0), 1e-6
-    with double():
-        cost = jax.jit(
-            lambda value, name: scan(replace(as_double(learner), **{name: value}), JUMPS).surprise.sum(),
-            static_argnums=1,
-        )
-        for name in ("hazard", "longest"):
-            at = getattr(learner, name)
-            slope = float(jax.grad(cost)(at, name))
-            assert slope == pytest.approx(float(cost(at + h, name) - cost(at - h, name)) / (2 * h), rel=1e-5)

@@ -69,7 +69,7 @@ PUBLIC = [
 PUBLIC += [
     ("astonish.core.numbers", "pytree_dataclass"),
     ("astonish.core.numbers", "Domain"),
-    ("astonish.core.numbers", "parameter"),
+    ("astonish.core.parameters", "parameter"),
 ]
 
 

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 import pandas as pd
 import pytest
@@ -28,12 +27,8 @@ from astonish import (
     measure,
     run,
     run_many,
-    scan,
 )
 from astonish.cli.app import app
-from astonish.core.numbers import double
-from astonish.core.parameters import declared
-from astonish.models.parameters import with_parameters
 from astonish.people.fit import Estimate, Model, fit
 from astonish.people.tables import Columns, read_trials
 from astonish.people.tables.regressors import describe, regressors
@@ -256,26 +251,6 @@ def test_without_coupling_it_is_the_kalman_filter() -> None:
     still = run(ContinuousHGF(1.3, omega1=-2.0, kappa=0.0, mean=0.5, std=2.0), WALK)
     for name in ("estimate", "surprise", "learning_rate"):
         np.testing.assert_allclose(getattr(still, name), getattr(exact, name), rtol=1e-9)
-
-
-DIFFERENTIATED = ((HGF(), COINS), (TwoLevelHGF(), COINS), (ClassicHGF(), COINS), (ContinuousHGF(), WALK))
-
-
-@pytest.mark.parametrize(("learner", "xs"), DIFFERENTIATED, ids=lambda value: getattr(value, "name", ""))
-def test_derivatives_agree_with_finite_differences(learner: Any, xs: Any) -> None:
-    names, samples = tuple(declared(type(learner))), np.asarray(xs)
-    values = np.array([getattr(learner, name) for name in names]) + 0.01
-
-    @jax.jit
-    def total(values: Any) -> Any:
-        trace = scan(with_parameters(learner, dict(zip(names, values, strict=True))), samples)
-        return trace.surprise.sum() + (trace.learning_rate * trace.estimate).sum()
-
-    with double():
-        slopes = jax.grad(total)(values)
-        for slope, name, step in zip(slopes, names, 1e-6 * np.eye(len(names)), strict=True):
-            expected = (total(values + step) - total(values - step)) / 2e-6
-            np.testing.assert_allclose(slope, expected, rtol=1e-5, atol=1e-7, err_msg=name)
 
 
 # What else a learner answers

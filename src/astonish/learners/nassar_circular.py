@@ -15,15 +15,8 @@ from astonish.beliefs import VonMises
 from astonish.core.numbers import FloatArray, Number
 from astonish.core.parameters import CONCENTRATION, DIRECTION, HAZARD, PERIOD
 from astonish.core.special import log, log_von_mises, wrapped
+from astonish.learners import nassar
 from astonish.learners.base import CircularLearner, StepInfo
-from astonish.learners.nassar import (
-    EVIDENCE_WEIGHT,
-    FIRST_UNCERTAINTY,
-    UNDERESTIMATION,
-    JumpEvidence,
-    RelativeVariance,
-    reduced_bayes,
-)
 
 
 class NassarCircular(CircularLearner):
@@ -38,37 +31,37 @@ class NassarCircular(CircularLearner):
     hazard: Number = HAZARD.field()
     period: Number = PERIOD.field()
     start: Number = DIRECTION.field()
-    first_uncertainty: Number = FIRST_UNCERTAINTY.field()
-    surprise_sensitivity: Number = EVIDENCE_WEIGHT.field()
-    uncertainty_underestimation: Number = UNDERESTIMATION.field()
+    first_uncertainty: Number = nassar.FIRST_UNCERTAINTY.field()
+    surprise_sensitivity: Number = nassar.EVIDENCE_WEIGHT.field()
+    uncertainty_underestimation: Number = nassar.UNDERESTIMATION.field()
     name: ClassVar[str] = "reduced-bayes-circular"
     surprise_measure: ClassVar[str] = "shannon"
     free: ClassVar[tuple[str, ...]] = ("hazard",)
 
-    def init(self) -> RelativeVariance:
+    def init(self) -> nassar.RelativeVariance:
         mean = jnp.asarray(wrapped(self.start, self.period))
         share = jnp.asarray(self.first_uncertainty, mean.dtype)
-        return RelativeVariance(mean, share / (1 - share))
+        return nassar.RelativeVariance(mean, share / (1 - share))
 
-    def step(self, state: RelativeVariance, x: Number) -> tuple[RelativeVariance, StepInfo]:
+    def step(self, state: nassar.RelativeVariance, x: Number) -> tuple[nassar.RelativeVariance, StepInfo]:
         error = wrapped(x - state.mean, self.period)
         angle = 2 * math.pi / self.period * error
         jump = -log(self.period)
         stay = log_von_mises(angle, self.concentration / (1 + state.variance)) + math.log(2 * math.pi) + jump
-        evidence = JumpEvidence(angle * jnp.sqrt(self.concentration), stay, jump)
-        variance, info = reduced_bayes(
+        evidence = nassar.JumpEvidence(angle * jnp.sqrt(self.concentration), stay, jump)
+        variance, info = nassar.reduced_bayes(
             state, evidence, self.hazard, self.surprise_sensitivity, self.uncertainty_underestimation
         )
-        return RelativeVariance(wrapped(state.mean + info.learning_rate * error, self.period), variance), info
+        return nassar.RelativeVariance(wrapped(state.mean + info.learning_rate * error, self.period), variance), info
 
-    def uncertainty(self, state: RelativeVariance) -> Array:
+    def uncertainty(self, state: nassar.RelativeVariance) -> Array:
         """The standard deviation of the direction, as of a normal distribution: it may exceed the circle."""
         return self.period / (2 * math.pi) * jnp.sqrt(state.variance / self.concentration)
 
-    def estimate(self, state: RelativeVariance) -> Array:
+    def estimate(self, state: nassar.RelativeVariance) -> Array:
         return state.mean
 
-    def with_estimate(self, state: RelativeVariance, value: Number) -> RelativeVariance:
+    def with_estimate(self, state: nassar.RelativeVariance, value: Number) -> nassar.RelativeVariance:
         return state._replace(mean=wrapped(value, self.period))
 
     def simulate(self, rng: Generator, steps: int) -> FloatArray:
