@@ -5,62 +5,45 @@ import contextlib
 import gzip
 import io
 import itertools
-import jax
 import json
 import math
-import numpy as np
 import operator
-import pandas as pd
-import pytest
 import re
 import signal
 import subprocess
 import sys
 import tempfile
 import urllib.request
-from astonish import Beta
-from astonish import Delta
-from astonish import Dirichlet
-from astonish import Exponential
-from astonish import Gaussian
-from astonish import PerContext
-from astonish import Poisson
-from astonish import Smile
-from astonish import explain
-from astonish import run
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings, strategies as st
+from scipy import stats
+from starlette.testclient import TestClient
+
+from astonish import Beta, Delta, Dirichlet, Exponential, Gaussian, PerContext, Poisson, Smile, explain, run
 from astonish.core.names import OutcomeKind
 from astonish.core.numbers import double
 from astonish.core.parameters import check_parameters
 from astonish.models.registry import LEARNERS
 from astonish.online.explanation import STAGES
 from astonish.online.measures import COLUMNS
-from astonish.page import lab
-from astonish.page import server
-from astonish.page import worlds
+from astonish.page import lab, server, worlds
 from astonish.page.controls import json_number
-from astonish.page.data import DataTab
-from astonish.page.data import ENDS
-from astonish.page.worlds import GaussianTab
-from astonish.page.worlds import compared
-from astonish.page.worlds import series
-from astonish.page.worlds import walked
+from astonish.page.data import ENDS, DataTab
+from astonish.page.worlds import GaussianTab, compared, series, walked
 from astonish.paper.figure import RunSettings
 from astonish.paper.figure1 import SIMULATIONS
-from astonish.people.tables import Columns
-from astonish.people.tables import read_trials
+from astonish.people.tables import Columns, read_trials
 from astonish.people.tables.facts import choose
 from astonish.people.tables.regressors import regressors
 from astonish.theory import surprise
 from astonish.worlds.gaussian_jumps import gaussian_jumps
-from collections.abc import Iterator
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
-from pathlib import Path
-from scipy import stats
-from starlette.testclient import TestClient
-from typing import Any
-
 
 pytest.importorskip("starlette", reason="the page needs starlette")
 pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")

@@ -5,24 +5,23 @@ of each extra in turn, and prints what it was told.
 """
 
 import json
-import pytest
 import re
 import subprocess
 import sys
 import tomllib
 import warnings
-from astonish.cli.app import app
-from astonish.core.refusal import EXTRAS
-from astonish.core.refusal import NotInstalledError
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typer.testing import CliRunner
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+from typer.testing import CliRunner
+
+from astonish.cli.app import app
+from astonish.core.refusal import EXTRAS, NotInstalledError
 
 ROOT = Path(__file__).parent.parent
 NATIVE = [

@@ -4,26 +4,28 @@ And does a click on a sample explain it, with the numbers of the library, by key
 """
 # ruff: noqa: F811 - fixtures are imported, and named by the tests that use them
 
-import numpy as np
-import pytest
 import re
-from astonish import explain
-from astonish.page import server
-from astonish.page import worlds
 from pathlib import Path
-from test_browser import DEFAULTS  # noqa: F401
-from test_browser import GAUSSIAN  # noqa: F401
-from test_browser import _cells  # noqa: F401
-from test_browser import _drawn  # noqa: F401
-from test_browser import _plotted  # noqa: F401
-from test_browser import _served  # noqa: F401
-from test_browser import _set  # noqa: F401
-from test_browser import browser  # noqa: F401
-from test_browser import home  # noqa: F401
-from test_browser import pytestmark  # noqa: F401
-from test_browser import visit  # noqa: F401
 from typing import Any
 
+import numpy as np
+import pytest
+
+from astonish import explain
+from astonish.page import server, worlds
+from test_browser import (
+    DEFAULTS,
+    GAUSSIAN,
+    _cells,
+    _drawn,
+    _plotted,
+    _served,
+    _set,
+    browser,  # noqa: F401
+    home,  # noqa: F401
+    pytestmark,  # noqa: F401
+    visit,  # noqa: F401
+)
 
 CSS = (server.STATIC / "style.css").read_text(encoding="utf-8")
 DELTA = "#gaussian.learners=delta&gaussian.samples=40"

@@ -2,51 +2,46 @@
 
 import dataclasses
 import io
+import re
+from pathlib import Path
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
-import re
-from astonish import Bayes
-from astonish import Delta
-from astonish import Dirichlet
-from astonish import Exponential
-from astonish import Gaussian
-from astonish import GaussianVector
-from astonish import Grid
-from astonish import MessagePassing
-from astonish import NormalGamma
-from astonish import PerContext
-from astonish import Poisson
-from astonish import Regression
-from astonish import Smile
-from astonish import Stream
-from astonish import VarSmile
-from astonish import change_points
-from astonish import load_state
-from astonish import run
-from astonish import run_lengths
-from astonish import run_many
-from astonish import save_state
-from astonish.changes import changepoints
-from astonish.core.numbers import Domain
-from astonish.online import measures
-from astonish.online import series
-from astonish.people.tables import Columns
-from astonish.people.tables import read_trials
-from astonish.people.tables import regressors
-from families import CONTEXTS
-from families import LEARNER
-from families import LearnerCase
-from families import NUMBERS
-from families import PAIRS
-from families import VECTORS
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
-from pathlib import Path
-from typing import Any
 
+from astonish import (
+    Bayes,
+    Delta,
+    Dirichlet,
+    Exponential,
+    Gaussian,
+    GaussianVector,
+    Grid,
+    MessagePassing,
+    NormalGamma,
+    PerContext,
+    Poisson,
+    Regression,
+    Smile,
+    Stream,
+    VarSmile,
+    change_points,
+    load_state,
+    run,
+    run_lengths,
+    run_many,
+    save_state,
+)
+from astonish.changes import changepoints
+from astonish.core.numbers import Domain
+from astonish.online import measures, series
+from astonish.people.tables import Columns, read_trials, regressors
+from families import CONTEXTS, LEARNER, NUMBERS, PAIRS, VECTORS, LearnerCase
 
 of_each_shape = pytest.mark.parametrize(
     "case",

@@ -1,28 +1,17 @@
 """A screen of the tour: one idea of the paper, a picture of it, our verdict, and a control that breaks it."""
 
 import json
-import numpy as np
-from astonish.page.controls import Json
-from astonish.page.controls import Slider
-from astonish.page.controls import Values
-from astonish.page.controls import described
-from astonish.page.controls import numbers
-from astonish.page.controls import one_of
-from astonish.page.controls import packed
-from astonish.paper.figure import FAILS
-from astonish.paper.figure import HOLDS
-from astonish.paper.figure import IN_PART
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from astonish.page.controls import Json, Slider, Values, described, numbers, one_of, packed
+from astonish.paper.figure import FAILS, HOLDS, IN_PART
 
 Words = dict[str, str]
 VERDICTS = Path(__file__).with_name("verdicts.json")
