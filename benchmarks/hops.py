@@ -1,7 +1,8 @@
-"""Which files must a reader open to follow a command? Those in which a function runs, in the order of the first call.
+"""The files that a reader opens to follow a command: those in which a function runs, in the order of the first call.
 
 `python benchmarks/hops.py fit` and `python benchmarks/hops.py reproduce 8 --quick` print the lists of
-docs/architecture.md. The table of trials is made here.
+docs/architecture.md. Files of which only a lambda, a comprehension, or a function called by an import runs are listed
+apart, and so are files that only a child process reaches. The table of trials is made here.
 """
 
 import sys
@@ -22,15 +23,21 @@ FIT = ["--outcome", "x", "--response", "y", "--responded", "after", "--subject",
 def main(words: list[str]) -> None:
     package = import_module("astonish")
     root = Path(str(package.__file__)).parent
-    found: dict[str, None] = {}
+    opened: dict[str, None] = {}
+    apart: dict[str, None] = {}
+    children: list[Any] = []
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         path = Path(frame.f_code.co_filename)
-        runs = event == "call" and frame.f_code.co_flags & CO_OPTIMIZED and not frame.f_code.co_name.startswith("<")
-        if runs and path.is_relative_to(root.parent) and not _in_import(frame, root):
-            inside = path.relative_to(root.parent).parts
-            if inside[0].startswith("astonish"):
-                found.setdefault("/".join(inside[1:] if inside[0] == "astonish" else inside))
+        if event != "call" or not frame.f_code.co_flags & CO_OPTIMIZED or not path.is_relative_to(root):
+            return
+        is_nameless = frame.f_code.co_name.startswith("<")
+        files = apart if is_nameless or _in_import(frame, root) else opened
+        files.setdefault(path.relative_to(root).as_posix())
+
+    def watch(event: str, words: tuple[Any, ...]) -> None:
+        if event in ("subprocess.Popen", "os.fork", "os.posix_spawn"):
+            children.append(words[1] if len(words) > 1 else event)
 
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "trials.csv"
@@ -40,6 +47,7 @@ def main(words: list[str]) -> None:
         fit = words[0] == "fit"
         sys.argv = ["astonish", *words, *([str(table), *FIT] if fit else []), "--out", f"{folder}/out"]
         app = import_module("astonish.cli.app")
+        sys.addaudithook(watch)
         sys.setprofile(note)
         threading.setprofile(note)
         try:
@@ -50,8 +58,11 @@ def main(words: list[str]) -> None:
         finally:
             sys.setprofile(None)
             threading.setprofile(None)
-    for k, name in enumerate(found, 1):
+    for k, name in enumerate(opened, 1):
         print(f"{k:2} {name}")
+    only_apart = [name for name in apart if name not in opened]
+    print(f"only by lambdas, comprehensions or imports, {len(only_apart)}: {', '.join(only_apart)}")
+    print(f"child processes: {len(children)}")
 
 
 def _in_import(frame: FrameType | None, root: Path) -> bool:

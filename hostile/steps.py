@@ -56,4 +56,4 @@ def _samples(domain: Domain, rng: Generator, shape: tuple[int, ...]) -> Any:
     extreme = rng.choice([0.0, 1e-300, 1.0, low, high], size) * 10.0 ** -rng.integers(0, 300, size)
     drawn = np.clip(np.where(rng.random(size) < 0.5, ordinary, extreme), low, high)
     drawn = np.round(np.abs(drawn)) if domain.whole else drawn
-    return np.where(domain.holds(drawn), drawn, domain.stand_in)
+    return np.where(domain.allows(drawn), drawn, domain.stand_in)
