@@ -14,12 +14,17 @@ from astonish.theory.expfam import bayes
 from astonish.theory.surprise import shannon
 
 
-class GaussianFilter(NumberLearner, Protocol):
-    """A learner that knows the noise of normal samples, and whose state is a Gaussian belief about their mean."""
+class _KnowsNoise(Protocol):
+    """The fields of a Gaussian filter, which it declares in an order of its own."""
 
     noise: Number
     mean: Number
     std: Number
+
+
+class GaussianFilter(_KnowsNoise, NumberLearner, Protocol):
+    """A learner that knows the noise of normal samples, and whose state is a Gaussian belief about their mean."""
+
     surprise_measure: ClassVar[str] = "shannon"
 
     def init(self) -> GaussianBelief:

@@ -41,10 +41,15 @@ class VolatileState(NamedTuple):
     volatility: Annotated[Array, NOT_NEGATIVE]
 
 
-class VolatileFilter(Learner, Protocol):
-    """What the filters for numbers and for outcomes 0 and 1 share."""
+class _FollowsVolatility(Protocol):
+    """The field of a volatile filter, which each declares in an order of its own."""
 
     volatility_rate: Number
+
+
+class VolatileFilter(_FollowsVolatility, Learner, Protocol):
+    """What the filters for numbers and for outcomes 0 and 1 share."""
+
     surprise_measure: ClassVar[str] = "shannon"
     meanings: ClassVar[Mapping[str, str]] = {
         "volatility": "variance of the step that what is followed takes before the next outcome (v)",
