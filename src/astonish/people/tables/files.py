@@ -37,6 +37,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api import types
 
 from astonish.core.numbers import BoolArray, FloatArray
 from astonish.core.refusal import not_installed
@@ -112,7 +113,7 @@ def open_rows(
         rows, written = _from_file(Path(source), keep_zeros)
     else:
         raise ValueError(f"got {type(source).__name__}; {_FILES}")
-    several = [f"there are several columns {name!r}; the second is now {name}.1" for name in rows.doubled]
+    several = (f"there are several columns {name!r}; the second is now {name}.1" for name in rows.doubled)
     frame, said = with_plain_numbers(rows.frame, [name for name in needed if name in rows.frame], decimal, written)
     return rows._replace(frame=frame, said=(*rows.said, *several, *said))
 
@@ -410,10 +411,9 @@ def with_plain_numbers(
     if decimal not in (None, *DECIMALS):
         raise ValueError(f"decimal = {decimal!r} is not allowed; give ',' or '.'")
     frame = frame.copy(deep=False)
-    floats = [name for name in frame.columns if pd.api.types.is_float_dtype(frame[name])] if written else []
+    floats = [name for name in frame.columns if types.is_float_dtype(frame[name])] if written else []
     if decimal == "," and written is not None and (again := [name for name in floats if name in needed]):
         frame[again] = written(again)
-    types = pd.api.types
     texts: list[Any] = [
         name for name in frame if types.is_string_dtype(frame[name]) or types.is_object_dtype(frame[name])
     ]

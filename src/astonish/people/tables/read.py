@@ -91,8 +91,9 @@ def read_trials(
         frame[columns.response], unread = _within(frame[columns.response], response_range)
     if missing is None:
         cells.check_missing(frame, columns, labels, options)
-    scaled = response_kind or ("continuous" if response_scale else None)
-    schema = _infer_schema(frame, columns, kind, scaled, labels, options)
+    if response_scale is not None:
+        response_kind = response_kind or "continuous"
+    schema = _infer_schema(frame, columns, kind, response_kind, labels, options)
     values, order, problems, strange, notes = parse_rows(frame, columns, schema, response_scale, rows)
     trials = _to_series(rows.frame, columns, schema, values, order, bool(responds_before))
     trials = _with_design(trials, frame.iloc[np.sort(order)])
@@ -123,8 +124,8 @@ def _check_request(
             "that have taken it into account (in the command: --responded before, or after)"
         )
     if columns.response is None and (columns.ignore or any(ranges.values())):
-        problem = "ignore, response_range and response_scale are about responses"
-        raise ValueError(f"{problem}; name the column of the response")
+        options = "ignore, response_range and response_scale"
+        raise ValueError(f"{options} are about responses; name the column of the response")
     for name, ends in ranges.items():
         is_pair = ends is None or (len(ends) == 2 and ends[0] != ends[1] and np.isfinite(ends).all())
         if not is_pair or (ends and name == "response_range" and ends[0] > ends[1]):
@@ -240,8 +241,7 @@ def _kind(outcomes: Sequence["pd.Series[Any]"], response: Any, labels: Any, two_
         return "binary" if len(labels) == 2 else "categorical"
     if cells.is_text(outcomes[0]):
         happened = cells.different_labels(outcomes[0])
-        chosen = response is not None and cells.is_text(response)
-        other = chosen and _mostly_other(response, happened, _STRANGE)
+        other = response is not None and cells.is_text(response) and _mostly_other(response, happened, _STRANGE)
         return "binary" if len(happened) == 2 and not other else "categorical"
     values = cells.different_numbers(outcomes[0])
     two = two_are_binary and any(np.array_equal(values, pair) for pair in _TWO)
@@ -417,8 +417,8 @@ def _blocks_and_order(frame: pd.DataFrame, columns: Columns, who: Any) -> tuple[
     if columns.block is None:
         return np.zeros(len(frame)), order
     written = cells.names(frame[columns.block]).values
-    repeated = pd.DataFrame({"who": who, "trial": ranks}).dropna().duplicated().any()
-    unique = columns.trial is None or not repeated
+    numbered = pd.DataFrame({"who": who, "trial": ranks}).dropna()
+    unique = columns.trial is None or not numbered.duplicated().any()
     if unique and _are_marks(written, who, order[pd.notna(written)[order] & (who >= 0)[order]]):
         blocks = np.empty(len(frame))
         blocks[order] = pd.Series((written == "1")[order].astype(np.float64)).groupby(who[order]).cumsum().to_numpy()
@@ -476,7 +476,6 @@ def _to_series(
     starts = there & np.concatenate([there[:, :1], series.blocks[:, 1:] != series.blocks[:, :-1]], axis=1)
 
     # Responses to explain: if given before outcomes, that to an outcome is the next one of the block
-    given = series.given
     responses = None if series.responses is None else np.where(there, series.responses, np.nan)
     ignored = series.ignored
     if before and columns.choice is None:
@@ -490,7 +489,9 @@ def _to_series(
         rows=rows,
         responses=responses,
         scored=np.zeros_like(there) if responses is None else np.isfinite(responses) & ~ignored,
-        given={name: np.where(there, given[name], given[name][:, :1]) for name in columns.given},  # allowed in padding
+        given={
+            name: np.where(there, value := series.given[name], value[:, :1]) for name in columns.given
+        },  # as allowed
         responds_before=before or columns.choice is not None,
         kind=schema.kind,
         response_kind=schema.response_kind,
