@@ -1,4 +1,1 @@
-"""What do the commands about people's data do, from a table of trials to tables, figures and a report?
-
-The page does the same. Nothing here imports JAX before there is work to do.
-"""
+"""Analyses of people's data, from a table of trials to tables, figures and a report; without JAX until it is needed."""
