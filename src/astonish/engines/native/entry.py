@@ -71,71 +71,67 @@ def bound(name: str, address: int, addresses: Sequence[int], *owned: Any) -> Cal
 def write(module: Any, step: Any, layout: Layout, samples: Any) -> None:
     """Write `update`, and `watch`, which takes a step and says whether a number exceeds a threshold.
 
-    Each of them also for a sample that was read and checked (`update_read`): as `bytes`, its parts in a
-    record.
+    Each of them also for a sample that was read and checked (`update_read`): as `bytes`, its parts in a record.
     """
     for name in ("update", "watch"):
         for more in ("", "_read"):
-            _Entry(module, step, layout, f"{name}{more}").write(samples)
+            kind = ir.FunctionType(POINTER, [POINTER, POINTER, WORD, POINTER])
+            _Entry.of(ir.Function(module, kind, f"{name}{more}")).write(step, layout, samples)
 
 
-class _Entry:
-    """A function that is being written."""
+class _Entry(Builder):
+    """Writes a function that Python calls."""
 
-    def __init__(self, module: Any, step: Any, layout: Layout, name: str) -> None:
-        self.step, self.layout, self.name = step, layout, name
-        self.function = ir.Function(module, ir.FunctionType(POINTER, [POINTER, POINTER, WORD, POINTER]), name)
-        self.builder = Builder.of(self.function)
-
-    def write(self, samples: Any) -> None:
-        builder, avals = self.builder, self.layout.samples
+    def write(self, step: Any, layout: Layout, samples: Any) -> None:
+        """Write the function by its name. step: the function that takes the step."""
+        self.step, self.layout, self.name, avals = step, layout, self.function.name, layout.samples
         me, arguments, count, names = self.function.args
         self.table = self._python("PyBytes_AsString", self._python("PyTuple_GetItem", me, WORD(0)))
         if self.name.endswith("_read"):
-            numbers = self._python("PyBytes_AsString", builder.load(arguments, typ=POINTER))
+            numbers = self._python("PyBytes_AsString", self.load(arguments, typ=POINTER))
             begins = offsets(record(avals))
-            self._step_and_answer([builder.gep(numbers, [WORD(begin)], source_etype=BYTE) for begin in begins])
+            self._step_and_answer([self.gep(numbers, [WORD(begin)], source_etype=BYTE) for begin in begins])
             return
         self.slow = self.function.append_basic_block("slow")
-        self._only_if(builder.and_(builder.icmp_unsigned("==", names, NULL), builder.icmp_signed("==", count, WORD(1))))
+        self._only_if(self.and_(self.icmp_unsigned("==", names, NULL), self.icmp_signed("==", count, WORD(1))))
         if any(len(aval.shape) > 1 or (aval.shape and aval.dtype.kind != "f") for aval in avals):
-            builder.branch(self.slow)  # matrices, and arrays of whole numbers, are read by NumPy
+            self.branch(self.slow)  # matrices, and arrays of whole numbers, are read by NumPy
         else:
-            places = [builder.allocated(array_type(aval.dtype, int(np.prod(aval.shape)))) for aval in avals]
-            self._read(samples, builder.load(arguments, typ=POINTER), iter(places))
+            places = [self.allocated(array_type(aval.dtype, int(np.prod(aval.shape)))) for aval in avals]
+            self._read(samples, self.load(arguments, typ=POINTER), iter(places))
             self._step_and_answer(places)
-        builder.position_at_end(self.slow)
-        builder.ret(self._python("PyObject_Vectorcall", self._address(SLOW), arguments, count, names))
+        self.position_at_end(self.slow)
+        self.ret(self._python("PyObject_Vectorcall", self._address(SLOW), arguments, count, names))
 
     def _python(self, name: str, *arguments: Any) -> Any:
         """Call a function of Python's."""
         takes = [argument.type for argument in arguments]
-        return self.builder.call(self.builder.declared(name, PYTHON[name], takes), list(arguments))
+        return self.call(self.declared(name, PYTHON[name], takes), list(arguments))
 
     def _address(self, index: int) -> Any:
-        return self.builder.item(self.table, WORD(index), POINTER)
+        return self.item(self.table, WORD(index), POINTER)
 
     def _only_if(self, condition: Any) -> None:
         """Go on if this is true; else leave the sample to Python."""
-        further = self.builder.append_basic_block("further")
-        self.builder.cbranch(condition, further, self.slow)
-        self.builder.position_at_end(further)
+        further = self.append_basic_block("further")
+        self.cbranch(condition, further, self.slow)
+        self.position_at_end(further)
 
     def _leave_if(self, failed: Any) -> None:
         """Where one of Python's functions failed, forget its error and leave the sample to Python."""
-        with self.builder.if_then(failed, likely=False):
+        with self.if_then(failed, likely=False):
             self._python("PyErr_Clear")
-            self.builder.branch(self.slow)
-            self.builder.position_at_end(self.builder.append_basic_block("never"))
+            self.branch(self.slow)
+            self.position_at_end(self.append_basic_block("never"))
 
     def _has_type(self, thing: Any, which: int) -> Any:
-        return self.builder.icmp_unsigned("==", self.builder.item(thing, WORD(1), POINTER), self._address(which))
+        return self.icmp_unsigned("==", self.item(thing, WORD(1), POINTER), self._address(which))
 
     def _read(self, samples: Any, thing: Any, places: Iterator[Any]) -> None:
         """Read a sample, or the parts of one, into their places."""
         if not isinstance(samples, Domain):
             self._only_if(self._has_type(thing, TUPLE))
-            self._only_if(self.builder.icmp_signed("==", self._python("PyTuple_Size", thing), WORD(len(samples))))
+            self._only_if(self.icmp_signed("==", self._python("PyTuple_Size", thing), WORD(len(samples))))
             for k, part in enumerate(samples):
                 self._read(part, self._python("PyTuple_GetItem", thing, WORD(k)), places)
         elif samples.shape:
@@ -143,54 +139,54 @@ class _Entry:
         else:
             number = self._number(thing)
             self._check(samples, number)
-            self.builder.store(self.builder.fptosi(number, INT) if samples.is_index else number, next(places))
+            self.store(self.fptosi(number, INT) if samples.is_index else number, next(places))
 
     def _number(self, thing: Any) -> Any:
-        builder, room = self.builder, self.builder.allocated(DOUBLE)
-        with builder.if_else(self._has_type(thing, FLOAT)) as (floating, other):
+        room = self.allocated(DOUBLE)
+        with self.if_else(self._has_type(thing, FLOAT)) as (floating, other):
             with floating:
-                builder.store(builder.item(thing, WORD(2), DOUBLE), room)
+                self.store(self.item(thing, WORD(2), DOUBLE), room)
             with other:
                 self._only_if(self._has_type(thing, WHOLE))
                 number = self._python("PyLong_AsDouble", thing)
-                with builder.if_then(builder.fcmp_ordered("==", number, DOUBLE(-1.0)), likely=False):
-                    self._leave_if(builder.icmp_unsigned("!=", self._python("PyErr_Occurred"), NULL))
-                builder.store(number, room)
-        return builder.load(room, typ=DOUBLE)
+                with self.if_then(self.fcmp_ordered("==", number, DOUBLE(-1.0)), likely=False):
+                    self._leave_if(self.icmp_unsigned("!=", self._python("PyErr_Occurred"), NULL))
+                self.store(number, room)
+        return self.load(room, typ=DOUBLE)
 
     def _read_array(self, domain: Domain, thing: Any, place: Any) -> None:
         """Read an array of NumPy's, of float64 and in one piece; any other is left to Python."""
-        builder, size, short = self.builder, domain.shape[0], ir.IntType(16)
+        size, short = domain.shape[0], ir.IntType(16)
         self._only_if(self._has_type(thing, ARRAY))
-        view = builder.allocated(ir.ArrayType(WORD, 16))  # a `Py_buffer`, and more
+        view = self.allocated(ir.ArrayType(WORD, 16))  # a `Py_buffer`, and more
         failed = self._python("PyObject_GetBuffer", thing, view, INT(_NUMBERS))
-        self._leave_if(builder.icmp_signed("!=", failed, INT(0)))
+        self._leave_if(self.icmp_signed("!=", failed, INT(0)))
 
         def field(at: int, kind: Any) -> Any:
-            return builder.load(builder.gep(view, [WORD(at)], source_etype=BYTE), typ=kind)
+            return self.load(self.gep(view, [WORD(at)], source_etype=BYTE), typ=kind)
 
-        form = builder.load(field(_FORMAT, POINTER), typ=short, align=1)
-        fits = builder.icmp_signed("==", field(_LENGTH, WORD), WORD(8 * size))
-        fits = builder.and_(fits, builder.icmp_signed("==", field(_DIMENSIONS, INT), INT(1)))
-        fits = builder.and_(fits, builder.icmp_unsigned("==", form, short(ord("d"))))
-        with builder.if_then(fits):
-            numbers = builder.load(field(_ADDRESS, POINTER), typ=array_type(np.float64, size), align=8)
-            builder.store(numbers, place, align=8)
+        form = self.load(field(_FORMAT, POINTER), typ=short, align=1)
+        fits = self.icmp_signed("==", field(_LENGTH, WORD), WORD(8 * size))
+        fits = self.and_(fits, self.icmp_signed("==", field(_DIMENSIONS, INT), INT(1)))
+        fits = self.and_(fits, self.icmp_unsigned("==", form, short(ord("d"))))
+        with self.if_then(fits):
+            numbers = self.load(field(_ADDRESS, POINTER), typ=array_type(np.float64, size), align=8)
+            self.store(numbers, place, align=8)
         self._python("PyBuffer_Release", view)
         self._only_if(fits)
         for k in range(size):
-            self._check(domain, builder.item(place, WORD(k), DOUBLE))
+            self._check(domain, self.item(place, WORD(k), DOUBLE))
 
     def _check(self, domain: Domain, number: Any) -> None:
-        builder, infinity = self.builder, float("inf")
-        absolute, floor = (builder.declared(f"llvm.{name}.f64", DOUBLE, [DOUBLE]) for name in ("fabs", "floor"))
-        good = builder.fcmp_ordered("<", builder.call(absolute, [number]), DOUBLE(infinity))
+        infinity = float("inf")
+        absolute, floor = (self.declared(f"llvm.{name}.f64", DOUBLE, [DOUBLE]) for name in ("fabs", "floor"))
+        good = self.fcmp_ordered("<", self.call(absolute, [number]), DOUBLE(infinity))
         more, less = (">", "<") if domain.open else (">=", "<=")
         for comparison, end in ((more, domain.low), (less, domain.high)):
             if abs(end) < infinity:
-                good = builder.and_(good, builder.fcmp_ordered(comparison, number, DOUBLE(float(end))))
+                good = self.and_(good, self.fcmp_ordered(comparison, number, DOUBLE(float(end))))
         if domain.whole:
-            good = builder.and_(good, builder.fcmp_ordered("==", number, builder.call(floor, [number])))
+            good = self.and_(good, self.fcmp_ordered("==", number, self.call(floor, [number])))
         self._only_if(good)
 
     def _step_and_answer(self, samples: Sequence[Any]) -> None:
@@ -198,44 +194,44 @@ class _Entry:
 
         Null if there is no memory. A watch answers whether there is an alarm.
         """
-        builder, states = self.builder, len(self.layout.parts)
+        states = len(self.layout.parts)
         parameters, *pointers = (self._address(FIRST + k) for k in range(1 + states + COUNT))
-        restore = builder.flushing()
-        builder.call(self.step, [parameters, *pointers[:states], *samples, *pointers[states:]])
+        restore = self.flushing()
+        self.call(self.step, [parameters, *pointers[:states], *samples, *pointers[states:]])
         restore()
         if self.name.startswith("watch"):
-            builder.ret(self._alarm())
+            self.ret(self._alarm())
             return
         numbers, parts = pointers[states:], []
         if self.layout.estimate:
             parts.append(self._or_nothing(self._python("PyObject_CallNoArgs", self._address(COPY))))
             del numbers[0]
         for place in numbers:
-            parts.append(self._or_nothing(self._python("PyFloat_FromDouble", builder.load(place, typ=DOUBLE))))
+            parts.append(self._or_nothing(self._python("PyFloat_FromDouble", self.load(place, typ=DOUBLE))))
         made = self._or_nothing(self._python("PyType_GenericAlloc", self._address(STEP), WORD(len(parts))))
         for k, part in enumerate(parts):
             self._python("PyTuple_SetItem", made, WORD(k), part)
-        builder.ret(made)
+        self.ret(made)
 
     def _or_nothing(self, made: Any) -> Any:
         """Go on with an object that was made; where it was not, Python hears of it."""
-        with self.builder.if_then(self.builder.icmp_unsigned("==", made, NULL), likely=False):
-            self.builder.ret(NULL)
+        with self.if_then(self.icmp_unsigned("==", made, NULL), likely=False):
+            self.ret(NULL)
         return made
 
     def _alarm(self) -> Any:
         """Say whether the number that is watched gives an alarm: True or False."""
-        builder, watch = self.builder, self._address(WATCH)
-        fields = [builder.gep(watch, [WORD(at)], source_etype=BYTE) for at in offsets(WATCHED)]
+        watch = self._address(WATCH)
+        fields = [self.gep(watch, [WORD(at)], source_etype=BYTE) for at in offsets(WATCHED)]
         number, threshold, cooldown, waiting, alarmed, samples = fields
-        wait = builder.load(waiting, typ=WORD)
-        value = builder.load(builder.load(number, typ=POINTER), typ=DOUBLE)
-        above = builder.fcmp_ordered(">", value, builder.load(threshold, typ=DOUBLE))
-        alarm = builder.and_(builder.icmp_signed("==", wait, WORD(0)), above)
-        shorter = builder.select(builder.icmp_signed(">", wait, WORD(0)), builder.sub(wait, WORD(1)), WORD(0))
-        builder.store(builder.select(alarm, builder.load(cooldown, typ=WORD), shorter), waiting)
-        builder.store(builder.zext(alarm, WORD), alarmed)
-        builder.store(builder.add(builder.load(samples, typ=WORD), WORD(1)), samples)
-        answer = builder.select(alarm, self._address(TRUE), self._address(FALSE))
+        wait = self.load(waiting, typ=WORD)
+        value = self.load(self.load(number, typ=POINTER), typ=DOUBLE)
+        above = self.fcmp_ordered(">", value, self.load(threshold, typ=DOUBLE))
+        alarm = self.and_(self.icmp_signed("==", wait, WORD(0)), above)
+        shorter = self.select(self.icmp_signed(">", wait, WORD(0)), self.sub(wait, WORD(1)), WORD(0))
+        self.store(self.select(alarm, self.load(cooldown, typ=WORD), shorter), waiting)
+        self.store(self.zext(alarm, WORD), alarmed)
+        self.store(self.add(self.load(samples, typ=WORD), WORD(1)), samples)
+        answer = self.select(alarm, self._address(TRUE), self._address(FALSE))
         self._python("Py_IncRef", answer)
         return answer
