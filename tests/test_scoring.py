@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import numpy as np
 import pandas as pd
 import pytest
@@ -219,7 +220,10 @@ SMILE = {"SMiLe": Smile(FAMILY)}
         (lambda: compare(SMILE, ONE.samples, ["a"] * 100, ONE.changed), "truth holds 'a', which is not a number"),
         (lambda: compare(SMILE, EPISODES.samples[:2], EPISODES.truth, EPISODES.changed), r"\[2\] series but 12 rows"),
         (lambda: compare({"coin": Bayes(Dirichlet(2))}, ONE), "coin: sample 0 .* is not allowed"),
-        (lambda: compare({"bad": Delta(2.0)}, ONE), "bad: Delta's learning_rate = 2 is not allowed"),
+        (
+            lambda: compare({"bad": jax.tree.map(lambda _: 2.0, Delta())}, ONE),
+            "bad: Delta's learning_rate = 2 is not allowed",
+        ),
         (lambda: compare(SMILE, [], [], []), "empty"),
         (lambda: compare(SMILE, ONE, window=0), "window = 0 is not allowed"),
         (lambda: compare(SMILE, ONE, factor=-1.0), "factor = -1 is not allowed"),
