@@ -343,10 +343,11 @@ class _XlaSteps:
             return Step(self.last().estimate, *MISSED)
         with self._lock, double():
             small, large = self.kept[0]
-            types = tuple(map(type, jax.tree.leaves(sample)))
-            if large and types not in self._compiled_for:  # by a step from a copy, before anything is overwritten by it
-                self._step(self._learner, small, _copied(large), sample)
-                self._compiled_for.add(types)
+            if large:  # compile it by a step from a copy, before anything is overwritten by it
+                types = tuple(map(type, jax.tree.leaves(sample)))
+                if types not in self._compiled_for:
+                    self._step(self._learner, small, _copied(large), sample)
+                    self._compiled_for.add(types)
             # One call of compiled code overwrites the old state and keeps the new one, so that no exception can come
             # between the two.
             self.kept.extend(map(self._step, (self._learner,), (small,), (large,), (sample,)))
