@@ -224,7 +224,6 @@ SMILE = Smile(FAMILY, prior=PRIOR)
         (SMILE, {}, {"hazard": 0.1}, "hazard = 0.1 is for measures that end in _with_change"),
         (SMILE, {}, {"measures": ["state_prediction_error"]}, "does not apply .* what does is"),
         (Delta(), {}, {"measures": ["shannon"]}, r"Delta.* does not hold a single belief"),
-        (Smile(FAMILY, -1.0), {}, {}, "Smile's m = -1 is not allowed"),
         (Smile(Beta()), {}, {}, "an outcome = .* is not allowed; give a whole number from 0 to 1"),
         (SMILE, {"outcome": ("here", "there")}, {}, "Smile does not learn from outcomes that are transitions"),
         (PerContext(SMILE, 2), {}, {}, "PerContext does not learn from outcomes that are continuous"),
