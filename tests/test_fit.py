@@ -1,73 +1,69 @@
 """Fits: the likelihood against a plain loop, gradients against differences, searches against SciPy and closed forms."""
 
-import astonish
-import jax
-import jax.numpy as jnp
 import math
-import numpy as np
-import pytest
 import re
 import subprocess
 import sys
-from astonish import Beta
-from astonish import Delta
-from astonish import Dirichlet
-from astonish import Gaussian
-from astonish import MessagePassing
-from astonish import Nassar2012
-from astonish import ParticleFilter
-from astonish import PearceHall
-from astonish import PerContext
-from astonish import Smile
-from astonish import Stream
-from astonish.core.numbers import Domain
-from astonish.core.numbers import double
-from astonish.core.numbers import pytree_dataclass
-from astonish.core.parameters import parameter
-from astonish.models.parameters import find_parameter
-from astonish.models.parameters import parameters
-from astonish.models.registry import LEARNERS
-from astonish.people.fit import CircularEstimate
-from astonish.people.fit import Estimate
-from astonish.people.fit import Fit
-from astonish.people.fit import Model
-from astonish.people.fit import Readout
-from astonish.people.fit import Softmax
-from astonish.people.fit import StickyEstimate
-from astonish.people.fit import UnitSquare
-from astonish.people.fit import fit
-from astonish.people.fit import recover_parameters
-from astonish.people.fit import simulate_responses
-from astonish.people.fit.estimate import prepare
-from astonish.people.fit.likelihood import Losses
-from astonish.people.fit.likelihood import _moving
-from astonish.people.fit.likelihood import begin
-from astonish.people.fit.likelihood import evaluate
-from astonish.people.fit.likelihood import given_trial
-from astonish.people.fit.likelihood import log_likelihoods_and_gradients
-from astonish.people.fit.likelihood import participant_data
-from astonish.people.fit.likelihood import simulate
-from astonish.people.fit.search import minimise
-from astonish.people.fit.space import Space
-from astonish.people.tables import Columns
-from astonish.people.tables import Trials
-from astonish.people.tables import read_trials
-from astonish.people.tables.facts import choose
-from astonish.responses.base import Categorical
-from astonish.responses.base import Normal
-from astonish.responses.base import Perseverating
-from astonish.responses.base import Response
-from astonish.responses.base import ResponseInput
 from dataclasses import replace
-from matplotlib import pyplot as plt
-from pandas import DataFrame
 from pathlib import Path
-from scipy import optimize
-from scipy import stats
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 from zipfile import ZipExtFile
 
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from pandas import DataFrame
+from scipy import optimize, stats
+
+import astonish
+from astonish import (
+    Beta,
+    Delta,
+    Dirichlet,
+    Gaussian,
+    MessagePassing,
+    Nassar2012,
+    ParticleFilter,
+    PearceHall,
+    PerContext,
+    Smile,
+    Stream,
+)
+from astonish.core.numbers import Domain, double, pytree_dataclass
+from astonish.core.parameters import parameter
+from astonish.models.parameters import find_parameter, parameters
+from astonish.models.registry import LEARNERS
+from astonish.people.fit import (
+    CircularEstimate,
+    Estimate,
+    Fit,
+    Model,
+    Readout,
+    Softmax,
+    StickyEstimate,
+    UnitSquare,
+    fit,
+    recover_parameters,
+    simulate_responses,
+)
+from astonish.people.fit.estimate import prepare
+from astonish.people.fit.likelihood import (
+    Losses,
+    _moving,
+    begin,
+    evaluate,
+    given_trial,
+    log_likelihoods_and_gradients,
+    participant_data,
+    simulate,
+)
+from astonish.people.fit.search import minimise
+from astonish.people.fit.space import Space
+from astonish.people.tables import Columns, Trials, read_trials
+from astonish.people.tables.facts import choose
+from astonish.responses.base import Categorical, Normal, Perseverating, Response, ResponseInput
 
 SMILE = Smile(Gaussian(noise=2.0), m=0.3)
 NASSAR = Nassar2012(noise=2.0, hazard=0.2, low=-20.0, high=20.0)
@@ -567,42 +563,6 @@ UNWILLING = jax.tree.map(lambda leaf: -leaf if leaf == 0.5 else leaf, Smile(Gaus
 def test_models_that_cannot_have_answered_so_are_refused(model: Any, trials: Any, free: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=re.escape(sentence)):
         fit(model, trials, free, starts=1)
-<<<<<<< /tmp/tools/m0
-||||||| /tmp/tools/m1
-    return str(caught.value)
-
-
-def test_models_that_cannot_have_answered_so_are_refused() -> None:
-    numbers = _trials(False)
-    assert "are numbers, which Softmax does not give" in _refusal(Model(SMILE, Softmax()), numbers, ["beta"])
-    assert "nothing is free" in _refusal(Model(SMILE, Estimate()), numbers, [])
-    hypotheses = Model(MessagePassing(Gaussian(2.0)), Estimate())
-    assert "cannot go on from someone's answer;" in _refusal(hypotheses, numbers, ["hazard"])
-    assert "comes after it" in _refusal(Model(SMILE, Readout()), _trials(True), ["m"])
-    silent = read_trials(_numbers(), Columns("x", subject="id"))
-    assert "there are no responses" in _refusal(Model(SMILE, Estimate()), silent, ["m"])
-    impatient = Model(
-        jax.tree.map(lambda leaf: -leaf if leaf == 0.5 else leaf, Smile(Gaussian(2.0), m=0.5)), Estimate()
-    )
-    assert "m = -0.5 is not allowed; give a finite number of at least 0" in _refusal(
-        Model(unwilling, Estimate()), numbers, ["m"]
-    )
-=======
-    return str(caught.value)
-
-
-def test_models_that_cannot_have_answered_so_are_refused() -> None:
-    numbers = _trials(False)
-    assert "are numbers, which Softmax does not give" in _refusal(Model(SMILE, Softmax()), numbers, ["beta"])
-    assert "nothing is free" in _refusal(Model(SMILE, Estimate()), numbers, [])
-    hypotheses = Model(MessagePassing(Gaussian(2.0)), Estimate())
-    assert "cannot go on from someone's answer;" in _refusal(hypotheses, numbers, ["hazard"])
-    assert "comes after it" in _refusal(Model(SMILE, Readout()), _trials(True), ["m"])
-    silent = read_trials(_numbers(), Columns("x", subject="id"))
-    assert "there are no responses" in _refusal(Model(SMILE, Estimate()), silent, ["m"])
-    unwilling = jax.tree.map(lambda leaf: -leaf if leaf == 0.5 else leaf, Smile(Gaussian(2.0), m=0.5))
-    assert "m = -0.5 is not allowed; give a finite" in _refusal(Model(unwilling, Estimate()), numbers, ["m"])
->>>>>>> /tmp/tools/m2
 
 
 def test_participants_who_tell_nothing_are_left_out_and_said() -> None:

@@ -190,7 +190,7 @@ def _compiled_loop(packing: Packing) -> Callable[..., tuple[Steps, Array]]:
     def many(learner: Learner, xs: Any, rows: list[Any], seen: Any, last: Array) -> tuple[Steps, Array]:
         return jax.vmap(one, in_axes=(None, 0, 0, 0))(learner, xs, rows, seen), jnp.zeros_like(last)
 
-    # not `xla_kernels.compiled`: XLA splits thousands of keys over threads, and refuses to do so within one kernel
+    # not `programs.compiled`: XLA splits thousands of keys over threads, and refuses to do so within one kernel
     return jax.jit(many, compiler_options=OPTIONS, keep_unused=True)
 
 
