@@ -327,7 +327,6 @@ class Bank:
         answers = (nw.new_series(*column, backend=frame.implementation) for column in steps.columns().items())
         return frame.with_columns(*answers).to_native()
 
-    @naming_extra("this table needs")
     def to_frame(self, kind: Any = "pandas") -> Any:
         """Return all keys and their estimates, as a table of this kind: pandas, pyarrow or polars."""
         with naming_extra("tables need"):
@@ -336,7 +335,9 @@ class Bank:
         if kind not in _KINDS:
             raise ValueError(f"kind = {kind!r} is not known; give one of {', '.join(_KINDS)}")
         keys = self.keys()
-        return nw.from_dict({"key": keys, **wide("estimate", self.estimate(keys))}, backend=kind).to_native()
+        columns = {"key": keys, **wide("estimate", self.estimate(keys))}
+        with naming_extra("this table needs"):
+            return nw.from_dict(columns, backend=kind).to_native()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all keys and states to one file; `Bank.load` goes on exactly where this left off."""
