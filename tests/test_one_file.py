@@ -23,7 +23,6 @@ from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
 
-from astonish.core.numbers import pytree_dataclass
 from astonish.core.numbers import Domain
 from astonish.core.parameters import parameter
 from astonish.core.names import NUMBERS
@@ -35,7 +34,6 @@ class Smoothed(NamedTuple):
     slow: jnp.ndarray
 
 
-@pytree_dataclass
 class TwoSpeeds(Learner):
     """Average a fast and a slow delta rule."""
 
@@ -74,7 +72,6 @@ from typing import ClassVar, NamedTuple
 import jax.numpy as jnp
 from jax.scipy.special import xlog1py, xlogy
 
-from astonish.core.numbers import pytree_dataclass
 from astonish.core.numbers import Domain
 from astonish.core.parameters import Parameter, parameter
 from astonish.theory.expfam import Family, linear
@@ -102,7 +99,6 @@ class SuccessBelief(NamedTuple):
         return jnp.sqrt(self.mean * (1 - self.mean) / (1 + self.successes + self.failures))
 
 
-@pytree_dataclass
 class Geometric(Family):
     """How likely is success, judged by how often one failed before it?"""
 
@@ -160,14 +156,12 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from astonish.core.numbers import pytree_dataclass
 from astonish.core.numbers import POSITIVE, Domain
 from astonish.core.parameters import parameter
 from astonish.core.names import ResponseKind
 from astonish.responses.base import Normal, Response
 
 
-@pytree_dataclass
 class Exaggerated(Response):
     """Reports a multiple of the estimate, with noise."""
 

@@ -12,7 +12,7 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.ext import autosummary
 
-_NEVER_DESCRIBED = ("self", "_kind", "args", "kwargs")
+_NEVER_DESCRIBED = ("self", "args", "kwargs")
 _PLAIN = re.compile(r"(`+[^`]*`+)|([*|]|\b_(?=\W|$))")
 
 
@@ -72,16 +72,8 @@ def _rewritten(_app: Sphinx, what: str, _name: str, thing: Any, _options: Any, l
     lines[:] = [*"\n\n".join(paragraphs).split("\n"), ""]
 
 
-def _signature(
-    _app: Sphinx, _what: str, _name: str, _thing: Any, _options: Any, signature: str | None, returns: str | None
-) -> tuple[str | None, str | None]:
-    """Without the field by which JAX tells classes apart."""
-    return signature and re.sub(r"(, \*)?,? ?_kind=[^,)]*", "", signature), returns
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Rewrite what autodoc has found."""
     autosummary.extract_summary = lambda lines, _document: lines[0]  # it would end a sentence at "(eq."
     app.connect("autodoc-process-docstring", _rewritten)
-    app.connect("autodoc-process-signature", _signature)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -75,9 +75,7 @@ class Catalogue(NamedTuple):
     def check(self, name: str, kind: Any) -> Any:
         """Return a class, or refuse what is not one of this sort."""
         if not isinstance(kind, type) or load_object(self.base) not in kind.__mro__ or not is_dataclass(kind):
-            base = self.base.replace(":", ".")
-            advice = f"give a class derived from {base} and marked with astonish.core.numbers.pytree_dataclass"
-            raise ValueError(f"{name} is no {self.what}; {advice}")
+            raise ValueError(f"{name} is no {self.what}; give a class derived from {self.base.replace(':', '.')}")
         return kind
 
     def _own(self) -> dict[str, str]:

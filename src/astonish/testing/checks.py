@@ -179,7 +179,7 @@ def takes_any_leaves(thing: Any) -> None:
             again = jax.tree.leaves(jax.tree.map(lambda _, value=value: value, thing))
         except Exception as problem:
             wrong = f"JAX cannot put {value!r} in place of the numbers of {type(thing).__name__} ({problem})"
-            raise AssertionError(f"{wrong}; mark the class with astonish.core.numbers.pytree_dataclass") from None
+            raise AssertionError(f"{wrong}; derive the class from Learner, Family or Response") from None
         changed = f"{type(thing).__name__} makes {again} of {value!r}, which JAX puts in place of its numbers"
         holds(all(leaf is value for leaf in again), changed)
 
