@@ -79,7 +79,7 @@ def _events(stream: Any, *last: str) -> Iterator[dict[str, Any]]:
         if line.startswith(b"data: "):
             event = json.loads(line.removeprefix(b"data: "))
             yield event
-            if event["event"] in (last or ("done")):
+            if event["event"] in (last or ("done", "refused", "failed", "cancelled")):
                 return
 
 
