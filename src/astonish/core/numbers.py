@@ -10,6 +10,7 @@ import math
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import MISSING, dataclass, field, fields
 from functools import wraps
+from operator import attrgetter
 from typing import Any, ClassVar, Protocol, TypeVar, cast, dataclass_transform
 
 import jax
@@ -289,13 +290,14 @@ def pytree_dataclass(cls: type[T]) -> type[T]:
         raise TypeError(f"{cls.__name__} has an __init__ of its own; {advice}")
     made: Any = dataclass(frozen=True)(cls)
     made.__init__ = _reading(made)
-    static = [f.name for f in fields(made) if f.metadata.get("static")]
-    leaves = [f.name for f in fields(made) if f.name not in static]
+    static = tuple(f.name for f in fields(made) if f.metadata.get("static"))
+    leaves = tuple(f.name for f in fields(made) if f.name not in static)
     keys = [jax.tree_util.GetAttrKey(name) for name in leaves]
+    several = attrgetter(*leaves) if len(leaves) > 1 else lambda thing: tuple(getattr(thing, name) for name in leaves)
+    alone = (made,)
 
-    def flatten(thing: Any) -> tuple[Any, Any]:
-        value = thing.__dict__.__getitem__
-        return tuple(map(value, leaves)), (made, *map(value, static))
+    def flatten(thing: Any) -> tuple[Any, Any]:  # at every call of a compiled program, so let it be quick
+        return several(thing), (made, *(getattr(thing, name) for name in static)) if static else alone
 
     def flatten_with_keys(thing: Any) -> tuple[Any, Any]:
         values, others = flatten(thing)
@@ -303,7 +305,9 @@ def pytree_dataclass(cls: type[T]) -> type[T]:
 
     def unflatten(others: Any, values: Any) -> Any:
         thing = object.__new__(made)
-        vars(thing).update(zip(static, others[1:], strict=True), **dict(zip(leaves, values, strict=True)))
+        held = thing.__dict__
+        held.update(zip(leaves, values, strict=True))
+        held.update(zip(static, others[1:], strict=True))
         return thing
 
     jax.tree_util.register_pytree_with_keys(made, flatten_with_keys, unflatten, flatten)
