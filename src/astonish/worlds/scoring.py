@@ -61,12 +61,11 @@ class Comparison:
         import matplotlib as mpl
         import matplotlib.pyplot as plt
 
-        from astonish.report.style import STYLE
+        from astonish.report.style import COLOURS, STYLE
 
         panels: list[Any] = [_draw_after_change, partial(_draw_dots, column="squared_error")]
         panels += [*([_draw_reliability] if len(self.reliability) else []), partial(_draw_dots, column="microseconds")]
-        colours = [entry["color"] for entry in STYLE["axes.prop_cycle"]]
-        looks = dict(zip(self.table.index, cycle(zip(colours, _MARKERS, strict=True)), strict=False))
+        looks = dict(zip(self.table.index, cycle(zip(COLOURS, _MARKERS, strict=True)), strict=False))
         with mpl.rc_context(STYLE):
             shape = (2, 2) if len(panels) == 4 else (1, 3)
             figure, axes = plt.subplots(*shape, figsize=(7, 2.6 * shape[0]), layout="constrained", squeeze=False)
