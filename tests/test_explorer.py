@@ -24,7 +24,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
-from starlette.testclient import TestClient
 
 from astonish import Beta, Delta, Dirichlet, Exponential, Gaussian, PerContext, Poisson, Smile, explain, run
 from astonish.core.names import OutcomeKind
@@ -33,10 +32,6 @@ from astonish.core.parameters import check_parameters
 from astonish.models.registry import LEARNERS
 from astonish.online.explanation import STAGES
 from astonish.online.measures import COLUMNS
-from astonish.page import lab, server, worlds
-from astonish.page.controls import json_number
-from astonish.page.data import ENDS, DataTab
-from astonish.page.worlds import GaussianTab, compared, series, walked
 from astonish.paper.figure import RunSettings
 from astonish.paper.figure1 import SIMULATIONS
 from astonish.people.tables import Columns, read_trials
@@ -48,6 +43,12 @@ from astonish.worlds.gaussian_jumps import gaussian_jumps
 pytest.importorskip("starlette", reason="the page needs starlette")
 pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
 
+from starlette.testclient import TestClient
+
+from astonish.page import lab, server, worlds
+from astonish.page.controls import json_number
+from astonish.page.data import ENDS, DataTab
+from astonish.page.worlds import GaussianTab, compared, series, walked
 
 GAUSSIAN, LAB = GaussianTab(), lab.LabTab()
 WORDS = ["m", *GAUSSIAN.world, "learners", "switches", "learner", "family", "x", "std", "weight1", "smile", "é"]

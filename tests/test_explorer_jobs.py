@@ -25,13 +25,13 @@ import pytest
 from typer.testing import CliRunner
 
 from astonish.cli.app import app as command
-from astonish.page import data, jobs
-from astonish.page.jobs import Jobs
-from astonish.page.server import make_app, make_server
 from astonish.people.tables.cells import constant_columns, guessed_columns
 
 pytest.importorskip("starlette", reason="the page needs starlette")
 
+from astonish.page import data, jobs
+from astonish.page.jobs import Jobs
+from astonish.page.server import make_app, make_server
 
 NAMES = ("=ann", "bob", "eve")  # the first is a formula to a spreadsheet
 ASKED = {"name": "my trials.csv", "outcome": "x", "response": "b", "responded": "before", "subject": "id"}
@@ -105,7 +105,7 @@ def page(tmp_path_factory: pytest.TempPathFactory, compiled_alike: None) -> Iter
     folder = tmp_path_factory.mktemp("temporary")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(folder))
-        patch.setattr(jobs, "ALONE", 3.0)
+        patch.setattr(jobs, "ALONE", 1.0)
         made = Jobs()
         listening, server = socket.create_server(("127.0.0.1", 0)), make_server(make_app(warm=False, jobs=made))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -225,7 +225,7 @@ def test_a_job_ends_when_its_client_is_gone(page: Page) -> None:
     answer = page.start(**LONG)
     with page.follow(answer["job"]) as stream:
         next(_events(stream, "progress"))
-        time.sleep(3.5)  # longer than a job waits alone
+        time.sleep(1.5)  # longer than a job waits alone
         assert len(page.left()) == 1
     _until(lambda: page.left() == _processes(page.folder) == [])
     unseen = page.start(**LONG)
