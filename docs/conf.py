@@ -17,6 +17,7 @@ release = version = astonish.__version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode"]
 # ours, in extensions/
 extensions += ["catalogue", "commands", "docstrings", "links", "mathml", "notebooks", "rooms", "sources"]
+extensions += ["sphinx.ext.napoleon"]  # after ours, which leaves it the sections
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "extensions"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]

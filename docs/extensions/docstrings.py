@@ -1,7 +1,8 @@
-"""How do docstrings, which are plain sentences, become entries of a reference?
+"""Docstrings as entries of the reference.
 
 A sentence such as `m: readiness to change one's mind` describes the parameter of that name and goes to a list of all of
-them, together with the values that the parameter may take, where it has a `Domain`.
+them. What a field declared with `parameter` says about itself joins that list: its meaning and the values it may take.
+Google sections (`Args:`, `Returns:`) are left to `sphinx.ext.napoleon`.
 """
 
 import inspect
@@ -13,6 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.ext import autosummary
 
 _NEVER_DESCRIBED = ("self", "args", "kwargs")
+_SECTION = re.compile(r"(Args|Returns|Raises|Yields|Example|Examples|Attributes|Note):(\n|$)")
 _PLAIN = re.compile(r"(`+[^`]*`+)|([*|]|\b_(?=\W|$))")
 
 
@@ -27,10 +29,11 @@ def _names(thing: Any) -> list[str]:
     return names or [name for name in vars(thing) if not name.startswith("_")] if isinstance(thing, type) else names
 
 
-def _allowed(thing: Any) -> dict[str, str]:
-    """What the values of its parameters may be, in words."""
+def _declared(thing: type) -> dict[str, tuple[str, str]]:
+    """Say for each parameter that a class declares what it means, and which values it may take."""
     named = fields(thing) if is_dataclass(thing) else ()
-    return {each.name: str(each.metadata["domain"]) for each in named if "domain" in each.metadata}
+    known = {field.name: field.metadata["parameter"] for field in named if "parameter" in field.metadata}
+    return {name: (parameter.about, str(parameter.domain)) for name, parameter in known.items()}
 
 
 def described(text: str, names: list[str]) -> tuple[str, dict[str, str]]:
@@ -57,16 +60,17 @@ def _rewritten(_app: Sphinx, what: str, _name: str, thing: Any, _options: Any, l
     about: dict[str, str] = {}
     paragraphs = []
     for paragraph in "\n".join(lines).strip().split("\n\n"):
-        if paragraph.lstrip().startswith(">>>"):
+        if paragraph.lstrip().startswith(">>>") or _SECTION.match(paragraph):
             paragraphs.append(paragraph)
             continue
         rest, found = described(paragraph, names)
         about |= found
         paragraphs += ["\n".join(map(_quoted, rest.split("\n")))] if rest else []
-    allowed = _allowed(thing) if what == "class" else {}
+    declared = _declared(thing) if what == "class" else {}
     for name in names:
-        domain = allowed.get(name, "")
-        words = f"{about[name]} ({domain})" if name in about and domain else about.get(name, domain)
+        meaning, domain = declared.get(name, ("", ""))
+        meaning = about.get(name, meaning)
+        words = f"{meaning} ({domain})" if meaning and domain else meaning or domain
         if words:
             paragraphs.append(f":param {name}: {_quoted(' '.join(words.split()))}")
     lines[:] = [*"\n\n".join(paragraphs).split("\n"), ""]
