@@ -13,7 +13,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 from jax.extend.random import threefry_prng_impl
 
-from astonish.core.programs import CALLS
+from astonish.core.programs import CALLS, RULES as OF_NUMPY
 from astonish.engines.native.arithmetic import RULES, Arithmetic
 from astonish.engines.native.llvm import (
     BYTE,
@@ -46,24 +46,21 @@ class Lowering(Arithmetic):
             return np.asarray(variable.val, variable.aval.dtype) if is_literal else held[variable]
 
         for equation in jaxpr.eqns:
-            results = self._operation(equation, list(map(read, equation.invars)))
-            held |= zip(equation.outvars, results, strict=True)
+            name, params, needed = equation.primitive.name, equation.params, list(map(read, equation.invars))
+            if any(np.prod(variable.aval.shape) > LARGEST for variable in equation.outvars):
+                raise UnsupportedError("large arrays", expected=True)
+            if name in CALLS:
+                results: Any = self.run(params[CALLS[name]], needed)
+            elif name in RULES:
+                results = self.do(name, *needed, **params)
+            elif name == "scan":
+                results = _scan(self, equation, needed)
+            elif name in _RULES:
+                results = _RULES[name](self, *needed, **params, out=equation.outvars[0].aval)
+            else:
+                raise UnsupportedError(f"the operation {name!r}", expected=name in _LAPACK)
+            held |= zip(equation.outvars, results if isinstance(results, list) else [results], strict=True)
         return list(map(read, jaxpr.outvars))
-
-    def _operation(self, equation: Any, values: list[Value]) -> list[Value]:
-        name, params = equation.primitive.name, equation.params
-        if any(np.prod(variable.aval.shape) > LARGEST for variable in equation.outvars):
-            raise UnsupportedError("large arrays", expected=True)
-        if name in CALLS:
-            return self.run(params[CALLS[name]], values)
-        if name in RULES:
-            return [self.do(name, *values, **params)]
-        if name == "scan":
-            return _scan(self, equation, values)
-        if name not in _RULES:
-            raise UnsupportedError(f"the operation {name!r}", expected=name in _LAPACK)
-        results = _RULES[name](self, *values, **params, out=equation.outvars[0].aval)
-        return results if isinstance(results, list) else [results]
 
     def combined(self, name: str, value: Value, axes: Any) -> Lowered:
         """Combine all numbers along these axes by an operation of two."""
@@ -81,7 +78,7 @@ class _Variables:
 
     def __init__(self, low: Lowering, avals: Sequence[Any]) -> None:
         self._low = low
-        self._like = [lowered(np.zeros(_shape(a), np.uint32 if _is_key(a) else a.dtype)) for a in avals]
+        self._like = [lowered(np.zeros(held.shape, held.dtype)) for held in map(_held, avals)]
         self._places = [low.allocated(like.value.type) for like in self._like]
 
     def set(self, values: Sequence[Value]) -> None:
@@ -93,13 +90,10 @@ class _Variables:
         return [like._replace(value=self._low.load(place, typ=like.value.type)) for like, place in pairs]
 
 
-def _is_key(aval: Any) -> bool:
-    """Whether these are keys of random numbers, which are held as the two numbers that each of them is."""
-    return jnp.issubdtype(aval.dtype, jax.dtypes.prng_key)
-
-
-def _shape(aval: Any) -> Shape:
-    return (*aval.shape, 2) if _is_key(aval) else aval.shape
+def _held(aval: Any) -> Any:
+    """Describe an array as it is held: keys of random numbers as the two numbers that each of them is."""
+    is_key = jnp.issubdtype(aval.dtype, jax.dtypes.prng_key)
+    return jax.ShapeDtypeStruct((*aval.shape, 2), np.uint32) if is_key else aval
 
 
 def _while(
@@ -166,25 +160,13 @@ def _cond(low: Lowering, which: Value, *values: Value, branches: Any, **_: Any) 
     return variables.get()
 
 
-def _broadcast(low: Lowering, value: Value, shape: Shape, broadcast_dimensions: Any, **_: Any) -> Value:
-    inner = [1] * len(shape)
-    for k, axis in enumerate(broadcast_dimensions):
-        inner[axis] = value.shape[k]
-    return low.moved(value, np.broadcast_to(positions(value.shape).reshape(inner), shape))
-
-
 def _moves(place: Callable[..., Any] = lambda where, **_: where) -> Callable[..., Value]:
     """A rule for what only moves numbers: where they come from is found by moving positions."""
 
     def rule(low: Lowering, value: Value, out: Any, **params: Any) -> Value:
-        return low.moved(value, np.reshape(place(positions(value.shape), **params), _shape(out)))
+        return low.moved(value, np.reshape(place(positions(value.shape), **params), _held(out).shape))
 
     return rule
-
-
-def _slice(where: Any, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
-    steps = strides or [1] * where.ndim
-    return where[tuple(slice(*at) for at in zip(start_indices, limit_indices, steps, strict=True))]
 
 
 def _concatenate(low: Lowering, *values: Value, dimension: int, **_: Any) -> Value:
@@ -299,27 +281,27 @@ class _Memory:
         content = low.zext(self._value.value, self._whole) if self._is_bits else self._value.value
         low.store(content, self._pointer, align=self._align)
 
-    def _at(self, place: Any) -> Any:
-        return self._low.gep(self._pointer, [place], source_etype=self._kind)
-
     def read(self, places: Value, shape: Shape) -> Value:
         """The numbers at these places, as an array of this shape."""
         if not isinstance(places, Lowered):
             return self._low.moved(self._value, places.reshape(shape))
 
         def number(place: Any) -> Any:
-            return self._low.load(self._at(place), typ=self._kind, align=self._align)
+            at = self._low.gep(self._pointer, [place], source_etype=self._kind)
+            return self._low.load(at, typ=self._kind, align=self._align)
 
         return self._array(shape, self._low.one_by_one(number, self._kind, places.value))
 
     def write(self, places: Value, update: Value, add: str | None) -> Value:
         """The array with other numbers at these places, or with numbers added there."""
         low, dtype = self._low, self._value.dtype
-        for place, new in zip(_numbers(self._low, places), _numbers(self._low, update), strict=True):
-            at = self._at(place.value)
+        wheres, news = lowered(places), lowered(update)
+        for k in range(wheres.size):
+            place, new = (low.moved(array, np.asarray([k])) for array in (wheres, news))
+            at = low.gep(self._pointer, [place.value], source_etype=self._kind)
             if add is not None:
                 before = Lowered((), dtype, low.load(at, typ=self._kind))
-                new = lowered(self._low.do(add, before, new.reshaped(())))
+                new = lowered(low.do(add, before, new.reshaped(())))
             low.store(low.zext(new.value, self._kind) if self._is_bits else new.value, at, align=self._align)
         return self._array(self._value.shape, low.load(self._pointer, typ=self._whole, align=self._align))
 
@@ -327,12 +309,6 @@ class _Memory:
         if self._is_bits:
             value = self._low.trunc(value, array_type(bool, int(np.prod(shape))))
         return Lowered(shape, self._value.dtype, value)
-
-
-def _numbers(low: Lowering, value: Value) -> list[Lowered]:
-    """The numbers of an array, one by one."""
-    flat = lowered(value)
-    return [low.moved(flat, np.asarray([k])) for k in range(flat.size)]
 
 
 def _places(low: Lowering, fixed: Any, starts: Sequence[tuple[Value, int, int]]) -> tuple[Value, Value]:
@@ -362,16 +338,6 @@ def _block(low: Lowering, shape: Shape, sizes: Any, starts: Sequence[Value]) -> 
     fixed = positions(shape)[tuple(map(slice, sizes))].reshape(-1)
     lasts = [length - size for length, size in zip(shape, sizes, strict=True)]
     return _places(low, fixed, list(zip(starts, _strides(shape), lasts, strict=True)))[0]
-
-
-def _dynamic_slice(low: Lowering, value: Value, *starts: Value, slice_sizes: Any, **_: Any) -> Value:
-    """A block of an array."""
-    return _Memory(low, value).read(_block(low, value.shape, slice_sizes, starts), tuple(slice_sizes))
-
-
-def _dynamic_update_slice(low: Lowering, value: Value, update: Value, *starts: Value, **_: Any) -> Value:
-    """An array with another block in it."""
-    return _Memory(low, value).write(_block(low, value.shape, update.shape, starts), update, None)
 
 
 def _windows(
@@ -456,19 +422,15 @@ def _scatter(add: str | None) -> Callable[..., Value]:
 _RULES: dict[str, Callable[..., Any]] = {
     "while": _while,
     "cond": _cond,
-    "platform_index": lambda _low, platforms, **_: np.asarray(
-        next(k for k, names in enumerate(platforms) if names is None or "cpu" in names), np.int32
-    ),
-    "broadcast_in_dim": _broadcast,
+    "platform_index": lambda _low, **params: np.asarray(OF_NUMPY["platform_index"](**params)),
+    "iota": lambda _low, **params: OF_NUMPY["iota"](**params),
     **dict.fromkeys(("reshape", "squeeze", "expand_dims", "random_wrap", "random_unwrap"), _moves()),
-    "transpose": _moves(lambda where, permutation: where.transpose(permutation)),
-    "slice": _moves(_slice),
+    **{name: _moves(OF_NUMPY[name]) for name in ("broadcast_in_dim", "slice", "transpose")},
     "rev": _moves(lambda where, dimensions: np.flip(where, dimensions)),
     "concatenate": _concatenate,
     "stack": _stack,
     "unstack": lambda low, value, axis, **_: low.along(value, axis),
     "pad": _pad,
-    "iota": lambda _low, dtype, shape, dimension, **_: np.indices(shape)[dimension].astype(dtype),
     # positions as numbers of 64 bits, in two halves
     "iota_2x32_shape": lambda _low, shape, **_: [np.zeros(shape, np.uint32), positions(shape).astype(np.uint32)],
     **{
@@ -479,8 +441,12 @@ _RULES: dict[str, Callable[..., Any]] = {
     "argmin": _arg("lt"),
     **{f"cum{name}": _cumulative(by) for name, by in (("sum", "add"), ("prod", "mul"), ("max", "max"), ("min", "min"))},
     "dot_general": _dot,
-    "dynamic_slice": _dynamic_slice,
-    "dynamic_update_slice": _dynamic_update_slice,
+    "dynamic_slice": lambda low, value, *starts, slice_sizes, **_: _Memory(low, value).read(
+        _block(low, value.shape, slice_sizes, starts), tuple(slice_sizes)
+    ),
+    "dynamic_update_slice": lambda low, value, update, *starts, **_: _Memory(low, value).write(
+        _block(low, value.shape, update.shape, starts), update, None
+    ),
     "gather": _gather,
     "scatter": _scatter(None),
     "scatter-add": _scatter("add"),

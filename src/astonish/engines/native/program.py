@@ -83,7 +83,7 @@ class Program:
 
     def packed(self, state: State) -> list[Any]:
         """Copies of the parts of a state."""
-        small, large = self.packing.pack_numpy(state)
+        small, large = self.packing.pack(state, np)
         return [small, *(np.array(part, order="C") for part in large)]
 
 
