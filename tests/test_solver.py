@@ -52,7 +52,7 @@ def test_a_fixed_number_of_steps_finds_the_same_gamma(name: str, monkeypatch: py
             return solver.powers_at(family, belief, scaled_likelihood(family, x, reference), share).gamma
 
         exact = jax.jit(jax.vmap(gamma))(beliefs, jnp.asarray(xs), shares)
-        monkeypatch.setattr(solver, "_improved", solver._in_fixed_steps)
+        monkeypatch.setattr(solver, "_until_found", solver._in_fixed_steps)
         found = jax.jit(jax.vmap(lambda *at: gamma(*at)))(beliefs, jnp.asarray(xs), shares)
     off = np.abs(np.asarray(found) / np.asarray(exact) - 1)
     assert np.median(off) < 1e-13
