@@ -27,25 +27,8 @@ DOMAINS = {
     "a whole number below 0": Domain(high=0, whole=True, open=True),
     "a whole number from 0 to 14": Domain(0, 14, whole=True),
 }
-NUMBERS = (
-    -math.inf,
-    -1e300,
-    -4.0,
-    -3.0,
-    -1.0,
-    -0.5,
-    0.0,
-    0.5,
-    1.0,
-    2.0,
-    2.5,
-    3.0,
-    4.0,
-    15.0,
-    1e300,
-    math.inf,
-    math.nan,
-)
+SEVERAL = (-1e300, -4.0, -3.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 2.5, 3.0, 4.0, 15.0, 1e300)
+NUMBERS = (-math.inf, *SEVERAL, math.inf, math.nan)
 every = pytest.mark.parametrize(("words", "domain"), DOMAINS.items(), ids=list(DOMAINS))
 
 
