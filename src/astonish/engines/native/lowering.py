@@ -161,32 +161,24 @@ def _cond(low: Lowering, which: Value, *values: Value, branches: Any, **_: Any) 
 
 
 def _moves(place: Callable[..., Any] = lambda where, **_: where) -> Callable[..., Value]:
-    """A rule for what only moves numbers: where they come from is found by moving positions."""
+    """A rule for what only moves numbers: where they come from, end to end, is found by moving positions."""
 
-    def rule(low: Lowering, value: Value, out: Any, **params: Any) -> Value:
-        return low.moved(value, np.reshape(place(positions(value.shape), **params), _held(out).shape))
+    def rule(low: Lowering, *values: Value, out: Any = None, **params: Any) -> Value:
+        begins = np.cumsum([0, *(int(np.prod(value.shape)) for value in values)])
+        where = place(*(positions(v.shape) + begin for v, begin in zip(values, begins, strict=False)), **params)
+        source = values[0] if len(values) == 1 else low.joined([lowered(v) for v in values if np.prod(v.shape)])
+        return low.moved(source, where if out is None else np.reshape(where, _held(out).shape))
 
     return rule
 
 
-def _concatenate(low: Lowering, *values: Value, dimension: int, **_: Any) -> Value:
-    present = [value for value in values if np.prod(value.shape)]
-    begins = np.cumsum([0, *(int(np.prod(value.shape)) for value in present)])
-    where = [positions(value.shape) + begin for value, begin in zip(present, begins, strict=False)]
-    return low.moved(low.joined(list(map(lowered, present))), np.concatenate(where, axis=dimension))
+_stack = _moves(OF_NUMPY["stack"])
 
 
-def _stack(low: Lowering, *values: Value, axis: int, **_: Any) -> Value:
-    longer = [low.moved(value, np.expand_dims(positions(value.shape), axis)) for value in values]
-    return _concatenate(low, *longer, dimension=axis)
-
-
-def _pad(low: Lowering, value: Value, fill: Value, padding_config: Any, **_: Any) -> Value:
+def _pad(where: Any, fill: Any, padding_config: Any) -> Any:
     if any(between or before < 0 or after < 0 for before, after, between in padding_config):
         raise UnsupportedError("padding between numbers")
-    where = positions(value.shape)
-    where = np.pad(where, [ends[:2] for ends in padding_config], constant_values=where.size)
-    return low.moved(low.joined([lowered(value), lowered(fill)]), where)
+    return np.pad(where, [ends[:2] for ends in padding_config], constant_values=fill)
 
 
 def _arg(comparison: str) -> Callable[..., Value]:
@@ -340,16 +332,13 @@ def _block(low: Lowering, shape: Shape, sizes: Any, starts: Sequence[Value]) -> 
     return _places(low, fixed, list(zip(starts, _strides(shape), lasts, strict=True)))[0]
 
 
-def _windows(
-    low: Lowering, shape: Shape, indices: Value, window: Any, sizes: Any, kept: Any, mapped: Any, batching: Any
-) -> tuple[Shape, Value, Value]:
+def _windows(low: Lowering, shape: Shape, indices: Value, d: Any, sizes: Any) -> tuple[Shape, Value, Value]:
     """The shape of what a gather reads or a scatter writes, where each number of it is, and whether it is inside.
 
-    window: which axes of that shape run along windows, and `kept`: along which axes of the array. sizes: of a window.
-    mapped: the axis of the array that each number of an index is for. batching: pairs of axes, of the array and of the
-    indices, that go together. (See XLA's documentation of Gather and Scatter.)
+    d: the dimension numbers of the gather; see XLA's documentation of Gather and Scatter. sizes: of a window.
     """
-    batch_shape, strides = indices.shape[:-1], _strides(shape)
+    kept = [k for k in range(len(shape)) if k not in (*d.collapsed_slice_dims, *d.operand_batching_dims)]
+    window, batch_shape, strides = d.offset_dims, indices.shape[:-1], _strides(shape)
     outer = [k for k in range(len(batch_shape) + len(window)) if k not in window]
     lengths = dict(zip(outer, batch_shape, strict=True)) | {
         k: sizes[axis] for k, axis in zip(window, kept, strict=True)
@@ -359,34 +348,19 @@ def _windows(
     fixed = np.zeros(grid.shape[1], np.int64)
     for k, axis in zip(window, kept, strict=True):
         fixed += grid[k] * strides[axis]
-    for axis, of_indices in batching:
+    for axis, of_indices in zip(d.operand_batching_dims, d.start_indices_batching_dims, strict=True):
         fixed += grid[outer[of_indices]] * strides[axis]
     rows = positions(indices.shape)[tuple(grid[k] for k in outer)] if outer else positions(indices.shape)[None]
     rows = np.broadcast_to(rows, (len(fixed), rows.shape[-1]))
-    starts = [
-        (low.moved(indices, rows[:, k]), strides[axis], shape[axis] - sizes[axis]) for k, axis in enumerate(mapped)
-    ]
+    starts = []
+    for k, axis in enumerate(d.start_index_map):
+        starts.append((low.moved(indices, rows[:, k]), strides[axis], shape[axis] - sizes[axis]))
     return result, *_places(low, fixed, starts)
 
 
-def _gather(
-    low: Lowering,
-    value: Value,
-    indices: Value,
-    dimension_numbers: Any,
-    slice_sizes: Any,
-    mode: Any,
-    fill_value: Any,
-    **_: Any,
-) -> Value:
+def _gather(low: Lowering, value: Value, indices: Value, mode: Any, fill_value: Any, **params: Any) -> Value:
     """Windows of an array, at many places."""
-    d = dimension_numbers
-    dropped = (*d.collapsed_slice_dims, *d.operand_batching_dims)
-    kept = [k for k in range(len(value.shape)) if k not in dropped]
-    batching = list(zip(d.operand_batching_dims, d.start_indices_batching_dims, strict=True))
-    shape, places, inside = _windows(
-        low, value.shape, indices, d.offset_dims, slice_sizes, kept, d.start_index_map, batching
-    )
+    shape, places, inside = _windows(low, value.shape, indices, params["dimension_numbers"], params["slice_sizes"])
     windows = _Memory(low, value).read(places, (places.size,))
     if "FILL_OR_DROP" in str(mode):
         if fill_value is None:
@@ -404,13 +378,17 @@ def _scatter(add: str | None) -> Callable[..., Value]:
         low: Lowering, value: Value, indices: Value, update: Value, dimension_numbers: Any, mode: Any, **_: Any
     ) -> Value:
         d = dimension_numbers
-        kept = [k for k in range(len(value.shape)) if k not in (*d.inserted_window_dims, *d.operand_batching_dims)]
-        sizes = [1] * len(value.shape)
-        for k, axis in zip(d.update_window_dims, kept, strict=True):
-            sizes[axis] = update.shape[k]
-        batching = list(zip(d.operand_batching_dims, d.scatter_indices_batching_dims, strict=True))
-        mapped = d.scatter_dims_to_operand_dims
-        places, inside = _windows(low, value.shape, indices, d.update_window_dims, sizes, kept, mapped, batching)[1:]
+        as_gather = jax.lax.GatherDimensionNumbers(
+            offset_dims=d.update_window_dims,
+            collapsed_slice_dims=d.inserted_window_dims,
+            start_index_map=d.scatter_dims_to_operand_dims,
+            operand_batching_dims=d.operand_batching_dims,
+            start_indices_batching_dims=d.scatter_indices_batching_dims,
+        )
+        window = iter(d.update_window_dims)
+        dropped = (*d.inserted_window_dims, *d.operand_batching_dims)
+        sizes = [1 if k in dropped else update.shape[next(window)] for k in range(len(value.shape))]
+        places, inside = _windows(low, value.shape, indices, as_gather, sizes)[1:]
         if "CLIP" not in str(mode):  # what lies outside is written behind the end, and lost
             behind = np.full(places.shape, int(np.prod(value.shape)), np.int64)
             places = low.do("select_n", inside, behind, places)
@@ -425,12 +403,11 @@ _RULES: dict[str, Callable[..., Any]] = {
     "platform_index": lambda _low, **params: np.asarray(OF_NUMPY["platform_index"](**params)),
     "iota": lambda _low, **params: OF_NUMPY["iota"](**params),
     **dict.fromkeys(("reshape", "squeeze", "expand_dims", "random_wrap", "random_unwrap"), _moves()),
-    **{name: _moves(OF_NUMPY[name]) for name in ("broadcast_in_dim", "slice", "transpose")},
+    **{name: _moves(OF_NUMPY[name]) for name in ("broadcast_in_dim", "concatenate", "slice", "transpose")},
     "rev": _moves(lambda where, dimensions: np.flip(where, dimensions)),
-    "concatenate": _concatenate,
     "stack": _stack,
     "unstack": lambda low, value, axis, **_: low.along(value, axis),
-    "pad": _pad,
+    "pad": _moves(_pad),
     # positions as numbers of 64 bits, in two halves
     "iota_2x32_shape": lambda _low, shape, **_: [np.zeros(shape, np.uint32), positions(shape).astype(np.uint32)],
     **{
