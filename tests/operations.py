@@ -46,13 +46,8 @@ OPERATIONS: dict[str, tuple[Any, ...]] = {
     "powers": (lambda a: (a**2, a**3, a**-2, a**7, a**0, a**0.5, jnp.power(a, 2.5)), P),
     "conversions": (
         lambda a, i: (
-            a.astype(jnp.int32),
-            a.astype(jnp.int64),
-            a.astype(bool),
-            i.astype(float),
-            i.astype(jnp.uint32),
-            i.astype(jnp.int8),
-            a.astype(jnp.float32),
+            [a.astype(kind) for kind in (jnp.int32, jnp.int64, bool, jnp.float32)],
+            [i.astype(kind) for kind in (float, jnp.uint32, jnp.int8)],
             (i > 0).astype(float),
         ),
         ODD,
@@ -92,23 +87,10 @@ OPERATIONS: dict[str, tuple[Any, ...]] = {
         np.vstack([M, M]),
     ),
     "reduced": (
-        lambda a: (
-            a.sum(),
-            a.sum(0),
-            a.sum(1),
-            a.max(0),
-            a.min(1),
-            a.prod(1),
-            (a > 0).any(0),
-            (a > 0).all(1),
-            jnp.argmax(a, 1),
-            jnp.argmin(a, 0),
-            jnp.cumsum(a, 1),
-            jnp.cumsum(a[::-1], 0),
-            a.mean(),
-        ),
+        lambda a: [each(jnp, "sum max min prod mean argmax argmin cumsum")(a, axis) for axis in (None, 0, 1)],
         M,
     ),
+    "truths reduced": (lambda a: [each(jnp, "any all")(a > 0, axis) for axis in (None, 0, 1)], M),
     "argmax of odd numbers": (lambda a: (jnp.argmax(a), jnp.argmin(a), jnp.argmax(a[1:]), jnp.argmin(a[1:])), ODD),
     "products of matrices": (
         lambda a, b: (

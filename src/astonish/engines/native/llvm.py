@@ -276,21 +276,6 @@ class Builder(ir.IRBuilder):  # type: ignore[misc]
         both = self.shuffled(first, [*range(a.size), *range(size, size + b.size)], second)
         return Lowered((a.size + b.size,), a.dtype, both)
 
-    def halved(self, value: Lowered, combine: Callable[[Lowered, Lowered], Lowered]) -> Lowered:
-        """Combine all rows (along the first axis) into one, the first half with the second, and so on."""
-        rows, *rest = value.shape
-        while rows > 1:
-            where, half = positions((rows, *rest)), rows // 2
-            both = combine(*(lowered(self.moved(value, where[k * half : (k + 1) * half])) for k in range(2)))
-            if rows % 2:
-                last = lowered(self.moved(value, where[-1:]))
-                parts = [combine(lowered(self.moved(both, where[:1])), last)]
-                if half > 1:
-                    parts.append(lowered(self.moved(both, where[1:half])))
-                both = self.joined(parts)
-            value, rows = both.reshaped((half, *rest)), half
-        return value.reshaped(rest)
-
 
 class Code(dict[str, int]):
     """The addresses of the functions of a module, whose machine code stays loaded as long as this object."""

@@ -63,10 +63,21 @@ class Lowering(Arithmetic):
         return list(map(read, jaxpr.outvars))
 
     def combined(self, name: str, value: Value, axes: Any) -> Lowered:
-        """Combine all numbers along these axes by an operation of two."""
+        """Combine all numbers along these axes by an operation of two: the first half with the second, and so on."""
         others = [k for k in range(len(value.shape)) if k not in axes]
-        rows = positions(value.shape).transpose([*axes, *others]).reshape(-1, *[value.shape[k] for k in others])
-        return self.halved(lowered(self.moved(value, rows)), lambda a, b: lowered(self.do(name, a, b)))
+        rest = [value.shape[k] for k in others]
+        folded = lowered(self.moved(value, positions(value.shape).transpose([*axes, *others]).reshape(-1, *rest)))
+        rows = folded.shape[0]
+        while rows > 1:
+            where, half = positions((rows, *rest)), rows // 2
+            both = self.do(name, *(self.moved(folded, where[k * half : (k + 1) * half]) for k in range(2)))
+            if rows % 2:
+                parts = [self.do(name, self.moved(both, where[:1]), self.moved(folded, where[-1:]))]
+                if half > 1:
+                    parts.append(self.moved(both, where[1:half]))
+                both = self.joined(parts)
+            folded, rows = both.reshaped((half, *rest)), half
+        return folded.reshaped(rest)
 
     def along(self, value: Value, axis: int) -> list[Value]:
         """The arrays along an axis, without it."""
