@@ -282,16 +282,14 @@ def test_what_is_left_of_a_belief_much_narrower_than_the_noise(narrow: float) ->
     np.testing.assert_allclose(np.array(update.belief), [float(mean), float(precision)], rtol=1e-7)
 
 
-_smile = jax.jit(rule.smile)
-
-
 @pytest.mark.parametrize("size", [1e7, 1e8])
 @pytest.mark.parametrize("noise", [1e-3, 1.0, 1e3])
 def test_no_divergence_of_a_regression_is_negative(size: float, noise: float) -> None:
     family, rng = Regression(2, noise), np.random.default_rng(1)
     belief = prior = family.prior(std=30.0)
+    smile = jax.jit(rule.smile)
     for features in size * rng.normal(size=(30, 2)):
-        update = _smile(family, belief, (features, 1.0), 0.5, prior)
+        update = smile(family, belief, (features, 1.0), 0.5, prior)
         for name in ("surprise", "bound", "bound_max"):
             assert getattr(update, name) >= 0, name
         assert 0 <= update.gamma <= 1

@@ -15,15 +15,13 @@ from astonish.core.programs import ONE_KERNEL, compiled, loop, once
 from astonish.learners.base import NumberLearner, StepInfo, scan, scan_many
 from families import LEARNERS, LearnerCase, columns
 
-every = pytest.mark.parametrize("case", LEARNERS, ids=lambda case: case.name)
-
 
 def same(one: Any, other: Any, tolerance: float) -> None:
     for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
-@every
+@pytest.mark.parametrize("case", LEARNERS, ids=lambda case: case.name)
 def test_one_kernel_gives_what_the_plain_loop_gives(case: LearnerCase) -> None:
     learner, xs = as_double(case.learner), columns(case.samples)
     fast = compiled(scan)

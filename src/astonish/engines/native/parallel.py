@@ -63,7 +63,7 @@ def find(keys: Any, table: Any, slot_keys: Any, bits: int, spread: int) -> Any:
     signed = spread - (1 << 64) if spread >> 63 else spread
     parts = [slice(*ends) for ends in pairwise(k * len(keys) // threads for k in range(threads + 1))]
     jobs = [(keys[part], table, slot_keys, slots[part], len(slots[part]), bits, signed) for part in parts]
-    in_parallel(_find()["find_job"], jobs)
+    in_parallel(_search()["find_job"], jobs)
     return slots
 
 
@@ -126,7 +126,7 @@ def _together() -> tuple[Code, Callable[..., None]]:
 
 
 @cache
-def _find() -> Code:
+def _search() -> Code:
     """Compile the search for some keys at a time: what all of them need is brought near before any is looked at."""
     module = ir.Module("astonish_keys")
     function = ir.Function(module, ir.FunctionType(NOTHING, [POINTER] * 4 + [WORD] * 3), "find")
