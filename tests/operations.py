@@ -1,5 +1,6 @@
 """Lists operations of JAX with numbers to try them on, for the tests of what else carries them out."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -13,77 +14,29 @@ WHOLE, SHIFTS = np.array([3, -7, 0, 5], np.int32), np.array([1, 2, 31, 40], np.i
 P = np.array([0.2, 0.9, 0.01, 3.0])
 KEY = np.array([12345, 678910], np.uint32)
 
+
+def each(module: Any, names: str) -> Callable[..., Any]:
+    """What functions of this module give."""
+    return lambda *numbers: [getattr(module, name)(*numbers) for name in names.split()]
+
+
 OPERATIONS: dict[str, tuple[Any, ...]] = {
     "sums and products": (lambda a, b: (a + b, a - b, a * b, a / b, -a), V, W),
     "with NaN and infinity": (lambda a, b: (jnp.maximum(a, b), jnp.minimum(a, b), a + b, a * b, a < b), ODD, V),
-    "comparisons": (
-        lambda a, b: [
-            (f(a, b) * 1.0)
-            for f in (jnp.less, jnp.less_equal, jnp.greater, jnp.greater_equal, jnp.equal, jnp.not_equal)
-        ],
-        ODD,
-        ODD[::-1].copy(),
-    ),
+    "comparisons": (each(jnp, "less less_equal greater greater_equal equal not_equal"), ODD, ODD[::-1].copy()),
     "of whole numbers": (
         lambda a, b: (a + b, a * b, a & b, a | b, a ^ b, ~a, abs(a), jnp.sign(a), a < b, -a),
         WHOLE,
         SHIFTS,
     ),
-    "shifts": (
-        lambda a, b: [
-            f(a, b) for f in (jax.lax.shift_left, jax.lax.shift_right_logical, jax.lax.shift_right_arithmetic)
-        ],
-        WHOLE,
-        SHIFTS,
-    ),
+    "shifts": (each(jax.lax, "shift_left shift_right_logical shift_right_arithmetic"), WHOLE, SHIFTS),
     "division of whole numbers": (lambda a: (jax.lax.div(a, np.int32(3)), jax.lax.rem(a, np.int32(3))), WHOLE),
-    "functions": (
-        lambda a: [
-            f(a)
-            for f in (
-                jnp.exp,
-                jnp.log,
-                jnp.log1p,
-                jnp.expm1,
-                jnp.tanh,
-                jnp.sqrt,
-                jnp.floor,
-                jnp.ceil,
-                jnp.round,
-                jnp.sin,
-                jnp.cos,
-                jax.nn.sigmoid,
-                jax.lax.rsqrt,
-                jnp.square,
-                jax.scipy.special.erf,
-            )
-        ],
-        P,
-    ),
-    "functions of odd numbers": (
-        lambda a: [
-            f(a) for f in (jnp.exp, jnp.log, jnp.abs, jnp.sign, jnp.isfinite, jnp.isnan, jnp.floor, jax.nn.sigmoid)
-        ],
-        ODD,
-    ),
-    "more functions": (
-        lambda a: [
-            f(a / 4)
-            for f in (
-                jnp.tan,
-                jnp.sinh,
-                jnp.cosh,
-                jnp.arctan,
-                jnp.arcsin,
-                jnp.arccos,
-                jnp.exp2,
-                jnp.cbrt,
-                jax.scipy.special.erfc,
-                jax.lax.lgamma,
-            )
-        ],
-        P,
-    ),
+    "functions": (each(jnp, "exp log log1p expm1 tanh sqrt floor ceil round sin cos square"), P),
+    "functions of odd numbers": (each(jnp, "exp log abs sign isfinite isnan floor"), ODD),
+    "more functions": (each(jnp, "tan sinh cosh arctan arcsin arccos exp2 cbrt"), P / 4),
+    "special functions": (each(jax.lax, "logistic rsqrt erf"), P),
+    "more special functions": (each(jax.lax, "erfc lgamma"), P / 4),
+    "logistic of odd numbers": (jax.nn.sigmoid, ODD),
     "of two numbers": (lambda a, b: (jnp.arctan2(a, b), jax.lax.rem(a, b), jnp.power(jnp.abs(a) + 1, b)), V[:4], W[:4]),
     "largest and smallest so far": (lambda a: (jax.lax.cummax(a, 1), jax.lax.cummin(a, 0), jax.lax.cumprod(a, 1)), M),
     "limits": (
@@ -93,13 +46,8 @@ OPERATIONS: dict[str, tuple[Any, ...]] = {
     "powers": (lambda a: (a**2, a**3, a**-2, a**7, a**0, a**0.5, jnp.power(a, 2.5)), P),
     "conversions": (
         lambda a, i: (
-            a.astype(jnp.int32),
-            a.astype(jnp.int64),
-            a.astype(bool),
-            i.astype(float),
-            i.astype(jnp.uint32),
-            i.astype(jnp.int8),
-            a.astype(jnp.float32),
+            [a.astype(kind) for kind in (jnp.int32, jnp.int64, bool, jnp.float32)],
+            [i.astype(kind) for kind in (float, jnp.uint32, jnp.int8)],
             (i > 0).astype(float),
         ),
         ODD,
@@ -139,23 +87,10 @@ OPERATIONS: dict[str, tuple[Any, ...]] = {
         np.vstack([M, M]),
     ),
     "reduced": (
-        lambda a: (
-            a.sum(),
-            a.sum(0),
-            a.sum(1),
-            a.max(0),
-            a.min(1),
-            a.prod(1),
-            (a > 0).any(0),
-            (a > 0).all(1),
-            jnp.argmax(a, 1),
-            jnp.argmin(a, 0),
-            jnp.cumsum(a, 1),
-            jnp.cumsum(a[::-1], 0),
-            a.mean(),
-        ),
+        lambda a: [each(jnp, "sum max min prod mean argmax argmin cumsum")(a, axis) for axis in (None, 0, 1)],
         M,
     ),
+    "truths reduced": (lambda a: [each(jnp, "any all")(a > 0, axis) for axis in (None, 0, 1)], M),
     "argmax of odd numbers": (lambda a: (jnp.argmax(a), jnp.argmin(a), jnp.argmax(a[1:]), jnp.argmin(a[1:])), ODD),
     "products of matrices": (
         lambda a, b: (

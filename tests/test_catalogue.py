@@ -12,7 +12,7 @@ import pytest
 from astonish import Beta, Delta, Dirichlet, Gaussian, Nassar2012, PearceHall, PerContext, Rows, Smile, VarSmile, scan
 from astonish.core.samples import read_series
 from astonish.models import parameters as assembling
-from astonish.models.parameters import described, find_parameter, parameters, table
+from astonish.models.parameters import described, find_parameter, in_words, parameters
 from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES, find_any
 from astonish.people.fit import Estimate, Model
 from astonish.people.tables import Columns, Trials, read_trials
@@ -34,11 +34,7 @@ KINDS["transitions"] = _trials(("card", "next"))
 KINDS["circular"] = read_trials(TABLE, Columns("x"), kind="circular")
 
 
-def test_every_name_has_a_learner() -> None:
-    for name, kind in LEARNERS.by_name().items():
-        assert all(name in LEARNERS.names_for(outcome) for outcome in kind.takes)
-        made: Any = learner_for(name, KINDS[kind.takes[0]])
-        assert type(made) is kind
+def test_learners_are_listed_by_what_they_take() -> None:
     for name in BELIEVERS:
         assert LEARNERS.find(name).takes == ("continuous", "binary", "categorical", "transitions", "circular")
     assert LEARNERS.names_for("categorical") == LEARNERS.names_for("transitions") == BELIEVERS
@@ -156,6 +152,8 @@ def test_every_learner_takes_the_outcomes_that_it_is_for_and_its_code_makes_it(k
     outcomes = tuple(part[0] for part in trials.outcomes) if kind == "transitions" else trials.outcomes[0]
     for name in LEARNERS.names_for(kind):
         learner = learner_for(name, trials)
+        if kind == LEARNERS.find(name).takes[0]:  # others may stand around it
+            assert type(learner) is LEARNERS.find(name)
         read_series(learner.samples, outcomes)
         trace = jax.eval_shape(scan, learner, outcomes)
         assert trace.estimate.shape == ((7,) if kind in ("continuous", "binary", "circular") else (7, 3))
@@ -209,8 +207,8 @@ def test_a_family_that_does_not_fit_is_refused() -> None:
         ("nowhere.py:Mine", "there is no file 'nowhere.py'; give file.py:Class, or module:Class"),
         ("no.such.module:Mine", "'no.such.module' could not be imported .*; give file.py:Class, or module:Class"),
         ("astonish.learners:Mine", "astonish.learners has no 'Mine'; give the name of a class in it"),
-        ("astonish.beliefs:Beta", "Beta is no learner; give a class derived from astonish.learners.base.Learner and"),
-        ("math:sqrt", "math:sqrt is no learner; give a class derived from astonish.learners.base.Learner and marked"),
+        ("astonish.beliefs:Beta", "Beta is no learner; give a class derived from astonish.learners.base.Learner"),
+        ("math:sqrt", "math:sqrt is no learner; give a class derived from astonish.learners.base.Learner"),
     ],
 )
 def test_a_place_without_a_learner_is_refused(name: str, sentence: str) -> None:
@@ -292,7 +290,7 @@ def test_a_class_is_found_by_its_name_and_by_its_place() -> None:
         find_any("betta")
 
 
-def test_everything_is_described_and_tabulated() -> None:
+def test_everything_is_described() -> None:
     headings = [heading for heading, _ in described()]
     every = [each.classes().values() for each in (LEARNERS, FAMILIES, RESPONSES)]
     assert len(headings) == sum(map(len, every))
@@ -303,7 +301,5 @@ def test_everything_is_described_and_tabulated() -> None:
         "keep = 0.9: how much of the past still counts after each sample (a finite number from 0 to 1; usually 0.5 to "
         "0.99)",
     ]
-    rows = {(row["name"], row["parameter"]): row for row in table(LEARNERS)}
-    assert rows["delta", "start"]["default"] == "from the data"
-    assert rows["delta", "start"]["usual"] == "0 to 1, for outcomes from 0 to 1"
-    assert rows["bayes", "none"] == {"name": "bayes", "class": "Bayes", "parameter": "none"}
+    about = in_words(parameters(Delta)["start"].known)
+    assert (about["default"], about["usual"]) == ("from the data", "0 to 1, for outcomes from 0 to 1")

@@ -27,25 +27,8 @@ DOMAINS = {
     "a whole number below 0": Domain(high=0, whole=True, open=True),
     "a whole number from 0 to 14": Domain(0, 14, whole=True),
 }
-NUMBERS = (
-    -math.inf,
-    -1e300,
-    -4.0,
-    -3.0,
-    -1.0,
-    -0.5,
-    0.0,
-    0.5,
-    1.0,
-    2.0,
-    2.5,
-    3.0,
-    4.0,
-    15.0,
-    1e300,
-    math.inf,
-    math.nan,
-)
+SEVERAL = (-1e300, -4.0, -3.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 2.5, 3.0, 4.0, 15.0, 1e300)
+NUMBERS = (-math.inf, *SEVERAL, math.inf, math.nan)
 every = pytest.mark.parametrize(("words", "domain"), DOMAINS.items(), ids=list(DOMAINS))
 
 
@@ -86,7 +69,8 @@ def test_the_stand_in_is_allowed(words: str, domain: Domain) -> None:
     assert domain.has_high == math.isfinite(domain.high)
 
 
-def test_a_domain_without_values_is_refused() -> None:
+def test_a_stand_in_of_its_own_is_heeded_and_a_domain_without_values_refused() -> None:
+    assert Domain(0, open=True, inside=7.0).stand_in == 7.0
     with pytest.raises(ValueError, match=r"there is no whole number .*; give a domain with values in it"):
         _ = Domain(0, 1, whole=True, open=True).stand_in
     for low, high in ((3.0, 2.0), (math.nan, 2.0), (0.0, math.nan)):
@@ -94,10 +78,6 @@ def test_a_domain_without_values_is_refused() -> None:
             Domain(low, high)
     with pytest.raises(ValueError, match="inside = 0 is not allowed; give a finite number above 0"):
         Domain(0, open=True, inside=0)
-
-
-def test_a_stand_in_of_its_own_is_heeded() -> None:
-    assert Domain(0, open=True, inside=7.0).stand_in == 7.0
 
 
 def test_only_whole_numbers_that_an_array_can_count_are_an_index() -> None:

@@ -16,31 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from astonish import (
-    Bayes,
-    Beta,
-    Delta,
-    Detector,
-    Dirichlet,
-    Gaussian,
-    Grid,
-    History,
-    Kalman,
-    Leaky,
-    MessagePassing,
-    Modulated,
-    OnlineEM,
-    ParticleFilter,
-    PerContext,
-    Regression,
-    Smile,
-    Stream,
-    change_points,
-    compare,
-    run,
-    run_many,
-    scan,
-)
+from astonish import Detector, History, Stream, beliefs, change_points, compare, learners, run, run_many, scan
 from astonish.online.bank import Bank
 from astonish.online.measures import measure
 from astonish.people.fit import Estimate, Model, fit
@@ -53,9 +29,9 @@ from families import LEARNER, columns, half_way, normal_at
 pytestmark = pytest.mark.single  # as users have it
 XS = [4.0, None, 2.0, 2.0]
 MASKED = np.ma.array([4.0, 99.0, 2.0, 2.0], mask=[False, True, False, False])
-DELTA = Delta(0.5)
-HYPOTHESES = MessagePassing(Gaussian(), hypotheses=2)
-PARTICLES = ParticleFilter(Gaussian(), particles=4, seed=3)
+DELTA = learners.Delta(0.5)
+HYPOTHESES = learners.MessagePassing(beliefs.Gaussian(), hypotheses=2)
+PARTICLES = learners.ParticleFilter(beliefs.Gaussian(), particles=4, seed=3)
 ROOMS = [(0, 1), (1, 2), None, (2, 0)]
 
 
@@ -99,7 +75,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "Bank": banked,
     "tables": in_a_table,
     "Detector": detected,
-    "measure": lambda xs: measure(Leaky(Gaussian()), xs, hazard=0.1).to_numpy(),
+    "measure": lambda xs: measure(learners.Leaky(beliefs.Gaussian()), xs, hazard=0.1).to_numpy(),
     "change_points": lambda xs: change_points(HYPOTHESES, xs),
     "compare": compared,
     "trials": in_trials,
@@ -107,7 +83,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
 
 
 def simulated() -> Any:
-    detector = Detector.simulated(Kalman(), false_alarm_rate=0.05, burn_in=3)
+    detector = Detector.simulated(learners.Kalman(), false_alarm_rate=0.05, burn_in=3)
     return detector.threshold, [detector.update(x) for x in XS]
 
 
@@ -119,14 +95,14 @@ def fitted() -> Any:
 
 
 OTHERS: dict[str, Callable[[], Any]] = {
-    "SMiLe": lambda: run(Smile(Gaussian()), XS),
-    "vectors": lambda: run(Bayes(Regression(2)), [([1.0, 2.0], 3.0), None, ([0.0, 1.0], 1.0)]),
-    "labels": lambda: run(Leaky(Dirichlet(3)), [0, 1, None, 2]),
-    "contexts": lambda: run(PerContext(DELTA, 3), ROOMS),
-    "a grid": lambda: run(Bayes(Grid(np.linspace(-2, 2, 9), normal_at)), XS),
-    "a rate of one's own": lambda: run(Modulated(Beta(), half_way), [1, None, 0]),
+    "SMiLe": lambda: run(learners.Smile(beliefs.Gaussian()), XS),
+    "vectors": lambda: run(learners.Bayes(beliefs.Regression(2)), [([1.0, 2.0], 3.0), None, ([0.0, 1.0], 1.0)]),
+    "labels": lambda: run(learners.Leaky(beliefs.Dirichlet(3)), [0, 1, None, 2]),
+    "contexts": lambda: run(learners.PerContext(DELTA, 3), ROOMS),
+    "a grid": lambda: run(learners.Bayes(beliefs.Grid(np.linspace(-2, 2, 9), normal_at)), XS),
+    "a rate of one's own": lambda: run(learners.Modulated(beliefs.Beta(), half_way), [1, None, 0]),
     "particles": lambda: run(PARTICLES, XS),
-    "environments": lambda: run(OnlineEM(3, frozen=1, seed=2), ROOMS),
+    "environments": lambda: run(learners.OnlineEM(3, frozen=1, seed=2), ROOMS),
     "Detector.simulated": simulated,
     "fit": fitted,
 }

@@ -10,35 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from astonish import (
-    HGF,
-    Bayes,
-    Beta,
-    BinaryVolatileKalman,
-    ClassicHGF,
-    ContinuousHGF,
-    DeltaCircular,
-    DeltaMixture,
-    Dirichlet,
-    DynamicBelief,
-    Gaussian,
-    Leaky,
-    MessagePassing,
-    NassarCircular,
-    NormalGamma,
-    ReversalHMM,
-    Smile,
-    StochasticityVolatility,
-    SuttonK1,
-    TwoLevelHGF,
-    TwoRate,
-    VarSmile,
-    VolatileKalman,
-    VonMises,
-    run,
-    scan,
-)
-from astonish.beliefs import BetaInterval, Rows
+from astonish import beliefs, learners, run, scan
 from astonish.core.numbers import as_double, double
 from astonish.core.parameters import declared
 from astonish.models.parameters import with_parameters
@@ -56,35 +28,39 @@ def every(make: Any, *values: Sequence[Any]) -> list[Any]:
     return [make(*each) for each in product(*values)]
 
 
-def particles(*lambdas: float) -> StochasticityVolatility:
-    return StochasticityVolatility(*lambdas, particles=10)
+def particles(*lambdas: float) -> learners.StochasticityVolatility:
+    return learners.StochasticityVolatility(*lambdas, particles=10)
 
 
 CASES: dict[str, tuple[list[Any], tuple[Any, ...]]] = {
     **{f"{kind.name}, {kappa}": (every(kind, LOGS, LOGS, [kappa]), (EQUAL, MIXED))
-       for kind in (HGF, ClassicHGF) for kappa in (0.0, 1.0, 10.0)},
-    "hgf2": (every(TwoLevelHGF, LOGS, (-50.0, 9.0), (1e-9, 1e9)), (EQUAL, MIXED)),
-    "hgf-continuous": (every(ContinuousHGF, (1e-6, 1.0), LOGS, LOGS, (0.0, 1.0, 10.0)), (EQUAL * 1.0, OUTLIERS)),
-    "delta-circular": ([DeltaCircular(0.0), DeltaCircular(1.0)], (EQUAL * 1.2, ANGLES)),
+       for kind in (learners.HGF, learners.ClassicHGF) for kappa in (0.0, 1.0, 10.0)},
+    "hgf2": (every(learners.TwoLevelHGF, LOGS, (-50.0, 9.0), (1e-9, 1e9)), (EQUAL, MIXED)),
+    "hgf-continuous": (every(learners.ContinuousHGF, (1e-6, 1.0), LOGS, LOGS, (0.0, 1.0, 10.0)),
+                       (EQUAL * 1.0, OUTLIERS)),
+    "delta-circular": ([learners.DeltaCircular(0.0), learners.DeltaCircular(1.0)], (EQUAL * 1.2, ANGLES)),
     "nassar-circular": (
-        [NassarCircular(1e-6), NassarCircular(1e6), NassarCircular(1e100, 1e-9),
-         NassarCircular(5.0, 1 - 1e-9, first_uncertainty=1e-9), NassarCircular(5.0, surprise_sensitivity=0.0),
-         NassarCircular(5.0, uncertainty_underestimation=600.0)],
+        [learners.NassarCircular(1e-6), learners.NassarCircular(1e6), learners.NassarCircular(1e100, 1e-9),
+         learners.NassarCircular(5.0, 1 - 1e-9, first_uncertainty=1e-9),
+         learners.NassarCircular(5.0, surprise_sensitivity=0.0),
+         learners.NassarCircular(5.0, uncertainty_underestimation=600.0)],
         (EQUAL * 1.2, ANGLES),
     ),
-    "vkf": (every(VolatileKalman, (1e-200, 1e-6, 1.0, 1e6), (0.0, TINY, 0.5, 1.0), (0.0, 1e-6, 1.0, 1e6), [0.5]),
+    "vkf": (every(learners.VolatileKalman, (1e-200, 1e-6, 1.0, 1e6), (0.0, TINY, 0.5, 1.0),
+                  (0.0, 1e-6, 1.0, 1e6), [0.5]),
             (JUMPS, -JUMPS[::-1], np.array([0.0, -1e6, -1e6, 0.0, 1e6, 1.0, 0.0, 1e6]), EQUAL * 1.0)),
-    "vkf-binary": (every(BinaryVolatileKalman, (0.0, TINY, 0.5, 1.0), (0.0, 1e-9, 1e3), (1e-9, 1.0, 1e3)),
+    "vkf-binary": (every(learners.BinaryVolatileKalman, (0.0, TINY, 0.5, 1.0), (0.0, 1e-9, 1e3), (1e-9, 1.0, 1e3)),
                    (np.array([1] * 40 + [0, 1, 0, 0]), EQUAL)),
-    "sutton-k1": (every(SuttonK1, (0.0, 3.0, 1e3), [0.5], (TINY, 0.5, SURE)), (EQUAL * 1.0, JUMPS)),
-    "two-rate": ([TwoRate(0.0, 1.0), TwoRate(1.0, 0.0)], (EQUAL * 1.0, JUMPS)),
-    "reversal-hmm": ([ReversalHMM(hazard, *probabilities) for hazard in (TINY, 0.5, SURE)
+    "sutton-k1": (every(learners.SuttonK1, (0.0, 3.0, 1e3), [0.5], (TINY, 0.5, SURE)), (EQUAL * 1.0, JUMPS)),
+    "two-rate": ([learners.TwoRate(0.0, 1.0), learners.TwoRate(1.0, 0.0)], (EQUAL * 1.0, JUMPS)),
+    "reversal-hmm": ([learners.ReversalHMM(hazard, *probabilities) for hazard in (TINY, 0.5, SURE)
                       for probabilities in ((SURE, TINY), (0.5, 0.5), (TINY, 0.9))], (np.append(EQUAL, [0, 0, 1, 0]),)),
     "stochasticity-volatility": (every(particles, (0.0, TINY, 0.5, 1.0), (0.0, 0.5, 1.0)), (EQUAL * 0.0, JUMPS)),
     **{f"delta-mixture, {type(family).__name__}, {nodes}": (
-        [DeltaMixture(family, hazard, longest=longest, nodes=nodes)
+        [learners.DeltaMixture(family, hazard, longest=longest, nodes=nodes)
          for hazard in (1e-300, 0.5, 1 - 1e-16) for longest in (1.0, 1e12)], (xs,))
-       for family, xs in ((Gaussian(), JUMPS), (NormalGamma(), EQUAL * 0.0), (Beta(), EQUAL)) for nodes in (1, 3)},
+       for family, xs in ((beliefs.Gaussian(), JUMPS), (beliefs.NormalGamma(), EQUAL * 0.0), (beliefs.Beta(), EQUAL))
+       for nodes in (1, 3)},
 }  # fmt: skip
 
 
@@ -117,18 +93,20 @@ def test_extremes_leave_numbers_and_derivatives(case: tuple[list[Any], tuple[Any
                 np.testing.assert_allclose(*slopes, rtol=1e-5, atol=1e-8 * np.abs(slopes).max(), err_msg=repr(learner))
 
 
-ROWS = Rows(Dirichlet(3), 3)
+ROWS = beliefs.Rows(beliefs.Dirichlet(3), 3)
 ENDS = ((0.0, 1.0), (0.1, 0.9), (0.4, 0.4001), (0.0, 1e-6))
 BELIEVERS: dict[str, tuple[list[Any], tuple[Any, ...]]] = {
-    "von-mises": (every(lambda kind, k: kind(VonMises(k)), (Smile, VarSmile, Bayes, MessagePassing),
+    "von-mises": (every(lambda kind, k: kind(beliefs.VonMises(k)),
+                        (learners.Smile, learners.VarSmile, learners.Bayes, learners.MessagePassing),
                         (1e-6, 1.0, 20.0, 1e6)), (EQUAL * 1.2, ANGLES)),
-    "rows": ([*every(lambda kind, value: kind(ROWS, value), (Leaky, VarSmile), (0.0, TINY, 0.5, 1.0)),
-              *every(lambda hazard: MessagePassing(ROWS, hazard, hypotheses=3), (TINY, 0.5, SURE))],
+    "rows": ([*every(lambda kind, value: kind(ROWS, value), (learners.Leaky, learners.VarSmile), (0.0, TINY, 0.5, 1.0)),
+              *every(lambda hazard: learners.MessagePassing(ROWS, hazard, hypotheses=3), (TINY, 0.5, SURE))],
              ((np.arange(10_000) % 3, EQUAL * 0),)),
-    "beta-interval": ([*every(lambda ends: Leaky(BetaInterval(*ends), 1.0), ENDS),
-                       *every(lambda ends: MessagePassing(BetaInterval(*ends), 0.01, hypotheses=3), ENDS)],
+    "beta-interval": ([*every(lambda ends: learners.Leaky(beliefs.BetaInterval(*ends), 1.0), ENDS),
+                       *every(lambda ends: learners.MessagePassing(beliefs.BetaInterval(*ends), 0.01, hypotheses=3),
+                              ENDS)],
                       (EQUAL, EQUAL * 0)),
-    "dbm": (every(lambda alpha: DynamicBelief(Beta(), alpha), (TINY, SURE)), (EQUAL,)),
+    "dbm": (every(lambda alpha: learners.DynamicBelief(beliefs.Beta(), alpha), (TINY, SURE)), (EQUAL,)),
 }  # fmt: skip
 
 

@@ -1,6 +1,8 @@
 """Looks for finite input, however extreme, from which any learner makes something that is not a number."""
 
 from collections.abc import Callable
+from functools import partial
+from itertools import product
 from typing import Any
 
 import jax
@@ -8,43 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from astonish import (
-    Bayes,
-    Beta,
-    BinaryVolatileKalman,
-    Delta,
-    DeltaMixture,
-    Dirichlet,
-    DynamicBelief,
-    Exponential,
-    Gaussian,
-    Grid,
-    Kalman,
-    Leaky,
-    MessagePassing,
-    Modulated,
-    Nassar2010,
-    Nassar2012,
-    NassarGaussian2010,
-    NassarGaussian2012,
-    NormalGamma,
-    OnlineEM,
-    ParticleFilter,
-    PearceHall,
-    Poisson,
-    Regression,
-    ReversalHMM,
-    Smile,
-    Steps,
-    StochasticityVolatility,
-    SuttonK1,
-    TwoRate,
-    VarSmile,
-    VolatileKalman,
-    finite,
-    scan,
-)
-from astonish.beliefs import DirichletBelief
+from astonish import Steps, beliefs, learners, scan
 from families import POINTS, normal_at
 
 LENGTH = 6
@@ -93,93 +59,70 @@ def _probability(m: float) -> float:
 
 
 Make = Callable[[float], Any]
-ON_NUMBERS: dict[str, Make] = {
-    "smile_gaussian": lambda m: Smile(Gaussian(1.0), m),
-    "smile_normal_gamma": lambda m: Smile(NormalGamma(), m, reference=NormalGamma().prior()),
-    "smile_grid": lambda m: Smile(Grid(POINTS, normal_at), m),
-    "modulated": lambda _: Modulated(Gaussian(1.0), _bold),
-    "bayes_gaussian": lambda _: Bayes(Gaussian(1.0)),
-    "bayes_normal_gamma": lambda _: Bayes(NormalGamma()),
-    "leaky_gaussian": lambda m: Leaky(Gaussian(1.0), m / (1 + m)),
-    "leaky_normal_gamma": lambda m: Leaky(NormalGamma(), m / (1 + m)),
-    "leaky_grid": lambda m: Leaky(Grid(POINTS, normal_at), m / (1 + m)),
-    "varsmile_gaussian": lambda m: VarSmile(Gaussian(1.0), m),
-    "varsmile_normal_gamma": lambda m: VarSmile(NormalGamma(), m),
-    "varsmile_grid": lambda m: VarSmile(Grid(POINTS, normal_at), m),
-    "message_passing_gaussian": lambda m: MessagePassing(Gaussian(1.0), _probability(m), hypotheses=4),
-    "message_passing_normal_gamma": lambda m: MessagePassing(NormalGamma(), _probability(m), hypotheses=8),
-    "message_passing_grid": lambda m: MessagePassing(Grid(POINTS, normal_at), _probability(m), hypotheses=3),
-    "message_passing_of_one": lambda m: MessagePassing(Gaussian(1e-3), _probability(m), hypotheses=1),
-    "particles_gaussian": lambda m: ParticleFilter(Gaussian(1.0), _probability(m), particles=5),
-    "particles_normal_gamma": lambda m: ParticleFilter(NormalGamma(), _probability(m), particles=5),
-    "particles_grid": lambda m: ParticleFilter(Grid(POINTS, normal_at), _probability(m), particles=3),
-    "delta": lambda m: Delta(m / (1 + m)),
-    "nassar": lambda m: Nassar2010(1.0, 0.5 * (m + 1e-3) / (1 + m), likelihood_weight=m),
-    "nassar_2012": lambda m: Nassar2012(1.0, 0.5 * (m + 1e-3) / (1 + m), surprise_sensitivity=m),
-    "nassar_2012_timid": lambda m: Nassar2012(1e-3, start=0.3, uncertainty_underestimation=m),
-    "nassar_2012_bold": lambda m: Nassar2012(1e3, first_uncertainty=0.9, uncertainty_underestimation=-m),
-    "nassar_gaussian_2010": lambda m: NassarGaussian2010(1.0, 0.5 * (m + 1e-3) / (1 + m), std=3.0),
-    "nassar_gaussian_2012": lambda m: NassarGaussian2012(0.1, 0.5 * (m + 1e-3) / (1 + m)),
-    "pearce_hall": lambda m: PearceHall(m / (1 + m), 1 / (1 + m), scale=m + 1e-3),
-    "kalman": lambda m: Kalman(1.0, drift=m / (1 + m)),
-    "volatile_kalman": lambda m: VolatileKalman(1.0, m / (1 + m), drift=m / (1 + m)),
-    "volatile_kalman_eager": lambda m: VolatileKalman(1.0, 1.0, drift=1 / (1 + m)),
-    "two_rate": lambda m: TwoRate(m / (1 + m), 1 / (1 + m)),
-    "sutton": lambda m: SuttonK1(m, first_rate=_probability(m), first_trace=0.0),
-    "sutton_of_fine_scale": lambda m: SuttonK1(1.0, start=m / (1 + m), scale=1e-3),
-    "delta_mixture_gaussian": lambda m: DeltaMixture(Gaussian(1.0), _probability(m), longest=1 + m),
-    "delta_mixture_normal_gamma": lambda m: DeltaMixture(NormalGamma(), _probability(m), nodes=4),
-    "stochasticity_volatility": lambda m: StochasticityVolatility(m / (1 + m), 1 / (1 + m), particles=5),
-    "noise_unknown": lambda m: StochasticityVolatility(m / (1 + m), 0.0, noise=m + 1e-3, particles=5),
+ON_ANY_FAMILY: dict[str, Callable[[Any, float], Any]] = {
+    "smile": lambda family, m: learners.Smile(
+        family, m, reference=None if family.proper_likelihood else family.prior()
+    ),
+    "bayes": lambda family, _: learners.Bayes(family),
+    "leaky": lambda family, m: learners.Leaky(family, m / (1 + m)),
+    "varsmile": lambda family, m: learners.VarSmile(family, m),
+    "message_passing": lambda family, m: learners.MessagePassing(family, _probability(m), hypotheses=4),
+    "particles": lambda family, m: learners.ParticleFilter(family, _probability(m), particles=5),
+    "delta_mixture": lambda family, m: learners.DeltaMixture(family, _probability(m)),
 }
-ON_COUNTS: dict[str, Make] = {
-    "smile": lambda m: Smile(Poisson(), m),
-    "bayes": lambda _: Bayes(Poisson()),
-    "leaky": lambda m: Leaky(Poisson(), m / (1 + m)),
-    "varsmile": lambda m: VarSmile(Poisson(), m),
-    "message_passing": lambda m: MessagePassing(Poisson(), _probability(m), hypotheses=4),
-    "particles": lambda m: ParticleFilter(Poisson(), _probability(m), particles=5),
-    "delta_mixture": lambda m: DeltaMixture(Poisson(), _probability(m)),
+
+
+def _on(**families: Any) -> dict[str, Make]:
+    """Every learner that runs on any family, on each of these."""
+    pairs = product(ON_ANY_FAMILY.items(), families.items())
+    return {f"{learner}_{name}": partial(make, family) for (learner, make), (name, family) in pairs}
+
+
+FIRM = beliefs.DirichletBelief(np.array([1e12, 1e-3, 1e6]))
+ON_COUNTS, ON_WAITS = _on(poisson=beliefs.Poisson()), _on(exponential=beliefs.Exponential())
+ON_OUTCOMES: dict[str, Make] = _on(dirichlet=beliefs.Dirichlet(3), finite=beliefs.finite(MODELS)) | {
+    "smile_firm": lambda m: learners.Smile(beliefs.Dirichlet(3), m, FIRM),
+    "varsmile_firm": lambda m: learners.VarSmile(beliefs.Dirichlet(3), m, FIRM),
+    "delta_mixture_of_long_runs": lambda m: learners.DeltaMixture(
+        beliefs.finite(MODELS), _probability(m), longest=1 + m
+    ),
 }
-ON_WAITS: dict[str, Make] = {
-    "smile": lambda m: Smile(Exponential(), m),
-    "bayes": lambda _: Bayes(Exponential()),
-    "leaky": lambda m: Leaky(Exponential(), m / (1 + m)),
-    "varsmile": lambda m: VarSmile(Exponential(), m),
-    "message_passing": lambda m: MessagePassing(Exponential(), _probability(m), hypotheses=4),
-    "particles": lambda m: ParticleFilter(Exponential(), _probability(m), particles=5),
-    "delta_mixture": lambda m: DeltaMixture(Exponential(), _probability(m)),
-}
-ON_OUTCOMES: dict[str, Make] = {
-    "smile_dirichlet": lambda m: Smile(Dirichlet(3), m),
-    "smile_finite": lambda m: Smile(finite(MODELS), m),
-    "smile_firm": lambda m: Smile(Dirichlet(3), m, DirichletBelief(np.array([1e12, 1e-3, 1e6]))),
-    "leaky_dirichlet": lambda m: Leaky(Dirichlet(3), m / (1 + m)),
-    "leaky_finite": lambda m: Leaky(finite(MODELS), m / (1 + m)),
-    "bayes_finite": lambda _: Bayes(finite(MODELS)),
-    "varsmile_dirichlet": lambda m: VarSmile(Dirichlet(3), m),
-    "varsmile_finite": lambda m: VarSmile(finite(MODELS), m),
-    "varsmile_firm": lambda m: VarSmile(Dirichlet(3), m, DirichletBelief(np.array([1e12, 1e-3, 1e6]))),
-    "message_passing_dirichlet": lambda m: MessagePassing(Dirichlet(3), _probability(m), hypotheses=4),
-    "message_passing_finite": lambda m: MessagePassing(finite(MODELS), _probability(m), hypotheses=4),
-    "delta_mixture_dirichlet": lambda m: DeltaMixture(Dirichlet(3), _probability(m)),
-    "delta_mixture_finite": lambda m: DeltaMixture(finite(MODELS), _probability(m), longest=1 + m),
-    "particles_dirichlet": lambda m: ParticleFilter(Dirichlet(3), _probability(m), particles=5),
-    "particles_finite": lambda m: ParticleFilter(finite(MODELS), _probability(m), particles=5),
+ON_NUMBERS: dict[str, Make] = _on(
+    gaussian=beliefs.Gaussian(1.0), normal_gamma=beliefs.NormalGamma(), grid=beliefs.Grid(POINTS, normal_at)
+) | {
+    "modulated": lambda _: learners.Modulated(beliefs.Gaussian(1.0), _bold),
+    "message_passing_of_many": lambda m: learners.MessagePassing(beliefs.NormalGamma(), _probability(m), hypotheses=8),
+    "message_passing_of_one": lambda m: learners.MessagePassing(beliefs.Gaussian(1e-3), _probability(m), hypotheses=1),
+    "delta_mixture_of_long_runs": lambda m: learners.DeltaMixture(
+        beliefs.Gaussian(1.0), _probability(m), longest=1 + m
+    ),
+    "delta_mixture_of_few": lambda m: learners.DeltaMixture(beliefs.NormalGamma(), _probability(m), nodes=4),
+    "delta": lambda m: learners.Delta(m / (1 + m)),
+    "nassar": lambda m: learners.Nassar2010(1.0, 0.5 * (m + 1e-3) / (1 + m), likelihood_weight=m),
+    "nassar_2012": lambda m: learners.Nassar2012(1.0, 0.5 * (m + 1e-3) / (1 + m), surprise_sensitivity=m),
+    "nassar_2012_timid": lambda m: learners.Nassar2012(1e-3, start=0.3, uncertainty_underestimation=m),
+    "nassar_2012_bold": lambda m: learners.Nassar2012(1e3, first_uncertainty=0.9, uncertainty_underestimation=-m),
+    "nassar_gaussian_2010": lambda m: learners.NassarGaussian2010(1.0, 0.5 * (m + 1e-3) / (1 + m), std=3.0),
+    "nassar_gaussian_2012": lambda m: learners.NassarGaussian2012(0.1, 0.5 * (m + 1e-3) / (1 + m)),
+    "pearce_hall": lambda m: learners.PearceHall(m / (1 + m), 1 / (1 + m), scale=m + 1e-3),
+    "kalman": lambda m: learners.Kalman(1.0, drift=m / (1 + m)),
+    "volatile_kalman": lambda m: learners.VolatileKalman(1.0, m / (1 + m), drift=m / (1 + m)),
+    "volatile_kalman_eager": lambda m: learners.VolatileKalman(1.0, 1.0, drift=1 / (1 + m)),
+    "two_rate": lambda m: learners.TwoRate(m / (1 + m), 1 / (1 + m)),
+    "sutton": lambda m: learners.SuttonK1(m, first_rate=_probability(m), first_trace=0.0),
+    "sutton_of_fine_scale": lambda m: learners.SuttonK1(1.0, start=m / (1 + m), scale=1e-3),
+    "stochasticity_volatility": lambda m: learners.StochasticityVolatility(m / (1 + m), 1 / (1 + m), particles=5),
+    "noise_unknown": lambda m: learners.StochasticityVolatility(m / (1 + m), 0.0, noise=m + 1e-3, particles=5),
 }
 
 ON_COINS: dict[str, Make] = {
-    "volatile_kalman": lambda m: BinaryVolatileKalman(m / (1 + m), m / (1 + m), m + 1e-30),
-    "volatile_kalman_eager": lambda m: BinaryVolatileKalman(1.0, m, 1 / (m + 1e-30)),
-    "reversal": lambda m: ReversalHMM(_probability(m), 0.7, 0.4),
-    "reversal_of_sure_outcomes": lambda m: ReversalHMM(0.1, _probability(m), 1e-30),
-    "dynamic_belief": lambda m: DynamicBelief(Beta(), _probability(m), hypotheses=4),
+    "volatile_kalman": lambda m: learners.BinaryVolatileKalman(m / (1 + m), m / (1 + m), m + 1e-30),
+    "volatile_kalman_eager": lambda m: learners.BinaryVolatileKalman(1.0, m, 1 / (m + 1e-30)),
+    "reversal": lambda m: learners.ReversalHMM(_probability(m), 0.7, 0.4),
+    "reversal_of_sure_outcomes": lambda m: learners.ReversalHMM(0.1, _probability(m), 1e-30),
+    "dynamic_belief": lambda m: learners.DynamicBelief(beliefs.Beta(), _probability(m), hypotheses=4),
 }
-ON_PAIRS: dict[str, Make] = {
-    "smile": lambda m: Smile(Regression(2), m, reference=Regression(2).prior()),
-    "bayes": lambda _: Bayes(Regression(2)),
-    "varsmile": lambda m: VarSmile(Regression(2), m),
-}
+ON_PAIRS = {name: partial(ON_ANY_FAMILY[name], beliefs.Regression(2)) for name in ("smile", "bayes", "varsmile")}
 FEATURES = _numbers(1e8) | st.sampled_from([1e-8, 1e-110, 1e-150, 1e-300])
 
 
@@ -224,7 +167,9 @@ MOVES = _series(st.tuples(st.integers(0, 2), st.integers(0, 2)))
 
 
 def _moves(xs: list[tuple[int, int]], m: float, real: Any) -> None:
-    learner = OnlineEM(3, 2, learning_rate=real(m / (1 + m)), switch=real(0.5 * (m + 1e-3) / (1 + m)), frozen=2)
+    learner = learners.OnlineEM(
+        3, 2, learning_rate=real(m / (1 + m)), switch=real(0.5 * (m + 1e-3) / (1 + m)), frozen=2
+    )
     _sane(_scan(learner, tuple(np.array(xs, np.int32).T)))
 
 
@@ -244,27 +189,27 @@ def test_any_moves_in_single_precision(xs: list[tuple[int, int]], m: float) -> N
 @given(xs=_series(st.integers(0, 2999)), m=READINESS)
 @thorough
 def test_thousands_of_categories(xs: list[int], m: float) -> None:
-    _check(lambda m: Smile(Dirichlet(3000), m), xs, m)
+    _check(lambda m: learners.Smile(beliefs.Dirichlet(3000), m), xs, m)
 
 
 @given(alpha=st.lists(_positive(1e-6, 1e15), min_size=4, max_size=4), x=st.integers(0, 3), m=READINESS)
 @thorough
 def test_any_concentrations(alpha: list[float], x: int, m: float) -> None:
-    _check(lambda m: Smile(Dirichlet(4), m, DirichletBelief(np.array(alpha))), [x] * LENGTH, m)
+    _check(lambda m: learners.Smile(beliefs.Dirichlet(4), m, beliefs.DirichletBelief(np.array(alpha))), [x] * LENGTH, m)
 
 
 @given(mean=_numbers(1e150), std=_positive(1e-70, 1e70), noise=_positive(1e-70, 1e70), x=_numbers(1e80), m=READINESS)
 @thorough
 def test_any_gaussian(mean: float, std: float, noise: float, x: float, m: float) -> None:
-    family = Gaussian(noise)
-    trace = _scan(Smile(family, m, family.prior(mean, std)), np.full(LENGTH, x))
+    family = beliefs.Gaussian(noise)
+    trace = _scan(learners.Smile(family, m, family.prior(mean, std)), np.full(LENGTH, x))
     _sane(trace, finite_surprise=False)
 
 
 @given(xs=_series(_numbers(1e150)), seen=_series(st.booleans()), m=READINESS)
 @thorough
 def test_gaps_anywhere(xs: list[float], seen: list[bool], m: float) -> None:
-    trace = _scan(Smile(Gaussian(1.0), m), np.where(seen, xs, np.nan), None, np.array(seen))
+    trace = _scan(learners.Smile(beliefs.Gaussian(1.0), m), np.where(seen, xs, np.nan), None, np.array(seen))
     np.testing.assert_array_equal(np.isnan(trace.surprise), np.logical_not(seen))
     assert not np.isnan(trace.estimate).any()
     assert (np.asarray(trace.learning_rate)[np.logical_not(seen)] == 0).all()
@@ -302,4 +247,4 @@ test_any_coins_in_single_precision = _single_promise(ON_COINS, _series(st.intege
 @given(ones=st.integers(0, LENGTH), m=READINESS)
 @thorough
 def test_a_run_of_coins(ones: int, m: float) -> None:
-    _check(lambda m: Smile(Beta(), m), [1] * ones + [0] * (LENGTH - ones), m)
+    _check(lambda m: learners.Smile(beliefs.Beta(), m), [1] * ones + [0] * (LENGTH - ones), m)

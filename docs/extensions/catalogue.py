@@ -12,7 +12,7 @@ from docutils.parsers.rst import Directive, directives
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 
-from astonish.models.parameters import table
+from astonish.models.parameters import in_words, parameters
 from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES
 
 CATALOGUES = {"learners": LEARNERS, "families": FAMILIES, "responses": RESPONSES}
@@ -20,17 +20,20 @@ COLUMNS = {"name": "name", "parameter": "parameter", "default": "default", "usua
 
 
 def rows(which: str) -> list[list[str]]:
-    """The cells of a table; the name stands in the first row of each class only.
+    """Give the cells of a table, a row for each parameter; the name stands in the first row of each class only.
 
     >>> rows("learners")[0][:2]
     ['smile', 'm']
+    >>> [row for row in rows("learners") if row[0] == "bayes"]
+    [['bayes', 'none', '', '', '']]
     """
-    found, last = [], ""
-    for row in table(CATALOGUES[which]):
-        cells = [row.get(column, "") for column in COLUMNS]
-        cells[0], last = ("" if row["name"] == last else row["name"]), row["name"]
-        found.append(cells)
-    return found
+    cells = []
+    for name, kind in CATALOGUES[which].classes().items():
+        described = [{"parameter": word, **in_words(each.known)} for word, each in parameters(kind).items()]
+        for row in described or [{"parameter": "none"}]:
+            cells.append([name, *(row.get(column, "") for column in COLUMNS if column != "name")])
+            name = ""
+    return cells
 
 
 class CatalogueTable(Directive):

@@ -43,7 +43,18 @@ def as_numbers(name: str, value: Any, wanted: str = "numbers, with None or NaN w
     if array.dtype.kind in "biuf":
         return array.astype(np.float64)
     array = np.asarray(value, dtype=object)  # as it was written: NumPy turns numbers beside text into text
-    numbers = [_number(name, number, wanted) for number in array.ravel().tolist()]
+    numbers = []
+    for number in array.ravel().tolist():
+        number = number.as_py() if type(number).__module__ == "pyarrow.lib" else number
+        if is_missing(number):
+            number = math.nan
+        elif not isinstance(number, (bool, int, float, np.number, np.bool_)) or isinstance(number, np.complexfloating):
+            raise ValueError(f"{name} holds {number!r}, which is not a number; give {wanted}")
+        try:
+            numbers.append(float(number))
+        except OverflowError:
+            about = f"{'-' if number < 0 else ''}1e{int(number).bit_length() * math.log10(2):.0f}"
+            raise ValueError(f"{name} holds about {about}, which is too large; give numbers below 1e308") from None
     return np.array(numbers, np.float64).reshape(array.shape)
 
 
@@ -76,20 +87,6 @@ def is_missing(value: Any) -> bool:
         return math.isnan(value)
     named = type(value).__name__ in ("NAType", "NaTType")
     return value is None or value is np.ma.masked or named or getattr(value, "is_valid", True) is False
-
-
-def _number(name: str, value: Any, wanted: str) -> float:
-    """One number; NaN where it is missing."""
-    value = value.as_py() if type(value).__module__ == "pyarrow.lib" else value
-    if is_missing(value):
-        return math.nan
-    if not isinstance(value, (bool, int, float, np.number, np.bool_)) or isinstance(value, np.complexfloating):
-        raise ValueError(f"{name} holds {value!r}, which is not a number; give {wanted}")
-    try:
-        return float(value)
-    except OverflowError:
-        about = f"{'-' if value < 0 else ''}1e{int(value).bit_length() * math.log10(2):.0f}"
-        raise ValueError(f"{name} holds about {about}, which is too large; give numbers below 1e308") from None
 
 
 @dataclass(frozen=True)

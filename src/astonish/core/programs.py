@@ -104,7 +104,7 @@ class Compiled:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self._one_kernel = jax.jit(_with_loops(function, True), **options)
         self._plain = jax.jit(_with_loops(function, False), **options)
-        self._refused: set[Any] = set()  # for which shapes
+        self._refused: set[Any] = set()  # for which structures and types
         update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -112,14 +112,14 @@ class Compiled:
             return self._plain(*args, **kwargs)
         leaves, structure = jax.tree.flatten((args, kwargs))
         traced = any(isinstance(leaf, Tracer) for leaf in leaves)  # a refusal would spoil someone else's program
-        if traced or not is_ours(structure) or (self._refused and _shapes(leaves, structure) in self._refused):
+        if traced or not is_ours(structure) or (self._refused and (structure, *map(_type, leaves)) in self._refused):
             return self._plain(*args, **kwargs)
         try:
             return self._one_kernel(*args, **kwargs)
         except JaxRuntimeError as problem:
             if not str(problem).startswith(_REFUSED):
                 raise
-            self._refused.add(_shapes(leaves, structure))
+            self._refused.add((structure, *map(_type, leaves)))
         return self._plain(*args, **kwargs)
 
     def programs(self) -> int:
@@ -155,11 +155,6 @@ def _with_loops(function: Callable[..., Any], marked: bool) -> Callable[..., Any
             _marked.reset(before)
 
     return traced
-
-
-def _shapes(leaves: list[Any], structure: Any) -> Any:
-    """What a program is compiled for."""
-    return structure, tuple(map(_type, leaves))
 
 
 def _type(leaf: Any) -> Any:
@@ -290,8 +285,8 @@ def _operation(equation: Any) -> tuple[Operation, bool]:
         of_floats = all(variable.aval.dtype.kind == "f" for variable in equation.invars)
         if rule := ELEMENTWISE.get(name) or (of_floats and _OF_FLOATS.get(name)):
             return rule, False
-        if name in _RULES:
-            return partial(_RULES[name], **params), False
+        if name in RULES:
+            return partial(RULES[name], **params), False
     compiled = _by_jax(primitive, tuple(params.items()))
     if primitive.multiple_results:
         return lambda *values: list(map(_plain, compiled(*values))), True
@@ -377,21 +372,6 @@ def _dot(a: Any, b: Any, dimension_numbers: Any, **_: Any) -> Any:
     return np.einsum(a, of_a, b, of_b, kept)[()]
 
 
-def _iota(*_: Any, dtype: Any, shape: Any, dimension: int, **__: Any) -> Any:
-    along = [-1 if axis == dimension else 1 for axis in range(len(shape))]
-    return np.broadcast_to(np.arange(shape[dimension], dtype=dtype).reshape(along), shape)
-
-
-def _platform_index(*_: Any, platforms: Any, **__: Any) -> Any:
-    """Which of several ways is for processors."""
-    return np.int32(next(k for k, names in enumerate(platforms) if names is None or "cpu" in names))
-
-
-def _along(function: Operation) -> Operation:
-    """A rule for what combines the numbers along axes."""
-    return lambda x, axes, **_: function(x, axis=axes)
-
-
 _CONTROL: dict[str, Operation] = {"while": _while, "cond": _cond}
 ELEMENTWISE: dict[str, Operation] = {
     "add": operator.add, "add_any": operator.add, "sub": operator.sub, "mul": operator.mul, "neg": operator.neg,
@@ -406,7 +386,7 @@ _OF_FLOATS: dict[str, Operation] = {  # which mean something else for whole numb
     "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "atan2": np.arctan2, "floor": np.floor,
     "is_finite": np.isfinite,
 }  # fmt: skip
-_RULES: dict[str, Operation] = {
+RULES: dict[str, Operation] = {
     "bitcast_convert_type": lambda x, new_dtype, **_: x.view(new_dtype),
     "broadcast_in_dim": _broadcast,
     "concatenate": lambda *parts, dimension: np.concatenate(parts, axis=dimension),
@@ -414,13 +394,15 @@ _RULES: dict[str, Operation] = {
     "dot_general": _dot,
     "dynamic_slice": _dynamic_slice,
     "integer_pow": lambda x, y: x**y if y >= 0 else 1 / x**-y,
-    "iota": _iota,
-    "platform_index": _platform_index,
-    "reduce_and": _along(np.all),
-    "reduce_max": _along(np.max),
-    "reduce_min": _along(np.min),
-    "reduce_or": _along(np.any),
-    "reduce_sum": _along(np.sum),
+    "iota": lambda *_, dtype, shape, dimension, **__: np.indices(shape, dtype)[dimension],
+    "platform_index": lambda *_, platforms, **__: np.int32(  # which of several ways is for processors
+        next(k for k, names in enumerate(platforms) if names is None or "cpu" in names)
+    ),
+    "reduce_and": lambda x, axes, **_: np.all(x, axis=axes),
+    "reduce_max": lambda x, axes, **_: np.max(x, axis=axes),
+    "reduce_min": lambda x, axes, **_: np.min(x, axis=axes),
+    "reduce_or": lambda x, axes, **_: np.any(x, axis=axes),
+    "reduce_sum": lambda x, axes, **_: np.sum(x, axis=axes),
     "reshape": lambda x, *_, new_sizes, **__: np.reshape(x, new_sizes),
     "slice": _slice,
     "squeeze": lambda x, dimensions: np.squeeze(x, dimensions)[()],
@@ -446,17 +428,11 @@ class Packing:
         shapes = tuple(np.shape(leaf) for leaf in leaves)
         return cls(structure, shapes, tuple(np.asarray(a).dtype == np.float64 and np.size(a) <= _SMALL for a in leaves))
 
-    def pack(self, state: Any) -> tuple[Array, list[Array]]:
-        """The small leaves in one vector, and the others."""
+    def pack(self, state: Any, numbers: Any = jnp) -> tuple[Any, list[Any]]:
+        """Give the small leaves in one vector, made by `jax.numpy` or NumPy, and the others as they are."""
         leaves = list(zip(jax.tree.leaves(state), self.together, strict=True))
-        small = [jnp.ravel(leaf) for leaf, together in leaves if together]
-        return jnp.concatenate([jnp.zeros(0), *small]), [leaf for leaf, together in leaves if not together]
-
-    def pack_numpy(self, state: Any) -> tuple[Any, list[Any]]:
-        """The same in NumPy's arrays, the vector a copy."""
-        leaves = list(zip(map(np.asarray, jax.tree.leaves(state)), self.together, strict=True))
-        small = [leaf.ravel() for leaf, together in leaves if together]
-        return np.concatenate([np.zeros(0), *small]), [leaf for leaf, together in leaves if not together]
+        small = [numbers.ravel(leaf) for leaf, together in leaves if together]
+        return numbers.concatenate([numbers.zeros(0), *small]), [leaf for leaf, together in leaves if not together]
 
     def unpack(self, vector: Any, others: list[Any]) -> Any:
         """The state; numbers in the vector beyond those of the state are left alone. Or many: a vector in each row."""

@@ -28,8 +28,18 @@ def read_series(samples: Any, xs: Any) -> tuple[Any, BoolArray]:
         raise ValueError(f"the columns have {sorted(lengths)} rows; give columns of one length")
     domains, structure = jax.tree.flatten(samples)
     observed: BoolArray = ~reduce(np.logical_or, (_any_of_row(np.isnan(column)) for column in columns))
-    read = [_checked(domain, column, observed) for domain, column in zip(domains, columns, strict=True)]
-    return jax.tree.unflatten(structure, read), observed
+    for k, domain in enumerate(domains):
+        column = columns[k]
+        allowed = domain.allows(column)
+        if not (allowed.all() and observed.all()):
+            wrong = _any_of_row(~allowed) & observed
+            if wrong.any():
+                at = int(np.argmax(wrong))
+                value = column[at].flat[np.argmax(~allowed[at])]
+                raise ValueError(f"sample {at} (counted from 0) is {value:g}, which is not allowed; give {domain}")
+            column = np.where(observed.reshape(-1, *[1] * len(domain.shape)), column, domain.stand_in)
+        columns[k] = column.astype(np.int32) if domain.is_index else column
+    return jax.tree.unflatten(structure, columns), observed
 
 
 def read_one(samples: Any, x: Any) -> Any:
@@ -57,52 +67,29 @@ def _plain(samples: Any, x: Any) -> Any:
 
 
 def _columns(samples: Any, xs: Any) -> list[FloatArray]:
-    """The numbers of each part of the samples, in order."""
-    if isinstance(samples, Domain):
-        return [_numbers(samples, xs)]
-    columns = xs if isinstance(xs, tuple) else _transposed(len(samples), _series(xs))
-    if len(columns) != len(samples):
-        raise ValueError(f"got {len(columns)} columns; these samples have {len(samples)} parts, so give that many")
-    return [numbers for part, column in zip(samples, columns, strict=True) for numbers in _columns(part, column)]
-
-
-def _transposed(parts: int, xs: Any) -> list[list[Any]]:
-    rows = [[None] * parts if is_missing(row) else row for row in (np.asarray(xs) if hasattr(xs, "columns") else xs)]
-    odd = next((row for row in rows if not isinstance(row, Collection) or len(row) != parts), None)
-    if odd is not None:
-        raise ValueError(f"a sample is {odd!r}; these samples have {parts} parts, so give (part, part, ...) for each")
-    return [[row[part] for row in rows] for part in range(parts)]
-
-
-def _series(xs: Any) -> Any:
-    if isinstance(xs, str) or getattr(xs, "ndim", 1) == 0 or not isinstance(xs, Sized):
+    """Read the numbers of each part of the samples, in order."""
+    if isinstance(xs, str) or getattr(xs, "ndim", 1) == 0 or not issubclass(type(xs), Sized):
         raise ValueError(f"got {xs!r}; give a series of samples, such as a list")
-    return xs
-
-
-def _numbers(domain: Domain, column: Any) -> FloatArray:
-    column = _series(column)
-    if domain.shape and len(getattr(column, "shape", ())) < 2:  # then each row is a sample, or stands for one
-        rows = column.to_pylist() if type(column).__module__ == "pyarrow.lib" else column
-        column = [np.full(domain.shape, math.nan) if is_missing(row) else row for row in rows]
-    numbers = as_numbers("the series", column) if len(column) else np.zeros((0, *domain.shape))
-    if numbers.shape[1:] != domain.shape:
-        raise ValueError(f"a sample has shape {numbers.shape[1:]}; give samples of shape {domain.shape}")
-    return numbers
+    if isinstance(samples, Domain):
+        if samples.shape and len(getattr(xs, "shape", ())) < 2:  # then each row is a sample, or stands for one
+            rows = xs.to_pylist() if type(xs).__module__ == "pyarrow.lib" else xs
+            xs = [np.full(samples.shape, math.nan) if is_missing(row) else row for row in rows]
+        numbers = as_numbers("the series", xs) if len(xs) else np.zeros((0, *samples.shape))
+        if numbers.shape[1:] != samples.shape:
+            raise ValueError(f"a sample has shape {numbers.shape[1:]}; give samples of shape {samples.shape}")
+        return [numbers]
+    parts = len(samples)
+    if not isinstance(xs, tuple):
+        rows = [[None] * parts if is_missing(x) else x for x in (np.asarray(xs) if hasattr(xs, "columns") else xs)]
+        odd = next((row for row in rows if not isinstance(row, Collection) or len(row) != parts), None)
+        if odd is not None:
+            advice = f"these samples have {parts} parts, so give (part, part, ...) for each"
+            raise ValueError(f"a sample is {odd!r}; {advice}")
+        xs = [[row[part] for row in rows] for part in range(parts)]
+    if len(xs) != parts:
+        raise ValueError(f"got {len(xs)} columns; these samples have {parts} parts, so give that many")
+    return [numbers for part, column in zip(samples, xs, strict=True) for numbers in _columns(part, column)]
 
 
 def _any_of_row(marks: BoolArray) -> BoolArray:
     return marks if marks.ndim == 1 else np.asarray(marks.reshape(len(marks), -1).any(axis=1))
-
-
-def _checked(domain: Domain, column: FloatArray, observed: BoolArray) -> Any:
-    """The numbers of a part of the samples, with one that is allowed wherever a sample is missing."""
-    allowed = domain.allows(column)
-    if not (allowed.all() and observed.all()):
-        wrong = _any_of_row(~allowed) & observed
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            value = column[at].flat[np.argmax(~allowed[at])]
-            raise ValueError(f"sample {at} (counted from 0) is {value:g}, which is not allowed; give {domain}")
-        column = np.where(observed.reshape(-1, *[1] * len(domain.shape)), column, domain.stand_in)
-    return column.astype(np.int32) if domain.is_index else column

@@ -28,11 +28,8 @@ _LOG_BOTTOM, _LOG_TOP = [float(c) for c in _BOTTOM], [float(c) for c in _TOP]
 _LOG_LESS_TOP = [float(t - b) for t, b in zip([*_TOP[1:], 0], _BOTTOM[1:], strict=True)]  # of (ln(1 + t) - t) / t^2
 
 _LARGE = 20  # from where on I0 is computed by its asymptotic series
-
-
-def _power_series(terms: int) -> tuple[float, ...]:
-    """Coefficients of `(I0(k) - 1) / z` as a polynomial in `z = (k / _LARGE)^2`."""
-    return tuple(float(Fraction(_LARGE**2, 4) ** n / math.factorial(n) ** 2) for n in range(1, terms))
+# coefficients of (I0(k) - 1) / z as a polynomial in z = (k / _LARGE)^2
+_I0_SMALL = tuple(float(Fraction(_LARGE**2, 4) ** n / math.factorial(n) ** 2) for n in range(1, 40))
 
 
 def _asymptotic_series(terms: int) -> tuple[float, ...]:
@@ -44,7 +41,7 @@ def _asymptotic_series(terms: int) -> tuple[float, ...]:
     return tuple(map(float, log_a))
 
 
-_I0_SMALL, _LOG_I0_LARGE = _power_series(40), _asymptotic_series(30)
+_LOG_I0_LARGE = _asymptotic_series(30)
 
 
 @jax.custom_jvp

@@ -14,7 +14,7 @@ from astonish.core.parameters import Parameter, check_parameters, declared
 from astonish.core.refusal import unknown
 from astonish.learners import PerContext, PerOption
 from astonish.learners.base import Learner
-from astonish.models.registry import CATALOGUES, FAMILIES, LEARNERS, Catalogue, find_any, title
+from astonish.models.registry import CATALOGUES, FAMILIES, LEARNERS, find_any, title
 
 Settings = Mapping[str, float]
 LEARNER = "learner."  # before the names of its parameters, as in a model
@@ -355,15 +355,6 @@ def imports(classes: Iterable[type], *names: str) -> list[str]:
 
 
 # For the documentation, and `astonish learners`
-
-
-def table(catalogue: Catalogue) -> list[dict[str, str]]:
-    """List the parameters of each class, a row each, for the documentation."""
-    rows = []
-    for name, kind in catalogue.classes().items():
-        own = [{"parameter": word, **in_words(each.known)} for word, each in parameters(kind).items()]
-        rows += [{"name": name, "class": kind.__name__, **row} for row in own or [{"parameter": "none"}]]
-    return rows
 
 
 def described(words: Iterable[str] = ()) -> Iterator[tuple[str, list[str]]]:

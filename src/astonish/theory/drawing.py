@@ -43,16 +43,12 @@ def drawn(family: Family, beliefs: Belief, fine: int = 81) -> Drawing:
     fine: how many points of a curve there are about each of them.
     """
     means, widths, weights = _shapes(family, beliefs)
-    if family.support is not None or family.period is not None:
-        return _curves(family, beliefs, means, widths, fine)
-    heights = means if weights is None else weights
-    if heights.ndim == 1:
-        return Drawing(POINTS, np.zeros(0), np.stack([means, widths], axis=1))
-    return Drawing(BARS, np.arange(heights.shape[1]) * 1.0, heights, None, weights is not None)
-
-
-def _curves(family: Family, beliefs: Belief, means: Any, widths: Any, fine: int) -> Drawing:
-    """Densities at points that are close to each other wherever one of the beliefs is narrow."""
+    if family.support is None and family.period is None:
+        heights = means if weights is None else weights
+        if heights.ndim == 1:
+            return Drawing(POINTS, np.zeros(0), np.stack([means, widths], axis=1))
+        return Drawing(BARS, np.arange(heights.shape[1]) * 1.0, heights, None, weights is not None)
+    # Densities at points that are close to each other wherever one of the beliefs is narrow
     near = np.linspace(-_WIDTHS, _WIDTHS, fine)[:, None] * widths + means
     if family.period is not None:
         near = np.append(wrapped(near, family.period), np.linspace(-0.5, 0.5, 2 * fine) * float(family.period))

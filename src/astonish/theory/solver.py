@@ -73,7 +73,8 @@ def powers_at(family: Family, a: Belief, b: Belief, share: Number) -> Powers:
     first = _first(0.5 * old.curvature * per_whole, new.curvature * per_whole, line.share)
     to_go = jnp.where(inside, _MOST_STEPS, 0).astype(jnp.int8)
     start = Search(first, jnp.zeros_like(first), jnp.full_like(first, limits(first).max / 64), to_go)
-    found = _powers(_improved(line, start).odds)
+    end = jax.lax.platform_dependent(line, start, cpu=_until_found, default=_in_fixed_steps)
+    found = _powers(end.odds)
     all_or_nothing = jnp.asarray(share > 0, found.gamma.dtype)
     return Powers(jnp.where(inside, found.gamma, all_or_nothing), jnp.where(inside, found.rest, 1 - all_or_nothing))
 
@@ -103,11 +104,6 @@ def _(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Powers, Powe
 def _powers(odds: Array) -> Powers:
     rest = 1 / (1 + odds)
     return Powers(odds * rest, rest)
-
-
-def _improved(line: Line, start: Search) -> Search:
-    """The end of the search."""
-    return jax.lax.platform_dependent(line, start, cpu=_until_found, default=_in_fixed_steps)
 
 
 def _until_found(line: Line, search: Search) -> Search:

@@ -276,21 +276,6 @@ class Builder(ir.IRBuilder):  # type: ignore[misc]
         both = self.shuffled(first, [*range(a.size), *range(size, size + b.size)], second)
         return Lowered((a.size + b.size,), a.dtype, both)
 
-    def halved(self, value: Lowered, combine: Callable[[Lowered, Lowered], Lowered]) -> Lowered:
-        """Combine all rows (along the first axis) into one, the first half with the second, and so on."""
-        rows, *rest = value.shape
-        while rows > 1:
-            where, half = positions((rows, *rest)), rows // 2
-            both = combine(*(lowered(self.moved(value, where[k * half : (k + 1) * half])) for k in range(2)))
-            if rows % 2:
-                last = lowered(self.moved(value, where[-1:]))
-                parts = [combine(lowered(self.moved(both, where[:1])), last)]
-                if half > 1:
-                    parts.append(lowered(self.moved(both, where[1:half])))
-                both = self.joined(parts)
-            value, rows = both.reshaped((half, *rest)), half
-        return value.reshaped(rest)
-
 
 class Code(dict[str, int]):
     """The addresses of the functions of a module, whose machine code stays loaded as long as this object."""
@@ -301,13 +286,17 @@ class Code(dict[str, int]):
 def compiled(module: Any) -> Code:
     """Machine code of a module of `llvmlite.ir`, compiled or from an earlier program."""
     with _lock:
-        _introduce_python()
+        for name in PYTHON:  # tell LLVM where Python's own functions are
+            binding.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
         target = _target()
         module.triple, module.data_layout = target.triple, str(target.target_data)
         text = str(module)
-        path = _path(text)
-        machine_code = None if path is None else _read(path)
-        if machine_code is None:
+        path, machine_code, checksum = _path(text), b"", b""
+        if path is not None:
+            with suppress(OSError):
+                content = path.read_bytes()
+                machine_code, checksum = content[:-_CHECKSUM], content[-_CHECKSUM:]
+        if hashlib.sha256(machine_code).digest() != checksum:  # there was none, or it is not as it was written
             machine_code = _object(text, target)
             if path is not None:
                 with suppress(OSError):  # a folder that cannot be written only costs time
@@ -348,13 +337,6 @@ def _processor() -> tuple[str, str]:
     return binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
 
 
-@cache
-def _introduce_python() -> None:
-    """Tell LLVM where Python's own functions are."""
-    for name in PYTHON:
-        binding.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
-
-
 def _path(text: str) -> Path | None:
     """The file for this code; None if none is kept, or there is no home."""
     folder = os.environ.get("ASTONISH_CACHE", "")
@@ -368,13 +350,3 @@ def _path(text: str) -> Path | None:
     with suppress(RuntimeError):
         return (Path(cache_home) if cache_home else Path.home() / ".cache") / "astonish" / "native" / name
     return None
-
-
-def _read(path: Path) -> bytes | None:
-    """The machine code in a file, if it is as it was written."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    body, checksum = content[:-_CHECKSUM], content[-_CHECKSUM:]
-    return body if hashlib.sha256(body).digest() == checksum else None

@@ -3,7 +3,7 @@
 Where a step is one of single numbers, a table's are taken sixteen at a time, for as many different keys.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -137,11 +137,11 @@ class Writer:
                 builder.store_array(*target, result)
         return builder.function
 
-    def step_or_skip(self, builder: Builder, here: Any, answer_at: Any, at: Arguments, seen: Any) -> Any:
+    def step_or_skip(self, builder: Builder, here: Any, at: Arguments, seen: Any) -> Any:
         """Write a step from the sample at this place, unless it is missing, and its answers; whether it is there."""
         layout = self.layout
         samples = [builder.ahead(x, here, nbytes(aval)) for x, aval in zip(at.samples, layout.samples, strict=True)]
-        answers = [builder.ahead(a, answer_at, size) for a, size in zip(at.answers, layout.answers, strict=True)]
+        answers = [builder.ahead(a, here, size) for a, size in zip(at.answers, layout.answers, strict=True)]
         arguments = [at.parameters, *at.states, *samples, *answers]
         present = builder.allocated(BIT)
         builder.store(BIT(1), present)
@@ -169,7 +169,7 @@ def write_series(writer: Writer) -> None:
         last = builder.allocated(WORD)
         builder.store(WORD(-1), last)
         with builder.counted(count) as k:
-            there = writer.step_or_skip(builder, k, k, at, seen)
+            there = writer.step_or_skip(builder, k, at, seen)
             builder.store(builder.select(there, k, builder.load(last, typ=WORD)), last)
         end = builder.load(last, typ=WORD)
         asked = builder.icmp_unsigned("!=", latest[0], NULL)
@@ -184,14 +184,13 @@ def write_rows(writer: Writer, lanes: Any) -> None:
 
     Arguments: parameters, parts of the table, parts of the samples, answers, which are missing (as above), the slot of
     each sample, room for the places of those samples that fall to this thread, a number that becomes 1 more than their
-    count at the end; the number of samples, that of threads (a power of 2) less 1, and which one this is. Answers are
-    in the order of steps.
+    count at the end; the number of samples, that of threads (a power of 2) less 1, and which one this is.
     """
     with writer.function("row", [POINTER] * 3 + [WORD]) as (builder, at):
         seen, slots, order, k = at.more
         sample = builder.item(order, k)
         states = _rows(writer, builder, at, builder.item(slots, sample))
-        writer.step_or_skip(builder, sample, k, at._replace(states=states), seen)
+        writer.step_or_skip(builder, sample, at._replace(states=states), seen)
     row, many = builder.function, None if lanes is None else _write_lanes(writer, lanes)
     with writer.function("rows", [POINTER] * 4 + [WORD] * 3, exported=True) as (builder, at):
         _, slots, order, done, samples, mask, thread = at.more
@@ -211,7 +210,13 @@ def write_rows(writer: Writer, lanes: Any) -> None:
         if many is not None:
             with builder.counted(groups) as group:
                 first = builder.mul(group, WORD(LANES))
-                _prefetch(writer, builder, at, builder.add(first, WORD(LANES)), count)
+                # Have the states of the next group brought near
+                following = builder.add(first, WORD(LANES))
+                with builder.if_then(builder.icmp_signed("<=", builder.add(following, WORD(LANES)), count)):
+                    for k in range(LANES):
+                        slot = builder.item(slots, builder.item(order, builder.add(following, WORD(k))))
+                        for state in _rows(writer, builder, at, slot):
+                            builder.prefetch(state)
                 together = builder.call(many, [*common, first])
                 with builder.if_then(builder.not_(together), likely=False), builder.counted(WORD(LANES)) as k:
                     builder.call(row, [*common, builder.add(first, k)])
@@ -255,32 +260,22 @@ def _write_lanes(writer: Writer, program: Any) -> Any:
         pairs = zip(offsets(record(layout.parameters)), layout.parameters, strict=True)
         values = [builder.load_array(at.parameters, offset, aval) for offset, aval in pairs]
         rows = [_rows(writer, builder, at, slot) for slot in keys]
-        numbers = [[(row[part], offset) for row in rows] for part, offset in layout.leaves]
-        for x, aval in zip(at.samples, layout.samples, strict=True):
-            numbers.append([(builder.ahead(x, sample, nbytes(aval)), 0) for sample in samples])
-        for aval, places_of in zip((*layout.state, *layout.samples), numbers, strict=True):
-            lane = builder.side_by_side([builder.load_array(*place, aval).value for place in places_of])
+        states = [[(row[part], offset) for row in rows] for part, offset in layout.leaves]
+
+        def columns(pointers: Sequence[Any], sizes: Iterable[int]) -> list[list[tuple[Any, int]]]:
+            pairs = zip(pointers, sizes, strict=True)
+            return [[(builder.ahead(pointer, sample, size), 0) for sample in samples] for pointer, size in pairs]
+
+        inputs, answers = columns(at.samples, map(nbytes, layout.samples)), columns(at.answers, layout.answers)
+        for aval, lanes_at in zip((*layout.state, *layout.samples), (*states, *inputs), strict=True):
+            lane = builder.side_by_side([builder.load_array(*place, aval).value for place in lanes_at])
             values.append(Lowered((LANES,), aval.dtype, lane))
-        results = [lowered(value) for value in builder.run(program, values)]
-        for value, places_of in zip(results[:-COUNT], numbers, strict=False):
-            for k, place in enumerate(places_of):
+        for value, lanes_at in zip(map(lowered, builder.run(program, values)), (*states, *answers), strict=True):
+            for k, place in enumerate(lanes_at):
                 number = value.value if value.size == 1 else builder.extract_element(value.value, INT(k))
                 builder.store_array(*place, Lowered((), value.dtype, number))
-        for answer, size, value in zip(at.answers, layout.answers, results[-COUNT:], strict=True):
-            whole = value if value.size == LANES else lowered(builder.moved(value, [0] * LANES))
-            builder.store(whole.value, builder.ahead(answer, first, size), align=8)
         builder.ret(BIT(1))
     return builder.function
-
-
-def _prefetch(writer: Writer, builder: Builder, at: Arguments, first: Any, count: Any) -> None:
-    """Have the states of steps to come brought near."""
-    slots, order = at.more[1:3]
-    with builder.if_then(builder.icmp_signed("<=", builder.add(first, WORD(LANES)), count)):
-        for k in range(LANES):
-            slot = builder.item(slots, builder.item(order, builder.add(first, WORD(k))))
-            for row in _rows(writer, builder, at, slot):
-                builder.prefetch(row)
 
 
 def write_job(function: Any) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 from jax.extend.random import threefry_prng_impl
 
-from astonish.core.programs import CALLS
+from astonish.core.programs import CALLS, RULES as OF_NUMPY
 from astonish.engines.native.arithmetic import RULES, Arithmetic
 from astonish.engines.native.llvm import (
     BYTE,
@@ -46,30 +46,38 @@ class Lowering(Arithmetic):
             return np.asarray(variable.val, variable.aval.dtype) if is_literal else held[variable]
 
         for equation in jaxpr.eqns:
-            results = self._operation(equation, list(map(read, equation.invars)))
-            held |= zip(equation.outvars, results, strict=True)
+            name, params, needed = equation.primitive.name, equation.params, list(map(read, equation.invars))
+            if any(np.prod(variable.aval.shape) > LARGEST for variable in equation.outvars):
+                raise UnsupportedError("large arrays", expected=True)
+            if name in CALLS:
+                results: Any = self.run(params[CALLS[name]], needed)
+            elif name in RULES:
+                results = self.do(name, *needed, **params)
+            elif name == "scan":
+                results = _scan(self, equation, needed)
+            elif name in _RULES:
+                results = _RULES[name](self, *needed, **params, out=equation.outvars[0].aval)
+            else:
+                raise UnsupportedError(f"the operation {name!r}", expected=name in _LAPACK)
+            held |= zip(equation.outvars, results if isinstance(results, list) else [results], strict=True)
         return list(map(read, jaxpr.outvars))
 
-    def _operation(self, equation: Any, values: list[Value]) -> list[Value]:
-        name, params = equation.primitive.name, equation.params
-        if any(np.prod(variable.aval.shape) > LARGEST for variable in equation.outvars):
-            raise UnsupportedError("large arrays", expected=True)
-        if name in CALLS:
-            return self.run(params[CALLS[name]], values)
-        if name in RULES:
-            return [self.do(name, *values, **params)]
-        if name == "scan":
-            return _scan(self, equation, values)
-        if name not in _RULES:
-            raise UnsupportedError(f"the operation {name!r}", expected=name in _LAPACK)
-        results = _RULES[name](self, *values, **params, out=equation.outvars[0].aval)
-        return results if isinstance(results, list) else [results]
-
     def combined(self, name: str, value: Value, axes: Any) -> Lowered:
-        """Combine all numbers along these axes by an operation of two."""
+        """Combine all numbers along these axes by an operation of two: the first half with the second, and so on."""
         others = [k for k in range(len(value.shape)) if k not in axes]
-        rows = positions(value.shape).transpose([*axes, *others]).reshape(-1, *[value.shape[k] for k in others])
-        return self.halved(lowered(self.moved(value, rows)), lambda a, b: lowered(self.do(name, a, b)))
+        rest = [value.shape[k] for k in others]
+        folded = lowered(self.moved(value, positions(value.shape).transpose([*axes, *others]).reshape(-1, *rest)))
+        rows = folded.shape[0]
+        while rows > 1:
+            where, half = positions((rows, *rest)), rows // 2
+            both = self.do(name, *(self.moved(folded, where[k * half : (k + 1) * half]) for k in range(2)))
+            if rows % 2:
+                parts = [self.do(name, self.moved(both, where[:1]), self.moved(folded, where[-1:]))]
+                if half > 1:
+                    parts.append(self.moved(both, where[1:half]))
+                both = self.joined(parts)
+            folded, rows = both.reshaped((half, *rest)), half
+        return folded.reshaped(rest)
 
     def along(self, value: Value, axis: int) -> list[Value]:
         """The arrays along an axis, without it."""
@@ -81,7 +89,7 @@ class _Variables:
 
     def __init__(self, low: Lowering, avals: Sequence[Any]) -> None:
         self._low = low
-        self._like = [lowered(np.zeros(_shape(a), np.uint32 if _is_key(a) else a.dtype)) for a in avals]
+        self._like = [lowered(np.zeros(held.shape, held.dtype)) for held in map(_held, avals)]
         self._places = [low.allocated(like.value.type) for like in self._like]
 
     def set(self, values: Sequence[Value]) -> None:
@@ -93,13 +101,10 @@ class _Variables:
         return [like._replace(value=self._low.load(place, typ=like.value.type)) for like, place in pairs]
 
 
-def _is_key(aval: Any) -> bool:
-    """Whether these are keys of random numbers, which are held as the two numbers that each of them is."""
-    return jnp.issubdtype(aval.dtype, jax.dtypes.prng_key)
-
-
-def _shape(aval: Any) -> Shape:
-    return (*aval.shape, 2) if _is_key(aval) else aval.shape
+def _held(aval: Any) -> Any:
+    """Describe an array as it is held: keys of random numbers as the two numbers that each of them is."""
+    is_key = jnp.issubdtype(aval.dtype, jax.dtypes.prng_key)
+    return jax.ShapeDtypeStruct((*aval.shape, 2), np.uint32) if is_key else aval
 
 
 def _while(
@@ -166,45 +171,25 @@ def _cond(low: Lowering, which: Value, *values: Value, branches: Any, **_: Any) 
     return variables.get()
 
 
-def _broadcast(low: Lowering, value: Value, shape: Shape, broadcast_dimensions: Any, **_: Any) -> Value:
-    inner = [1] * len(shape)
-    for k, axis in enumerate(broadcast_dimensions):
-        inner[axis] = value.shape[k]
-    return low.moved(value, np.broadcast_to(positions(value.shape).reshape(inner), shape))
-
-
 def _moves(place: Callable[..., Any] = lambda where, **_: where) -> Callable[..., Value]:
-    """A rule for what only moves numbers: where they come from is found by moving positions."""
+    """A rule for what only moves numbers: where they come from, end to end, is found by moving positions."""
 
-    def rule(low: Lowering, value: Value, out: Any, **params: Any) -> Value:
-        return low.moved(value, np.reshape(place(positions(value.shape), **params), _shape(out)))
+    def rule(low: Lowering, *values: Value, out: Any = None, **params: Any) -> Value:
+        begins = np.cumsum([0, *(int(np.prod(value.shape)) for value in values)])
+        where = place(*(positions(v.shape) + begin for v, begin in zip(values, begins, strict=False)), **params)
+        source = values[0] if len(values) == 1 else low.joined([lowered(v) for v in values if np.prod(v.shape)])
+        return low.moved(source, where if out is None else np.reshape(where, _held(out).shape))
 
     return rule
 
 
-def _slice(where: Any, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
-    steps = strides or [1] * where.ndim
-    return where[tuple(slice(*at) for at in zip(start_indices, limit_indices, steps, strict=True))]
+_stack = _moves(OF_NUMPY["stack"])
 
 
-def _concatenate(low: Lowering, *values: Value, dimension: int, **_: Any) -> Value:
-    present = [value for value in values if np.prod(value.shape)]
-    begins = np.cumsum([0, *(int(np.prod(value.shape)) for value in present)])
-    where = [positions(value.shape) + begin for value, begin in zip(present, begins, strict=False)]
-    return low.moved(low.joined(list(map(lowered, present))), np.concatenate(where, axis=dimension))
-
-
-def _stack(low: Lowering, *values: Value, axis: int, **_: Any) -> Value:
-    longer = [low.moved(value, np.expand_dims(positions(value.shape), axis)) for value in values]
-    return _concatenate(low, *longer, dimension=axis)
-
-
-def _pad(low: Lowering, value: Value, fill: Value, padding_config: Any, **_: Any) -> Value:
+def _pad(where: Any, fill: Any, padding_config: Any) -> Any:
     if any(between or before < 0 or after < 0 for before, after, between in padding_config):
         raise UnsupportedError("padding between numbers")
-    where = positions(value.shape)
-    where = np.pad(where, [ends[:2] for ends in padding_config], constant_values=where.size)
-    return low.moved(low.joined([lowered(value), lowered(fill)]), where)
+    return np.pad(where, [ends[:2] for ends in padding_config], constant_values=fill)
 
 
 def _arg(comparison: str) -> Callable[..., Value]:
@@ -299,27 +284,27 @@ class _Memory:
         content = low.zext(self._value.value, self._whole) if self._is_bits else self._value.value
         low.store(content, self._pointer, align=self._align)
 
-    def _at(self, place: Any) -> Any:
-        return self._low.gep(self._pointer, [place], source_etype=self._kind)
-
     def read(self, places: Value, shape: Shape) -> Value:
         """The numbers at these places, as an array of this shape."""
         if not isinstance(places, Lowered):
             return self._low.moved(self._value, places.reshape(shape))
 
         def number(place: Any) -> Any:
-            return self._low.load(self._at(place), typ=self._kind, align=self._align)
+            at = self._low.gep(self._pointer, [place], source_etype=self._kind)
+            return self._low.load(at, typ=self._kind, align=self._align)
 
         return self._array(shape, self._low.one_by_one(number, self._kind, places.value))
 
     def write(self, places: Value, update: Value, add: str | None) -> Value:
         """The array with other numbers at these places, or with numbers added there."""
         low, dtype = self._low, self._value.dtype
-        for place, new in zip(_numbers(self._low, places), _numbers(self._low, update), strict=True):
-            at = self._at(place.value)
+        wheres, news = lowered(places), lowered(update)
+        for k in range(wheres.size):
+            place, new = (low.moved(array, np.asarray([k])) for array in (wheres, news))
+            at = low.gep(self._pointer, [place.value], source_etype=self._kind)
             if add is not None:
                 before = Lowered((), dtype, low.load(at, typ=self._kind))
-                new = lowered(self._low.do(add, before, new.reshaped(())))
+                new = lowered(low.do(add, before, new.reshaped(())))
             low.store(low.zext(new.value, self._kind) if self._is_bits else new.value, at, align=self._align)
         return self._array(self._value.shape, low.load(self._pointer, typ=self._whole, align=self._align))
 
@@ -327,12 +312,6 @@ class _Memory:
         if self._is_bits:
             value = self._low.trunc(value, array_type(bool, int(np.prod(shape))))
         return Lowered(shape, self._value.dtype, value)
-
-
-def _numbers(low: Lowering, value: Value) -> list[Lowered]:
-    """The numbers of an array, one by one."""
-    flat = lowered(value)
-    return [low.moved(flat, np.asarray([k])) for k in range(flat.size)]
 
 
 def _places(low: Lowering, fixed: Any, starts: Sequence[tuple[Value, int, int]]) -> tuple[Value, Value]:
@@ -364,26 +343,13 @@ def _block(low: Lowering, shape: Shape, sizes: Any, starts: Sequence[Value]) -> 
     return _places(low, fixed, list(zip(starts, _strides(shape), lasts, strict=True)))[0]
 
 
-def _dynamic_slice(low: Lowering, value: Value, *starts: Value, slice_sizes: Any, **_: Any) -> Value:
-    """A block of an array."""
-    return _Memory(low, value).read(_block(low, value.shape, slice_sizes, starts), tuple(slice_sizes))
-
-
-def _dynamic_update_slice(low: Lowering, value: Value, update: Value, *starts: Value, **_: Any) -> Value:
-    """An array with another block in it."""
-    return _Memory(low, value).write(_block(low, value.shape, update.shape, starts), update, None)
-
-
-def _windows(
-    low: Lowering, shape: Shape, indices: Value, window: Any, sizes: Any, kept: Any, mapped: Any, batching: Any
-) -> tuple[Shape, Value, Value]:
+def _windows(low: Lowering, shape: Shape, indices: Value, d: Any, sizes: Any) -> tuple[Shape, Value, Value]:
     """The shape of what a gather reads or a scatter writes, where each number of it is, and whether it is inside.
 
-    window: which axes of that shape run along windows, and `kept`: along which axes of the array. sizes: of a window.
-    mapped: the axis of the array that each number of an index is for. batching: pairs of axes, of the array and of the
-    indices, that go together. (See XLA's documentation of Gather and Scatter.)
+    d: the dimension numbers of the gather; see XLA's documentation of Gather and Scatter. sizes: of a window.
     """
-    batch_shape, strides = indices.shape[:-1], _strides(shape)
+    kept = [k for k in range(len(shape)) if k not in (*d.collapsed_slice_dims, *d.operand_batching_dims)]
+    window, batch_shape, strides = d.offset_dims, indices.shape[:-1], _strides(shape)
     outer = [k for k in range(len(batch_shape) + len(window)) if k not in window]
     lengths = dict(zip(outer, batch_shape, strict=True)) | {
         k: sizes[axis] for k, axis in zip(window, kept, strict=True)
@@ -393,34 +359,19 @@ def _windows(
     fixed = np.zeros(grid.shape[1], np.int64)
     for k, axis in zip(window, kept, strict=True):
         fixed += grid[k] * strides[axis]
-    for axis, of_indices in batching:
+    for axis, of_indices in zip(d.operand_batching_dims, d.start_indices_batching_dims, strict=True):
         fixed += grid[outer[of_indices]] * strides[axis]
     rows = positions(indices.shape)[tuple(grid[k] for k in outer)] if outer else positions(indices.shape)[None]
     rows = np.broadcast_to(rows, (len(fixed), rows.shape[-1]))
-    starts = [
-        (low.moved(indices, rows[:, k]), strides[axis], shape[axis] - sizes[axis]) for k, axis in enumerate(mapped)
-    ]
+    starts = []
+    for k, axis in enumerate(d.start_index_map):
+        starts.append((low.moved(indices, rows[:, k]), strides[axis], shape[axis] - sizes[axis]))
     return result, *_places(low, fixed, starts)
 
 
-def _gather(
-    low: Lowering,
-    value: Value,
-    indices: Value,
-    dimension_numbers: Any,
-    slice_sizes: Any,
-    mode: Any,
-    fill_value: Any,
-    **_: Any,
-) -> Value:
+def _gather(low: Lowering, value: Value, indices: Value, mode: Any, fill_value: Any, **params: Any) -> Value:
     """Windows of an array, at many places."""
-    d = dimension_numbers
-    dropped = (*d.collapsed_slice_dims, *d.operand_batching_dims)
-    kept = [k for k in range(len(value.shape)) if k not in dropped]
-    batching = list(zip(d.operand_batching_dims, d.start_indices_batching_dims, strict=True))
-    shape, places, inside = _windows(
-        low, value.shape, indices, d.offset_dims, slice_sizes, kept, d.start_index_map, batching
-    )
+    shape, places, inside = _windows(low, value.shape, indices, params["dimension_numbers"], params["slice_sizes"])
     windows = _Memory(low, value).read(places, (places.size,))
     if "FILL_OR_DROP" in str(mode):
         if fill_value is None:
@@ -438,13 +389,17 @@ def _scatter(add: str | None) -> Callable[..., Value]:
         low: Lowering, value: Value, indices: Value, update: Value, dimension_numbers: Any, mode: Any, **_: Any
     ) -> Value:
         d = dimension_numbers
-        kept = [k for k in range(len(value.shape)) if k not in (*d.inserted_window_dims, *d.operand_batching_dims)]
-        sizes = [1] * len(value.shape)
-        for k, axis in zip(d.update_window_dims, kept, strict=True):
-            sizes[axis] = update.shape[k]
-        batching = list(zip(d.operand_batching_dims, d.scatter_indices_batching_dims, strict=True))
-        mapped = d.scatter_dims_to_operand_dims
-        places, inside = _windows(low, value.shape, indices, d.update_window_dims, sizes, kept, mapped, batching)[1:]
+        as_gather = jax.lax.GatherDimensionNumbers(
+            offset_dims=d.update_window_dims,
+            collapsed_slice_dims=d.inserted_window_dims,
+            start_index_map=d.scatter_dims_to_operand_dims,
+            operand_batching_dims=d.operand_batching_dims,
+            start_indices_batching_dims=d.scatter_indices_batching_dims,
+        )
+        window = iter(d.update_window_dims)
+        dropped = (*d.inserted_window_dims, *d.operand_batching_dims)
+        sizes = [1 if k in dropped else update.shape[next(window)] for k in range(len(value.shape))]
+        places, inside = _windows(low, value.shape, indices, as_gather, sizes)[1:]
         if "CLIP" not in str(mode):  # what lies outside is written behind the end, and lost
             behind = np.full(places.shape, int(np.prod(value.shape)), np.int64)
             places = low.do("select_n", inside, behind, places)
@@ -456,19 +411,14 @@ def _scatter(add: str | None) -> Callable[..., Value]:
 _RULES: dict[str, Callable[..., Any]] = {
     "while": _while,
     "cond": _cond,
-    "platform_index": lambda _low, platforms, **_: np.asarray(
-        next(k for k, names in enumerate(platforms) if names is None or "cpu" in names), np.int32
-    ),
-    "broadcast_in_dim": _broadcast,
+    "platform_index": lambda _low, **params: np.asarray(OF_NUMPY["platform_index"](**params)),
+    "iota": lambda _low, **params: OF_NUMPY["iota"](**params),
     **dict.fromkeys(("reshape", "squeeze", "expand_dims", "random_wrap", "random_unwrap"), _moves()),
-    "transpose": _moves(lambda where, permutation: where.transpose(permutation)),
-    "slice": _moves(_slice),
+    **{name: _moves(OF_NUMPY[name]) for name in ("broadcast_in_dim", "concatenate", "slice", "transpose")},
     "rev": _moves(lambda where, dimensions: np.flip(where, dimensions)),
-    "concatenate": _concatenate,
     "stack": _stack,
     "unstack": lambda low, value, axis, **_: low.along(value, axis),
-    "pad": _pad,
-    "iota": lambda _low, dtype, shape, dimension, **_: np.indices(shape)[dimension].astype(dtype),
+    "pad": _moves(_pad),
     # positions as numbers of 64 bits, in two halves
     "iota_2x32_shape": lambda _low, shape, **_: [np.zeros(shape, np.uint32), positions(shape).astype(np.uint32)],
     **{
@@ -479,8 +429,12 @@ _RULES: dict[str, Callable[..., Any]] = {
     "argmin": _arg("lt"),
     **{f"cum{name}": _cumulative(by) for name, by in (("sum", "add"), ("prod", "mul"), ("max", "max"), ("min", "min"))},
     "dot_general": _dot,
-    "dynamic_slice": _dynamic_slice,
-    "dynamic_update_slice": _dynamic_update_slice,
+    "dynamic_slice": lambda low, value, *starts, slice_sizes, **_: _Memory(low, value).read(
+        _block(low, value.shape, slice_sizes, starts), tuple(slice_sizes)
+    ),
+    "dynamic_update_slice": lambda low, value, update, *starts, **_: _Memory(low, value).write(
+        _block(low, value.shape, update.shape, starts), update, None
+    ),
     "gather": _gather,
     "scatter": _scatter(None),
     "scatter-add": _scatter("add"),

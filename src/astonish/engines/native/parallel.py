@@ -63,13 +63,8 @@ def find(keys: Any, table: Any, slot_keys: Any, bits: int, spread: int) -> Any:
     signed = spread - (1 << 64) if spread >> 63 else spread
     parts = [slice(*ends) for ends in pairwise(k * len(keys) // threads for k in range(threads + 1))]
     jobs = [(keys[part], table, slot_keys, slots[part], len(slots[part]), bits, signed) for part in parts]
-    in_parallel(_keys()["find_job"], jobs)
+    in_parallel(_search()["find_job"], jobs)
     return slots
-
-
-def put(order: Any, part: Any, into: Any) -> None:
-    """Put rows at these places of a table."""
-    in_parallel(_keys()["put_job"], [(order, part, into, len(order), int(np.prod(into.shape[1:])))])
 
 
 @cache
@@ -131,15 +126,9 @@ def _together() -> tuple[Code, Callable[..., None]]:
 
 
 @cache
-def _keys() -> Code:
+def _search() -> Code:
+    """Compile the search for some keys at a time: what all of them need is brought near before any is looked at."""
     module = ir.Module("astonish_keys")
-    for function in (_write_find(module), _write_put(module)):
-        write_job(function)
-    return compiled(module)
-
-
-def _write_find(module: Any) -> Any:
-    """Some keys at a time: what is needed for all of them is brought near before any is looked at."""
     function = ir.Function(module, ir.FunctionType(NOTHING, [POINTER] * 4 + [WORD] * 3), "find")
     keys, table, slot_keys, slots, count, bits, spread = function.args
     builder = Builder.of(function)
@@ -164,7 +153,8 @@ def _write_find(module: Any) -> Any:
             slot = _searched(builder, key, place_of(key), mask, table, slot_keys)
             builder.store(slot, builder.gep(into, [k], source_etype=WORD))
     builder.ret_void()
-    return function
+    write_job(function)
+    return compiled(module)
 
 
 def _searched(builder: Builder, key: Any, first: Any, mask: Any, table: Any, slot_keys: Any) -> Any:
@@ -189,19 +179,3 @@ def _searched(builder: Builder, key: Any, first: Any, mask: Any, table: Any, slo
     builder.branch(look)
     builder.position_at_end(end)
     return slot
-
-
-def _write_put(module: Any) -> Any:
-    function = ir.Function(module, ir.FunctionType(NOTHING, [POINTER] * 3 + [WORD] * 2), "put")
-    order, part, into, count, width = function.args
-    builder = Builder.of(function)
-    with builder.if_else(builder.icmp_signed("==", width, WORD(1))) as (numbers, rows):
-        with numbers, builder.counted(count) as k:
-            builder.store(builder.item(part, k), builder.gep(into, [builder.item(order, k)], source_etype=WORD))
-        with rows, builder.counted(count) as k:
-            source, target = builder.mul(k, width), builder.mul(builder.item(order, k), width)
-            with builder.counted(width) as j:
-                number = builder.item(part, builder.add(source, j))
-                builder.store(number, builder.gep(into, [builder.add(target, j)], source_etype=WORD))
-    builder.ret_void()
-    return function

@@ -83,7 +83,7 @@ class Program:
 
     def packed(self, state: State) -> list[Any]:
         """Copies of the parts of a state."""
-        small, large = self.packing.pack_numpy(state)
+        small, large = self.packing.pack(state, np)
         return [small, *(np.array(part, order="C") for part in large)]
 
 
@@ -288,7 +288,7 @@ class NativeRows:
         self._program, self._tables = program, tables
         self._parameters = program.layout.packed_parameters(learner)
         self.find(np.zeros(1, np.int64), np.full(8, -1, np.int32), np.zeros(1, np.int64), 3, 1)  # compiled now
-        self._scratch: list[tuple[Any, list[Any]]] = []  # used again for the next batch
+        self._orders: list[Any] = []  # room for each thread, used again for the next batch
 
     def learn(self, slots: Any, samples: Any, observed: BoolArray, done: Any) -> Steps:
         """Learn from samples, those of each slot in their order, and answer for each.
@@ -300,16 +300,11 @@ class NativeRows:
         columns, answers = program.columns(samples), program.room(count)
         seen = None if observed.all() else np.ascontiguousarray(observed)
         slots = np.ascontiguousarray(slots, np.int64)
-        if len(self._scratch) < threads or len(self._scratch[0][0]) <= count:
-            self._scratch = [(np.empty(count + 1, np.int64), program.room(count)) for _ in range(threads)]
-        orders, parts = zip(*self._scratch[:threads], strict=True)
-        into = [answers] if threads == 1 else parts
-        common = [self._parameters, *self._tables, *columns]
-        jobs = [(*common, *into[k], seen, slots, orders[k], done[k:], count, threads - 1, k) for k in range(threads)]
+        if len(self._orders) < threads or len(self._orders[0]) <= count:
+            self._orders = [np.empty(count + 1, np.int64) for _ in range(threads)]
+        common = [self._parameters, *self._tables, *columns, *answers, seen, slots]
+        jobs = [(*common, self._orders[k], done[k:], count, threads - 1, k) for k in range(threads)]
         parallel.in_parallel(program.code["rows_job"], jobs)
-        for part, order, end in zip(into, orders, done.tolist(), strict=True) if threads > 1 else ():
-            for k in np.flatnonzero(program.given):
-                parallel.put(order[: end - 1], part[k], answers[k])
         return program.steps(answers)
 
     def nothing_done(self, samples: int) -> Any:
