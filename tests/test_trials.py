@@ -1,7 +1,6 @@
 """Tables of trials, read as they were meant; nothing is left out without a word."""
 
 import gzip
-import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from astonish.people.tables import Columns, Rejected, Trials, read_trials
+from astonish.people.tables import Columns, Rejected, read_trials
+from published_data import published_data
 
-DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 NAN = np.nan
 SMALL = """who,session,trial,x,y,odd
 a,1,1,0.5,0.4,0
@@ -400,16 +399,15 @@ def test_a_file_that_is_not_there() -> None:
 # People
 
 
-def _people(name: str, columns: Columns, responds_before: bool) -> tuple[Trials, pd.DataFrame]:
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"no data of people in {DATA}; name a folder that has {name} by ASTONISH_DATA")
-    return read_trials(path, columns, responds_before=responds_before), pd.read_csv(path)
+HELICOPTER, needs_helicopter = published_data("helicopter", "data of people")
+ADA_LEARN, needs_ada_learn = published_data("ada_learn", "data of people")
 
 
+@needs_helicopter
 def test_the_helicopter_task_is_read() -> None:
     columns = Columns("x_t", "subj_num", "new_block", "b_t", ("v_t",), {"noise": "sigma"})
-    trials, table = _people("helicopter/exp1.csv.gz", columns, responds_before=True)
+    trials = read_trials(HELICOPTER / "exp1.csv.gz", columns, responds_before=True)
+    table = pd.read_csv(HELICOPTER / "exp1.csv.gz")
     assert len(trials) == 129
     assert trials.rejected == ()
     assert trials.starts.sum() == table["new_block"].sum()
@@ -421,13 +419,16 @@ def test_the_helicopter_task_is_read() -> None:
     _same(np.sort(trials.rows[there]), np.arange(len(table)))
 
 
+@needs_ada_learn
 @pytest.mark.parametrize(("task", "kind", "blocks"), [("pos", "continuous", 6), ("prob", "binary", 15)])
 def test_the_tasks_of_ada_learn_are_read(task: str, kind: str, blocks: int) -> None:
-    columns = Columns("outcome", "run", "session", "estimate")
-    trials, table = _people(f"ada_learn/main_ada-{task}.csv.gz", columns, responds_before=False)
+    path = ADA_LEARN / f"main_ada-{task}.csv.gz"
+    trials = read_trials(path, Columns("outcome", "run", "session", "estimate"), responds_before=False)
     assert (len(trials), trials.kind, trials.response_kind) == (96, kind, "continuous")
     assert trials.rejected == ()
     assert trials.outcomes.shape == (96, blocks * 75)
     assert set(trials.starts.sum(axis=1)) == {blocks}
     assert trials.starts[:, ::75].all()
-    np.testing.assert_allclose(trials.responses.ravel(), table["estimate"], rtol=1e-14)  # older pandas round
+    np.testing.assert_allclose(
+        trials.responses.ravel(), pd.read_csv(path)["estimate"], rtol=1e-14
+    )  # older pandas round
