@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
 
@@ -134,12 +134,8 @@ class Terminal:
     """Where an analysis that somebody asked for at a terminal says what it does (see `analysis.report.Console`)."""
 
     say, progress = staticmethod(say), staticmethod(progress)
+    show = staticmethod(partial(print, flush=True))
     fitted = None  # there may be hundreds of participants, and all are in the tables
-
-    @staticmethod
-    def show(text: str) -> None:
-        """Print a result on the standard output."""
-        print(text, flush=True)
 
     @staticmethod
     def saved(report: Path) -> None:
@@ -148,10 +144,9 @@ class Terminal:
 
     @staticmethod
     def table(name: str, frame: "DataFrame") -> None:
-        """Print a table on the standard output, with its name above it."""
-        from astonish.people.analysis.report import in_lines
-
-        print(f"{name}\n{in_lines(frame)}\n", flush=True)
+        """Print a table on the standard output, with its name above it and short numbers."""
+        lines = frame.to_string(index=False, float_format="{:.4g}".format, na_rep="-")
+        print(f"{name}\n{lines}\n", flush=True)
 
 
 # Options

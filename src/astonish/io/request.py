@@ -25,7 +25,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 FILE = "request.toml"  # beside the results of a request
 CLASSES = ("learners", "beliefs", "responses")  # what a field can name: a known word, or file.py:Class
-_ONE_OF = "{} = {} is not known; give one of {}"
 
 
 class Asked(NamedTuple):
@@ -308,7 +307,7 @@ def _sentence(kind: type[Request], problem: ValidationError) -> str:
         return f"{name} is missing; {field.help}"
     words = field.options or (("yes", "no") if field.shape == "yes or no" else ())
     if words:
-        return _ONE_OF.format(name, value, ", ".join(words))
+        return f"{name} = {value} is not known; give one of {', '.join(words)}"
     subject = f"{field.flag} {inside[0]}" if isinstance(first["loc"][-1], str) and inside else name
     if field.kind is int:
         return f"{subject} = {value} is not a whole number; give one"

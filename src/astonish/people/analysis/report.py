@@ -90,11 +90,6 @@ def shown(frame: "DataFrame", name: str) -> str:
     return html_table([str(column).replace("_", " ") for column in frame.columns], rows, "numbers", name)
 
 
-def in_lines(frame: "DataFrame") -> str:
-    """Write a table for the terminal, with short numbers."""
-    return str(frame.to_string(index=False, float_format="{:.4g}".format, na_rep="-"))
-
-
 def drawn(figure: "Figure", stem: Path, heading: str, caption: str) -> str:
     """Show a figure in a report, and save it beside the report as PNG and PDF."""
     from astonish.report.style import save_figure
