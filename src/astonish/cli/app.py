@@ -169,11 +169,11 @@ def takes_request(command: Callable[[Any], None]) -> Callable[..., None]:
     @wraps(command)
     def run(**words: Any) -> None:
         said = {word: value for word, value in words.items() if value not in (None, [])}
-        first = said.get(argument)
-        file = first[0] if isinstance(first, list) and len(first) == 1 else first
+        file = said.get(argument)
         with guarded():
-            if isinstance(file, str | Path) and Path(file).suffix == ".toml":
-                request = kind.read(Path(file), **{word: value for word, value in said.items() if word != argument})
+            if file is not None and file.suffix == ".toml":
+                del said[argument]
+                request = kind.read(file, **said)
             else:
                 request = kind(**said)
         command(request)
@@ -186,21 +186,16 @@ def takes_request(command: Callable[[Any], None]) -> Callable[..., None]:
 def _parameter(field: Asked) -> inspect.Parameter:
     """Describe a field to Typer as a parameter of the command."""
     kind: Any = str if get_origin(field.kind) is dict else field.kind
-    hint: Any = list[kind] if field.several else kind
+    parameter = partial(inspect.Parameter, field.name, inspect.Parameter.KEYWORD_ONLY)
     if field.is_argument:
-        about, default = Argument(help=field.help), None if field.several else inspect.Parameter.empty
-    else:
-        flags = f"{field.flag}/--no-{field.flag[2:]}" if kind is bool else field.flag
-        in_help: str | bool = ", ".join(field.default) if field.several and field.default else str(field.default)
-        if field.default in (None, (), "", False) or isinstance(field.default, dict):
-            in_help = False
-        elif field.default is True:
-            in_help = field.flag.removeprefix("--")
-        about = Option(
-            flags, help=field.help, rich_help_panel=field.heading, metavar=field.metavar or None, show_default=in_help
-        )
-        default = None
-    hint = hint if default is inspect.Parameter.empty else hint | None
-    return inspect.Parameter(
-        field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[hint, about]
-    )
+        return parameter(annotation=Annotated[kind, Argument(help=field.help)])
+    flags = f"{field.flag}/--no-{field.flag[2:]}" if kind is bool else field.flag
+    in_help: str | bool = ", ".join(field.default) if field.several and field.default else str(field.default)
+    if field.default in (None, (), "", False) or isinstance(field.default, dict):
+        in_help = False
+    elif field.default is True:
+        in_help = field.flag.removeprefix("--")
+    ends = "LOW HIGH" if get_origin(kind) is tuple else None
+    about = Option(flags, help=field.help, rich_help_panel=field.heading, metavar=ends, show_default=in_help)
+    hint: Any = list[kind] if field.several else kind
+    return parameter(default=None, annotation=Annotated[hint | None, about])

@@ -44,7 +44,6 @@ class Asked(NamedTuple):
     label: str
     help: str
     heading: str
-    metavar: str
     shape: str
     several: bool
     of: str
@@ -70,7 +69,6 @@ def asked(
     *,
     label: str = "",
     flag: str = "",
-    metavar: str = "",
     argument: bool = False,
 ) -> Any:
     """Declare a field of a request.
@@ -81,11 +79,10 @@ def asked(
         heading: Heading under which help lists it.
         label: A few words for the page.
         flag: Option of the command. Default: the field's name, `free_running` as `--free-running`.
-        metavar: What help shows in place of the value.
         argument: Whether the command takes it without an option before it.
 
     """
-    extra: Any = {"heading": heading, "flag": flag, "metavar": metavar, "argument": argument}
+    extra: Any = {"heading": heading, "flag": flag, "argument": argument}
     return Field(default, description=help, title=label or None, json_schema_extra=extra)
 
 
@@ -228,7 +225,7 @@ class Request(BaseModel):
                 continue
             value = said[field.name]
             if field.is_argument:
-                arguments += [str(part) for part in _listed(str(value) if isinstance(value, Path) else value)]
+                arguments.append(str(value))
             elif isinstance(value, bool):
                 options.append(field.flag if value else field.flag.replace("--", "--no-", 1))
             elif isinstance(value, Mapping):
@@ -274,22 +271,11 @@ def _described(name: str, field: Any) -> Asked:
     )
     of = next((mark for mark in marks if mark in CLASSES), "")
     shape = "column" if "column" in marks else "choice" if words or of else "yes or no" if kind is bool else "text"
-    extra = field.json_schema_extra
-    return Asked(
-        name,
-        extra["flag"] or f"--{name.replace('_', '-')}",
-        field.title or name.replace("_", " "),
-        field.description,
-        extra["heading"],
-        extra["metavar"],
-        "number" if kind in (int, float) else shape,
-        several,
-        of,
-        tuple(map(str, words)),
-        kind,
-        None if field.is_required() else field.default,
-        extra["argument"],
-    )
+    shape = "number" if kind in (int, float) else shape
+    heading, flag, argument = (field.json_schema_extra[name] for name in ("heading", "flag", "argument"))
+    flag, label = flag or f"--{name.replace('_', '-')}", field.title or name.replace("_", " ")
+    options, default = tuple(map(str, words)), None if field.is_required() else field.default
+    return Asked(name, flag, label, field.description, heading, shape, several, of, options, kind, default, argument)
 
 
 def _sentence(kind: type[Request], problem: ValidationError) -> str:
