@@ -27,7 +27,7 @@ from astonish import (
 )
 from astonish.online.measures import COLUMNS
 from astonish.people.tables import Columns, Trials, read_trials
-from astonish.people.tables.facts import learner_for
+from astonish.people.tables.facts import choose
 from astonish.people.tables.regressors import describe, regressors
 from published_data import published_data
 
@@ -241,7 +241,7 @@ def people() -> pd.DataFrame:
     path = DATA / "main_ada-pos.csv.gz"
     columns = Columns("outcome", "run", "session", given={"noise": "std", "hazard": "pc", "low": "zero", "high": "one"})
     trials = read_trials(pd.read_csv(path).assign(zero=0.0, one=1.0), columns)
-    learner = learner_for("reduced-bayes", trials, {"low": -5.0, "high": 5.0})
+    learner = choose("reduced-bayes", trials, {"low": -5.0, "high": 5.0}).learner
     return regressors(learner, trials, prefix="model_")
 
 
