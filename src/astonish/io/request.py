@@ -178,7 +178,12 @@ class Request(BaseModel):
             overriding: Values that are used instead of those in the file.
 
         """
-        content = read_toml(path)
+        try:
+            content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        except FileNotFoundError:
+            raise ValueError(f"there is no file {path}; give a TOML file") from None
+        except ValueError as problem:
+            raise ValueError(f"{path} is not TOML ({problem}); mend it") from None
         command, digest = content.pop("command", cls.command), content.pop("sha256", None)
         if command != cls.command:
             raise ValueError(f"{path} is a request of astonish {command}; give it to that command")
@@ -241,16 +246,6 @@ class Request(BaseModel):
         """Return the Python that makes the same request."""
         written = (f"{name}={_plain(value)!r}" for name, value in self.said().items())
         return f"{type(self).__name__}({', '.join(written)})"
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file, or refuse it in a sentence."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise ValueError(f"there is no file {path}; give a TOML file") from None
-    except ValueError as problem:
-        raise ValueError(f"{path} is not TOML ({problem}); mend it") from None
 
 
 def _described(name: str, field: Any) -> Asked:

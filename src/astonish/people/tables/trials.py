@@ -390,7 +390,7 @@ def with_payoffs(trials: Trials, seed: int = 0) -> Trials:
         return trials
     rng, rewards, choices = np.random.default_rng(seed), trials.scalar_outcomes, trials.choices
     payoffs = np.zeros((*rewards.shape, len(trials.options)))
-    blocks = np.cumsum(trials.starts, axis=1)
+    blocks, at = np.cumsum(trials.starts, axis=1), np.arange(rewards.shape[1])
     for option in range(len(trials.options)):
         chosen = trials.observed & (choices == option)
         anybodys = rewards[chosen]
@@ -401,19 +401,15 @@ def with_payoffs(trials: Trials, seed: int = 0) -> Trials:
             if not there.any():
                 payoffs[row, :, option] = rng.choice(anybodys, rewards.shape[1])
                 continue
-            payoffs[row, :, option] = rewards[row, _near(np.flatnonzero(there), blocks[row], rng)]
+            # One of the nearest trials in which it was chosen, of the same block if there is any
+            places = np.flatnonzero(there)
+            distance = np.abs(at[:, None] - places) + len(at) * (blocks[row][:, None] != blocks[row, places])
+            nearest = np.argsort(distance, axis=1, kind="stable")[:, :NEAREST]
+            same = np.take_along_axis(distance, nearest, 1) < len(at)
+            count = np.where(same.any(1), same.sum(1), nearest.shape[1])
+            payoffs[row, :, option] = rewards[row, places[nearest[at, rng.integers(0, count)]]]
             payoffs[row, there, option] = rewards[row, there]
     return replace(trials, payoffs=payoffs)
-
-
-def _near(chosen: Any, blocks: Any, rng: np.random.Generator) -> Any:
-    """Draw for each trial one of the nearest in which an option was chosen, of the same block if there is any."""
-    at = np.arange(len(blocks))
-    distance = np.abs(at[:, None] - chosen) + len(at) * (blocks[:, None] != blocks[chosen])
-    nearest = np.argsort(distance, axis=1, kind="stable")[:, :NEAREST]
-    same = np.take_along_axis(distance, nearest, 1) < len(at)
-    count = np.where(same.any(1), same.sum(1), nearest.shape[1])
-    return chosen[nearest[at, rng.integers(0, count)]]
 
 
 def chosen_anew(trials: Trials, responses: FloatArray) -> Trials:
