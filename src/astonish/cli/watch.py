@@ -98,8 +98,7 @@ def watch(request: WatchRequest) -> None:
             with suppress(KeyboardInterrupt):  # one way in which it ends
                 follow(feed, say, sys.stdin.buffer, request.column, needed, make, view)
             stays = request.page and not feed.was_interrupted
-            rest = "; the page stays until Ctrl-C" if stays else ""
-            say(f"astonish: {summary(feed)}{rest}")
+            say(f"astonish: {summary(feed)}{'; the page stays until Ctrl-C' * stays}")
             with suppress(KeyboardInterrupt):
                 while stays:
                     sleep(3600)

@@ -195,8 +195,7 @@ class Request(BaseModel):
         if digest is not None and table is not None and table.is_file() and _digest(table) != digest:
             advice = f"restore the table, or delete the line sha256 in {path} to use the table as it is now"
             raise ValueError(f"{table} is not the table of {path}: it has been changed since; {advice}")
-        given = {name: getattr(request, name) for name in request.model_fields_set}
-        return cls(**{**given, **overriding})
+        return cls(**{name: getattr(request, name) for name in request.model_fields_set} | overriding)
 
     def write(self, path: Path) -> None:
         """Write the request, with a hash of its table, as TOML from which `read` makes the same."""

@@ -232,20 +232,12 @@ class Trials:
         column[self.rows[where]] = values[where]
         return column
 
-    def with_columns(self, columns: Mapping[str, Any]) -> DataFrame:
-        """Add columns to the table, which have a number behind their name where it is that of an old one."""
-        return self.frame.assign(**{free_name(name, self.frame): values for name, values in columns.items()})
-
     def as_written(self, responses: FloatArray) -> Any:
         """Write responses as the table has them: choices by labels, numbers on the scale on which they were given."""
         if self.response_kind == ResponseKind.CHOICE:
             return _labelled(responses, self.choice_labels)
         low, high = self.response_scale or (0.0, 1.0)
         return low + (high - low) * responses
-
-    def outcomes_as_written(self, outcomes: FloatArray) -> Any:
-        """Write outcomes as the table has them, by their labels if they have any."""
-        return outcomes if self.kind in MEASURED else _labelled(outcomes, self.labels or ())
 
     def preview(self) -> str:
         """Say in a few lines everything that was assumed, recognised or left out."""
@@ -422,8 +414,11 @@ def chosen_anew(trials: Trials, responses: FloatArray) -> Trials:
     return replace(trials, outcomes=(choices, paid, *shown))
 
 
-def paid_columns(trials: Trials) -> dict[str, FloatArray]:
-    """Write what columns of the table say about rewards, and about what was shown of options that were not chosen."""
+def paid_columns(trials: Trials) -> dict[str, Any]:
+    """Write what columns of the table say about rewards, and about what was shown of options that were not chosen.
+
+    They are as the table has them: by their labels if they have any.
+    """
     columns = {trials.columns.outcomes[0]: np.where(trials.observed, trials.scalar_outcomes, np.nan)}
     names = trials.columns.counterfactual
     if len(names) == 1:
@@ -431,4 +426,6 @@ def paid_columns(trials: Trials) -> dict[str, FloatArray]:
         other = 1 - trials.choices[..., None]
         seen = np.take_along_axis(shown, other, -1)[..., 0] > 0
         columns[names[0]] = np.where(seen, np.take_along_axis(every, other, -1)[..., 0], np.nan)
-    return columns
+    if trials.kind in MEASURED:
+        return columns
+    return {name: _labelled(values, trials.labels or ()) for name, values in columns.items()}
