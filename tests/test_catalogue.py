@@ -16,7 +16,7 @@ from astonish.models.parameters import described, find_parameter, in_words, para
 from astonish.models.registry import FAMILIES, LEARNERS, RESPONSES, find_any
 from astonish.people.fit import Estimate, Model
 from astonish.people.tables import Columns, Trials, read_trials
-from astonish.people.tables.facts import choose, learner_for
+from astonish.people.tables.facts import choose
 from astonish.responses import Softmax
 
 BELIEVERS = ("smile", "varsmile", "bayes", "leaky", "message-passing", "particle-filter", "delta-mixture")
@@ -44,13 +44,13 @@ def test_learners_are_listed_by_what_they_take() -> None:
 @pytest.mark.parametrize(("kind", "family"), [("binary", Beta()), ("categorical", Dirichlet(3))])
 def test_beliefs_are_about_the_kind_of_outcome(kind: str, family: Any) -> None:
     for name in BELIEVERS:
-        learner: Any = learner_for(name, KINDS[kind])
+        learner: Any = choose(name, KINDS[kind]).learner
         assert type(learner) is LEARNERS.find(name)
         assert learner.family == family
 
 
 def test_transitions_have_a_belief_for_every_context() -> None:
-    learner: Any = learner_for("varsmile", KINDS["transitions"], {"m": 0.3, "alpha": 2.0}, contexts="apart")
+    learner: Any = choose("varsmile", KINDS["transitions"], {"m": 0.3, "alpha": 2.0}, contexts="apart").learner
     assert isinstance(learner, PerContext)
     assert learner.contexts == 3
     assert (learner.learner.family, learner.learner.m) == (Dirichlet(3), 0.3)
@@ -58,7 +58,7 @@ def test_transitions_have_a_belief_for_every_context() -> None:
 
 
 def test_transitions_are_learned_together_by_learners_that_forget() -> None:
-    learner: Any = learner_for("varsmile", KINDS["transitions"], {"m": 0.3, "alpha": 2.0})
+    learner: Any = choose("varsmile", KINDS["transitions"], {"m": 0.3, "alpha": 2.0}).learner
     assert type(learner) is VarSmile
     assert (learner.family, learner.m) == (Rows(Dirichlet(3), 3), 0.3)
     assert learner.prior.rows.alpha.tolist() == [[2.0, 2.0, 2.0]] * 3
@@ -89,12 +89,12 @@ def test_contexts_that_cannot_be_are_refused() -> None:
 
 
 def test_numbers_are_followed_where_they_make_sense() -> None:
-    assert learner_for("delta", KINDS["binary"]) == Delta(0.1, 0.5)
-    assert learner_for("pearce-hall", KINDS["binary"]) == PearceHall(start=0.5)
+    assert choose("delta", KINDS["binary"]).learner == Delta(0.1, 0.5)
+    assert choose("pearce-hall", KINDS["binary"]).learner == PearceHall(start=0.5)
     for kind in ("categorical", "transitions", "binary"):
         for name in set(LEARNERS.by_name()) - set(LEARNERS.names_for(kind)):
             with pytest.raises(ValueError, match=f"the learner {name} does not take {kind} data; give one of smile"):
-                learner_for(name, KINDS[kind])
+                choose(name, KINDS[kind])
 
 
 def test_what_is_not_set_is_taken_from_the_data_and_said() -> None:
@@ -105,10 +105,10 @@ def test_what_is_not_set_is_taken_from_the_data_and_said() -> None:
     assert float(learner.prior.std) == pytest.approx(11 / np.sqrt(12))
     assert [sentence.split(" = ")[0] for sentence in choice.assumed] == ["noise", "mean", "std"]
     assert choice.assumed[1] == "mean = 6.5, the middle of the range of outcomes"
-    blocked: Any = learner_for("kalman", _trials(block="run"))
+    blocked: Any = choose("kalman", _trials(block="run")).learner
     assert blocked.noise == pytest.approx(np.median([2, 3, 1]) / (0.6745 * np.sqrt(2)))  # nor between blocks
     assert blocked.drift == pytest.approx(0.1 * blocked.noise)
-    smile: Any = learner_for("smile", _trials(), {"noise": 3.0})
+    smile: Any = choose("smile", _trials(), {"noise": 3.0}).learner
     assert (float(smile.prior.mean), float(smile.prior.std)) == (6.5, pytest.approx(3.0))
 
 
@@ -119,11 +119,11 @@ def test_what_is_set_is_heeded() -> None:
     assert choice.assumed == ()
     assert (learner.m, learner.family) == (0.4, Gaussian(2.0))
     assert learner.prior == Gaussian(2.0).prior(1.0, 5.0)
-    assert learner_for("nassar2012", _trials(), {"noise": 1, "low": 0, "high": 20, "start": 3}) == Nassar2012(
+    assert choose("nassar2012", _trials(), {"noise": 1, "low": 0, "high": 20, "start": 3}).learner == Nassar2012(
         1.0, low=0.0, high=20.0, start=3.0
     )
-    assert learner_for("message-passing", KINDS["binary"], {"hypotheses": 7.0}).hypotheses == 7  # type: ignore[attr-defined]
-    assert learner_for("leaky", KINDS["binary"], {"ones": 3, "keep": 0.5}).prior.ones == 3  # type: ignore[attr-defined]
+    assert choose("message-passing", KINDS["binary"], {"hypotheses": 7.0}).learner.hypotheses == 7  # type: ignore[attr-defined]
+    assert choose("leaky", KINDS["binary"], {"ones": 3, "keep": 0.5}).learner.prior.ones == 3  # type: ignore[attr-defined]
 
 
 def test_a_word_means_the_same_before_and_after_the_learner_is_made() -> None:
@@ -151,7 +151,7 @@ def test_every_learner_takes_the_outcomes_that_it_is_for_and_its_code_makes_it(k
     trials = KINDS[kind]
     outcomes = tuple(part[0] for part in trials.outcomes) if kind == "transitions" else trials.outcomes[0]
     for name in LEARNERS.names_for(kind):
-        learner = learner_for(name, trials)
+        learner = choose(name, trials).learner
         if kind == LEARNERS.find(name).takes[0]:  # others may stand around it
             assert type(learner) is LEARNERS.find(name)
         read_series(learner.samples, outcomes)
@@ -184,21 +184,21 @@ def test_every_learner_takes_the_outcomes_that_it_is_for_and_its_code_makes_it(k
 )
 def test_what_makes_no_sense_is_refused(name: str, outcome: str, settings: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
-        learner_for(name, _trials(outcome), settings)
+        choose(name, _trials(outcome), settings)
 
 
 @pytest.mark.parametrize("name", FAMILIES.names_for("continuous"))
 def test_a_learner_runs_on_the_family_that_is_named(name: str) -> None:
-    learner: Any = learner_for("smile", _trials(), family=name)
+    learner: Any = choose("smile", _trials(), family=name).learner
     assert type(learner.family) is FAMILIES.find(name)
     assert (learner.reference is None) == learner.family.proper_likelihood
 
 
 def test_a_family_that_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="the family beta does not take continuous data; give one of gaussian"):
-        learner_for("smile", _trials(), family="beta")
+        choose("smile", _trials(), family="beta")
     with pytest.raises(ValueError, match="Delta runs on no family of beliefs; leave out the family gaussian"):
-        learner_for("delta", _trials(), family="gaussian")
+        choose("delta", _trials(), family="gaussian")
 
 
 @pytest.mark.parametrize(

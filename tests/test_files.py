@@ -16,21 +16,15 @@ import pytest
 from astonish.io.files import DamagedError, atomic_write, locked, read, write
 
 
-def test_a_file_and_the_folders_above_it_appear(tmp_path: Path) -> None:
-    with atomic_write(tmp_path / "a" / "b" / "file") as file:
-        file.write(b"all of it")
-    assert [path.name for path in tmp_path.rglob("*")] == ["a", "b", "file"]
-    assert (tmp_path / "a" / "b" / "file").read_bytes() == b"all of it"
-
-
-def test_nobody_sees_it_before_it_is_finished(tmp_path: Path) -> None:
+def test_files_appear_with_the_folders_above_them_and_not_before_they_are_finished(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"old")
-    with atomic_write(tmp_path / "file") as file, atomic_write(tmp_path / "other") as other:
+    with atomic_write(tmp_path / "file") as file, atomic_write(tmp_path / "a" / "b" / "other") as other:
         file.write(b"new")
         other.write(b"all of it")
         file.flush()
         assert (tmp_path / "file").read_bytes() == b"old"
-    assert [(tmp_path / name).read_bytes() for name in ("file", "other")] == [b"new", b"all of it"]
+    contents = {str(path.relative_to(tmp_path)): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert contents == {"file": b"new", "a/b/other": b"all of it"}
 
 
 def _write_half(path: Path, problem: BaseException | None) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from astonish import Dirichlet, Leaky, Smile, run
 from astonish.people.tables import Columns, read_trials
-from astonish.people.tables.facts import learner_for
+from astonish.people.tables.facts import choose
 from astonish.people.tables.regressors import describe, regressors
 from astonish.theory.novelty import novelty
 
@@ -46,7 +46,7 @@ def test_what_is_announced_is_novel_but_no_surprise() -> None:
     rooms = [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2] * 10
     table = pd.DataFrame({"here": rooms[:-1], "there": rooms[1:]})
     trials = read_trials(table, Columns(("here", "there")), kind="transitions")
-    found = regressors(learner_for("bayes", trials), trials, ["surprise", "novelty"]).tail(11)
+    found = regressors(choose("bayes", trials).learner, trials, ["surprise", "novelty"]).tail(11)
     rare = found[found["there"] == 2]
     assert (rare["novelty"] > 2).all()
     assert (rare["surprise"] < 0.5).all()
@@ -66,14 +66,14 @@ def test_it_is_a_column_beside_the_surprise_and_starts_anew_in_each_block(measur
 def test_coins_have_it_too_and_numbers_have_none() -> None:
     table = pd.DataFrame({"coin": [0, 1, None, 1, 0, 0], "x": [0.3, 1.2, 3.0, -2.0, 0.7, 0.1]})
     coins = read_trials(table, Columns("coin"))
-    found = regressors(learner_for("smile", coins), coins, ["novelty"])["novelty"]
+    found = regressors(choose("smile", coins).learner, coins, ["novelty"])["novelty"]
     np.testing.assert_allclose(found.dropna(), counted([0, 1, 1, 0, 0], 2), rtol=1e-12)
     numbers = read_trials(table, Columns("x"))
     with pytest.raises(ValueError, match="novelty is of outcomes that can be met again"):
-        regressors(learner_for("smile", numbers), numbers, ["novelty"])
+        regressors(choose("smile", numbers).learner, numbers, ["novelty"])
     angles = read_trials(table, Columns("x"), kind="circular")
     with pytest.raises(ValueError, match="novelty is of outcomes that can be met again"):
-        regressors(learner_for("smile", angles), angles, ["novelty"])
+        regressors(choose("smile", angles).learner, angles, ["novelty"])
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Numbers beside each trial are those that the learner had, and empty where it had none."""
 
-import os
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -29,10 +27,11 @@ from astonish import (
 )
 from astonish.online.measures import COLUMNS
 from astonish.people.tables import Columns, Trials, read_trials
-from astonish.people.tables.facts import learner_for
+from astonish.people.tables.facts import choose
 from astonish.people.tables.regressors import describe, regressors
+from published_data import published_data
 
-DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+DATA, needs_data = published_data("ada_learn", "data of people")
 FAMILY = Gaussian(noise=2.0)
 PRIOR = FAMILY.prior(1.0, 6.0)
 
@@ -134,10 +133,6 @@ def test_transitions_are_learned_context_by_context() -> None:
     assert "prediction_error" not in table
 
 
-def _normal(x: Any, mean: Any, variance: Any) -> Any:
-    return -stats.norm.logpdf(x, mean, np.sqrt(variance))
-
-
 def test_noise_may_change_from_trial_to_trial() -> None:
     table = regressors(Bayes(FAMILY, PRIOR), _trials(given={"noise": "sigma"}))
     for block in _blocks():
@@ -147,7 +142,8 @@ def test_noise_may_change_from_trial_to_trial() -> None:
                 assert np.isnan(table.loc[at, "surprise"])
                 continue
             _close(table.loc[at, ["prediction", "uncertainty"]], [mean, precision**-0.5])
-            _close(table.loc[at, "surprise"], _normal(row["x"], mean, 1 / precision + row["sigma"] ** 2))
+            predicted = stats.norm(mean, np.sqrt(1 / precision + row["sigma"] ** 2))
+            _close(table.loc[at, "surprise"], -predicted.logpdf(row["x"]))
             total = precision + row["sigma"] ** -2
             mean, precision = (precision * mean + row["x"] * row["sigma"] ** -2) / total, total
             _close(table.loc[at, "estimate"], mean)
@@ -242,20 +238,19 @@ def test_what_makes_no_sense_is_refused(learner: Any, columns: Any, options: Any
 @pytest.fixture(scope="module")
 def people() -> pd.DataFrame:
     """The position task of Foucault & Meyniel (2024), and what the reduced Bayesian model makes of it."""
-    path = DATA / "ada_learn" / "main_ada-pos.csv.gz"
-    if not path.exists():
-        pytest.skip(f"no data of people in {DATA}; name a folder that has ada_learn/ by ASTONISH_DATA")
+    path = DATA / "main_ada-pos.csv.gz"
     columns = Columns("outcome", "run", "session", given={"noise": "std", "hazard": "pc", "low": "zero", "high": "one"})
     trials = read_trials(pd.read_csv(path).assign(zero=0.0, one=1.0), columns)
-    learner = learner_for("reduced-bayes", trials, {"low": -5.0, "high": 5.0})
+    learner = choose("reduced-bayes", trials, {"low": -5.0, "high": 5.0}).learner
     return regressors(learner, trials, prefix="model_")
 
 
 def _published(name: str, row: str) -> float:
-    path = DATA / "ada_learn" / "published_results" / f"{name}_ada-pos.csv"
+    path = DATA / "published_results" / f"{name}_ada-pos.csv"
     return float(pd.read_csv(path, index_col=0).loc[row, "0"])
 
 
+@needs_data
 def test_people_agree_with_the_model_as_published(people: pd.DataFrame) -> None:
     runs = [one for _, one in people.groupby("run")]
     assert len(runs) == 96
@@ -264,6 +259,7 @@ def test_people_agree_with_the_model_as_published(people: pd.DataFrame) -> None:
     assert found == pytest.approx(_published(name, "Mean of pearsonr"), abs=1e-6)
 
 
+@needs_data
 def test_the_columns_explain_peoples_rates_as_published(people: pd.DataFrame) -> None:
     before = people.groupby(["run", "session"])["estimate"].shift().fillna(0.5)
     people = people.assign(rate=(people["estimate"] - before) / (people["outcome"] - before))

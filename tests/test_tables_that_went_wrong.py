@@ -10,16 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import example, given, settings, strategies as st
-from typer.testing import CliRunner
 
 from astonish import Bayes, Beta, BetaInterval, Dirichlet, Gaussian, Smile, run
-from astonish.cli.app import app
 from astonish.learners import Delta
 from astonish.people.fit import Estimate, Model, Readout, fit, plan_trials, simulate_responses
 from astonish.people.fit.likelihood import participant_data
 from astonish.people.recovery.simulation import repeated
 from astonish.people.tables import Columns, Rejected, Trials, read_trials
 from astonish.people.tables.regressors import regressors
+from shell import done, refused
 
 LONG, NAN = 24, np.nan
 PAID = [0.0, 12.5, 3.0, 7.5, 10.0]
@@ -43,25 +42,6 @@ def _written(tmp_path: Path, table: Table, name: str = "trials.csv") -> Path:
     return path
 
 
-def _command(*words: Any) -> Any:
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def _done(*words: Any) -> str:
-    """What a command that ends well says."""
-    result = _command(*words)
-    assert result.exit_code == 0, result.output
-    return str(result.stderr)
-
-
-def _refused(*words: Any) -> str:
-    """The last line of a command that refuses, and writes no report."""
-    result = _command(*words)
-    assert result.exit_code == 2, result.output
-    assert not (Path(str(words[-1])) / "report.html").exists()
-    return str(result.stderr.splitlines()[-1]).removeprefix("astonish: ")
-
-
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
     """Read a table, or text that is written to a file first; responses, unless said otherwise, are in column b."""
@@ -82,6 +62,10 @@ def read(tmp_path: Path) -> Read:
 # What is asked, in words between which others may stand
 
 
+CONTRADICTING = "x;y\n2,041;a\n0,418;b\n1.5;c\n"
+TWO_MEANINGS = "id;x\na;1,234\na;2,345\na;3,456\n"
+POINTS = "id;x\na;987\na;1.234\na;1.102\na;876\n"
+OTHERS = "y;x\n2,5;1.234\n1,5;2.345\n0,5;3.456\n"
 ORDER = {"x": np.arange(24) + 0.5}
 CHOICE = {"response_kind": "choice"}
 QUESTIONS: list[tuple[Any, Any, dict[str, Any], str]] = [
@@ -116,11 +100,18 @@ QUESTIONS: list[tuple[Any, Any, dict[str, Any], str]] = [
     ([0, 1], ["l", "L", "r"], {"choice": "b"}, "'L' and 'l'? Then list ... as options (--options)"),
     (["Yes", "no", "yes", "No"], None, {}, "does x mean the same by 'No' and 'no'? Then list ... as labels (--label)"),
     (PAID, None, {"decimal": ";"}, "decimal = ';' is not allowed; give ',' or '.'"),
+    # Marks in numbers
+    (TWO_MEANINGS, None, {}, "is x = '1,234' the number 1.234, or 1234? Give decimal=',' (--decimal ,) for the first"),
+    (OTHERS, None, {}, "other columns have decimal commas: is x = '1.234' the number 1234? Then give"),
+    (POINTS, None, {}, "is x = '1.234' the number 1234, since '987' is there, too? Then give decimal=',' ... else"),
+    (
+        CONTRADICTING,
+        None,
+        {},
+        "x = '0,418' fits decimal commas only, but '1.5' fits decimal points only: which are right",
+    ),
+    ("x;y;z\n1,234;0,5;0.5\n2,345;1,5;1.5\n", None, {}, "is x = '1,234' the number 1.234, or 1234"),
 ]  # fmt: skip
-CONTRADICTING = "x;y\n2,041;a\n0,418;b\n1.5;c\n"
-TWO_MEANINGS = "id;x\na;1,234\na;2,345\na;3,456\n"
-POINTS = "id;x\na;987\na;1.234\na;1.102\na;876\n"
-OTHERS = "y;x\n2,5;1.234\n1,5;2.345\n0,5;3.456\n"
 
 
 def _asks(question: str) -> Any:
@@ -131,24 +122,10 @@ def _asks(question: str) -> Any:
 def test_what_a_guess_might_get_wrong_is_asked(
     read: Read, outcomes: Any, responses: Any, options: Any, question: str
 ) -> None:
+    columns = {"x": outcomes} | ({} if responses is None else {"b": responses})
     with _asks(question) as asked:
-        read({"x": outcomes} | ({} if responses is None else {"b": responses}), **options)
+        read(outcomes if isinstance(outcomes, str) else columns, **options)
     assert "probable" not in str(asked.value) or "probable" in question
-
-
-@pytest.mark.parametrize(
-    ("text", "question"),
-    [
-        (TWO_MEANINGS, "is x = '1,234' the number 1.234, or 1234? Give decimal=',' (--decimal ,) for the first"),
-        (OTHERS, "other columns have decimal commas: is x = '1.234' the number 1234? Then give"),
-        (POINTS, "is x = '1.234' the number 1234, since '987' is there, too? Then give decimal=',' ... else"),
-        (CONTRADICTING, "x = '0,418' fits decimal commas only, but '1.5' fits decimal points only: which are right"),
-        ("x;y;z\n1,234;0,5;0.5\n2,345;1,5;1.5\n", "is x = '1,234' the number 1.234, or 1234"),
-    ],
-)  # fmt: skip
-def test_what_a_mark_in_a_number_means_is_asked(read: Read, text: str, question: str) -> None:
-    with _asks(question):
-        read(text)
 
 
 # What is read: (columns or text, options, what is known of the trials, for the first participant)
@@ -347,8 +324,8 @@ TENTHS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.2]
 @pytest.mark.parametrize(
     ("outcomes", "responses", "question"),
     [
-        ([0, 1], [*range(0, 101, 4)], r"b are from 0 to 92, .* is 0 the probability 0, and 100 the probability 1\?"),
-        ([0, 1], [*range(0, 101, 4)], r"response_scale=\(0, 100\) \(--response-scale 0 100\); if they are no est"),
+        ([0, 1], [*range(0, 101, 4)], r"b are from 0 to 92, .* is 0 the probability 0, and 100 the probability 1\? .*"
+         r"response_scale=\(0, 100\) \(--response-scale 0 100\); if they are no est"),
         ([0, 1], [0.5, 1.01], r"from 0.5 to 1.01, but estimates are probabilities, from 0 to 1"),
         ([0.1, 0.9, 0.4], [10.5, 95, 40], r"b are from 10.5 to 95, but estimates are like the outcomes x, from 0.1"),
         ([30, 290, 120], [0.1, 0.9, 0.4], r"from 0.1 to 0.9, but .* from 30 to 290; .*\(--response-scale LOW HIGH\)"),
@@ -407,15 +384,15 @@ def test_commands_ask_and_take_the_answers(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     columns = {"x": rng.integers(2, size=60), "slider": rng.integers(101, size=60), "r": rng.integers(1, 8, 60)}
     path, out = _written(tmp_path, pd.DataFrame(columns)), ("--out", tmp_path / "out")
-    words = ("fit", path, "--outcome", "x", "--responded", "after", "--learner", "delta", "--starts", "1", "--response")
-    assert "(--response-scale 0 100)" in _refused(*words, "slider", *out)
-    assert "(--response-scale 1 7)" in _refused(*words, "r", *out)
-    assert "(--response-scale 1 7)" in _refused(*words, "r", "--response-kind", "continuous", *out)
-    refused = _refused(*words, "r", "--response-kind", "choice", "--range", "0", "1", *out)
-    assert "2 choices, but" not in refused  # the range leaves choices of 1 alone
-    for column, ends in (("slider", ("0", "100")), ("r", ("1", "7"))):
-        said = _done(*words, column, "--response-scale", *ends, *out)
-        assert f"({ends[0]} means 0, {ends[1]} means 1)" in said
+    words = ("fit", path, "--outcome x --responded after --learner delta --starts 1", *out, "--response")
+    assert "(--response-scale 0 100)" in refused(*words, "slider")
+    assert "(--response-scale 1 7)" in refused(*words, "r")
+    assert "(--response-scale 1 7)" in refused(*words, "r --response-kind continuous")
+    sentence = refused(*words, "r --response-kind choice --range 0 1")
+    assert "2 choices, but" not in sentence  # the range leaves choices of 1 alone
+    for column, low, high in (("slider", 0, 100), ("r", 1, 7)):
+        said = done(*words, f"{column} --response-scale {low} {high}").stderr
+        assert f"({low} means 0, {high} means 1)" in said
 
 
 def test_planned_and_simulated_responses_are_not_asked_about() -> None:
@@ -454,8 +431,8 @@ def test_two_outcomes_are_binary_and_what_is_1_is_said(read: Read, values: Any, 
 
 def test_which_of_two_outcomes_is_1_may_be_decided(tmp_path: Path) -> None:
     path = _written(tmp_path, {"x": ["yes", "no", "no"]})
-    words = ("surprise", path, "--outcome", "x", "--out", tmp_path / "o.csv", "--label", "yes")
-    said = _done(*words, "--label", "no", "--learner", "bayes")
+    words = "--outcome x --label yes --label no --learner bayes --out"
+    said = done("surprise", path, words, tmp_path / "o.csv").stderr
     assert "outcome x: binary (guessed), 1 stands for 'no', 0 for 'yes'; none missing" in said
     assert pd.read_csv(tmp_path / "o.csv")["estimate"].tolist()[:2] == pytest.approx([1 / 3, 1 / 2])
 
@@ -464,10 +441,10 @@ def test_predictions_in_labels_are_fitted(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     names = np.array(["loss", "win"])
     table = pd.DataFrame({"outcome": names[rng.integers(2, size=80)], "prediction": names[rng.integers(2, size=80)]})
-    words = ("--outcome", "outcome", "--response", "prediction", "--responded", "before", "--learner", "delta")
+    words = "--outcome outcome --response prediction --responded before --learner delta --starts 1 --out"
     coded = table.replace({"loss": 0, "win": 1}).infer_objects()
     for name, source in (("o", table), ("p", coded)):
-        _done("fit", _written(tmp_path, source), *words, "--starts", "1", "--out", tmp_path / name)
+        done("fit", _written(tmp_path, source), words, tmp_path / name)
     assert set(pd.read_csv(tmp_path / "o" / "trials.csv")["expected_response"]) <= {"loss", "win"}
     pd.testing.assert_frame_equal(*(pd.read_csv(tmp_path / name / "participants.csv") for name in "op"))
 
@@ -482,18 +459,10 @@ def test_numbers_that_may_be_labels_are_said(read: Read) -> None:
 # The order of trials
 
 
-def _numbered() -> pd.DataFrame:
-    """Two people, two blocks each, of which trials are numbered anew."""
-    rows = [
-        (who, block, trial, 100 * block + trial + 0.5) for who in "ab" for block in (1, 2) for trial in range(1, 13)
-    ]
-    return pd.DataFrame(rows, columns=["who", "block", "trial", "x"])
-
-
-NUMBERED = _numbered()
+# Two people, two blocks each, of which trials are numbered anew
+ROWS = [(who, block, trial, 100 * block + trial + 0.5) for who in "ab" for block in (1, 2) for trial in range(1, 13)]
+NUMBERED = pd.DataFrame(ROWS, columns=["who", "block", "trial", "x"])
 SHUFFLED = NUMBERED.sample(frac=1, random_state=0, ignore_index=True)
-
-
 NAMES = ["trial", "Trial", "trial_number", "trialNo", "exp.trial.index", "trials.thisN", "Trial#", "trial_count"]
 
 
@@ -584,9 +553,9 @@ def test_numbers_such_as_minus_999_are_asked_about(read: Read, values: Any, mark
 
 
 def test_commands_ask_about_missing_numbers(tmp_path: Path) -> None:
-    path, out = _written(tmp_path, {"x": [0.2, 0.9, -999, 0.4]}), ("--out", tmp_path / "o.csv")
-    assert "--missing -999" in _refused("surprise", path, "--outcome", "x", *out)
-    assert "; 6 missing" in _done("surprise", path, "--outcome", "x", "--missing", "-999", "--missing", "none", *out)
+    words = "surprise", _written(tmp_path, {"x": [0.2, 0.9, -999, 0.4]}), "--outcome x --out", tmp_path / "o.csv"
+    assert "--missing -999" in refused(*words)
+    assert "; 6 missing" in done(*words, "--missing -999 --missing none").stderr
 
 
 @pytest.mark.parametrize("word", ["timeout", "No response", "-", "missing"])
@@ -634,7 +603,7 @@ def test_what_may_be_no_choice_is_asked_about(read: Read, choices: Any, rewards:
 
 def test_commands_take_the_decimal_mark(tmp_path: Path) -> None:
     path, out = _written(tmp_path, TWO_MEANINGS), tmp_path / "o.csv"
-    said = _done("surprise", path, "--outcome", "x", "--decimal", ",", "--out", out)
+    said = done("surprise", path, "--outcome x --decimal , --out", out).stderr
     assert "file: decimal commas in x" in said.splitlines()
     assert pd.read_csv(out)["x"].tolist() == [1.234, 2.345, 3.456]
 
@@ -730,12 +699,6 @@ def test_text_is_read_whatever_it_was_saved_by(read: Read, content: Any, said: t
     assert list(trials.frame) == ["id", "x", "note"]
 
 
-@pytest.mark.parametrize("text", ["#", "#\n", "# \n\n", '#"\n#'])
-def test_nothing_but_empty_comments_is_an_empty_file(read: Read, text: str) -> None:
-    with _asks("could not be read: it is empty"):
-        read(text)
-
-
 def test_columns_of_the_same_name_are_refused_if_they_are_needed(read: Read) -> None:
     text = "x,b,x,note,note\n1,1,4,a,b\n2,5,5,a,b\n3,9,6,a,b\n"
     with pytest.raises(ValueError, match="there are several columns 'x'; give each a name of its own"):
@@ -781,8 +744,8 @@ def test_columns_of_the_table_are_never_overwritten(read: Read, tmp_path: Path) 
     rng = np.random.default_rng(2)
     table = pd.DataFrame({"x": rng.normal(size=40), "b": rng.normal(size=40)})
     table = table.assign(log_likelihood="mine", participant="x")
-    words = ("--outcome", "x", "--response", "b", "--responded", "after", "--learner", "delta", "--starts", "1")
-    said = _done("fit", _written(tmp_path, table), *words, "--out", tmp_path / "o")
+    words = "--outcome x --response b --responded after --learner delta --starts 1 --out"
+    said = done("fit", _written(tmp_path, table), words, tmp_path / "o").stderr
     assert "the table has log_likelihood already: in trials.csv, what the fit adds has a number behind" in said
     results = pd.read_csv(tmp_path / "o" / "trials.csv")
     assert set(results["log_likelihood"]) == {"mine"}
@@ -816,7 +779,7 @@ def _people(tmp_path: Path) -> Path:
     return _written(tmp_path, pd.DataFrame(rows, columns=["id", "run", "x", "b"]))
 
 
-PREDICTIONS = ("--outcome", "x", "--response", "b", "--responded", "before", "--subject", "id", "--block", "run")
+PREDICTIONS = "--outcome x --response b --responded before --subject id --block run --learner delta"
 
 
 @pytest.mark.parametrize("command", ["compare", "recover"])
@@ -827,20 +790,19 @@ def test_what_cannot_be_fitted_is_refused_before_the_first_fit(
         raise AssertionError("a model was fitted")
 
     monkeypatch.setattr("astonish.people.analysis.models.fit", fitted)
-    words = (command, _people(tmp_path), *PREDICTIONS, "--learner", "delta", "--learner", "message-passing")
-    sentence = (
-        "MessagePassing cannot go on from someone's answer; give a response that is not anchored (--free-running)"
-    )
-    assert _refused(*words, "--out", tmp_path / "o").startswith(sentence)
+    words = command, _people(tmp_path), PREDICTIONS, "--learner message-passing --out", tmp_path / "o"
+    reason = "MessagePassing cannot go on from someone's answer"
+    advice = "give a response that is not anchored (--free-running)"
+    assert refused(*words).startswith(f"astonish: {reason}; {advice}")
 
 
 def test_first_responses_that_are_not_explained_are_said(tmp_path: Path) -> None:
-    words = ("fit", _people(tmp_path), *PREDICTIONS, "--learner", "delta", "--starts", "1", "--out", tmp_path / "o")
+    words = "fit", _people(tmp_path), PREDICTIONS, "--starts 1 --out", tmp_path / "o"
     sentence = "the learner starts from the first response of each block, which is therefore not explained (4 in all)"
-    assert sentence in _done(*words)
+    assert sentence in done(*words).stderr
     assert sentence in (tmp_path / "o" / "report.html").read_text()
     assert pd.read_csv(tmp_path / "o" / "participants.csv")["responses"].tolist() == [28, 28]
-    assert sentence not in _command(*words, "--free-running").stderr
+    assert sentence not in done(*words, "--free-running").stderr
 
 
 # First beliefs, and the reference of SMiLe
@@ -849,30 +811,30 @@ def test_first_responses_that_are_not_explained_are_said(tmp_path: Path) -> None
 def test_what_is_set_is_what_is_printed(tmp_path: Path) -> None:
     out = tmp_path / "o.csv"
     coins, labels = _written(tmp_path, {"x": [0, 1, 1]}), _written(tmp_path, {"x": ["a", "b", "c"]}, "labels.csv")
-    words = ("--outcome", "x", "--out", out, "--learner", "leaky", "--set")
-    assert "prior=BetaBelief(ones=1.0, zeros=3.0))" in _done("surprise", coins, *words, "ones=1", "--set", "zeros=3")
+    words = "--outcome x --learner leaky --out", out, "--set"
+    assert "prior=BetaBelief(ones=1.0, zeros=3.0))" in done("surprise", coins, *words, "ones=1 --set zeros=3").stderr
     assert pd.read_csv(out)["prediction"][0] == 0.25  # ones / (ones + zeros)
-    said = _done("surprise", coins, *words, "ones=2", "--family", "beta-interval")
+    said = done("surprise", coins, *words, "ones=2 --family beta-interval").stderr
     assert "prior=BetaIntervalBelief(ones=2.0, zeros=1.0, low=0.0, high=1.0))" in said
-    assert "prior=DirichletBelief(alpha=[2.0, 2.0, 2.0]))" in _done("surprise", labels, *words, "alpha=2")
+    assert "prior=DirichletBelief(alpha=[2.0, 2.0, 2.0]))" in done("surprise", labels, *words, "alpha=2").stderr
 
 
 def test_smile_says_between_which_estimates_it_stays_and_its_reference_can_be_set(tmp_path: Path) -> None:
     path, out = _written(tmp_path, pd.DataFrame({"x": [0] + [1] * 400})), tmp_path / "o.csv"
-    words = ("surprise", path, "--outcome", "x", "--out", out)
+    words = "surprise", path, "--outcome x --out", out
     said = "  SMiLe's estimates stay between 0.333 and 0.667, whatever m is, since it never remembers more than one out"
-    caution = next(line for line in _done(*words).splitlines() if line.startswith(said))
+    caution = next(line for line in done(*words).stderr.splitlines() if line.startswith(said))
     assert pd.read_csv(out)["estimate"].between(1 / 3, 2 / 3).all()
     assert pd.read_csv(out)["estimate"].iloc[-1] > 0.66
     advised = caution.split("; ")[1].split(" (")[0].split()
     assert advised == ["--set", "reference.ones=0.1", "--set", "reference.zeros=0.1"]
     assert "lets them go from 0.083 to 0.92, or give another learner, such as varsmile" in caution
-    done = _done(*words, *advised)
-    assert "reference=BetaBelief(ones=0.1, zeros=0.1)" in done
-    assert "stay between" not in done
+    said = done(*words, *advised).stderr
+    assert "reference=BetaBelief(ones=0.1, zeros=0.1)" in said
+    assert "stay between" not in said
     assert pd.read_csv(out)["estimate"].iloc[-1] == pytest.approx(1.1 / 1.2, abs=0.005)
     for learner, word in (("varsmile", "m=0.1"), ("leaky", "keep=0.99"), ("message-passing", "hazard=0.01")):
-        _done(*words, "--learner", learner, "--set", word)
+        done(*words, "--learner", learner, "--set", word)
         assert pd.read_csv(out)["estimate"].iloc[-1] > 0.95
 
 
@@ -903,8 +865,11 @@ def test_who_is_told_about_estimates_that_stay_in_the_middle(learner: Any, cauti
 def test_the_caution_reaches_the_report(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     path = _written(tmp_path, pd.DataFrame({"x": rng.integers(2, size=40), "b": rng.uniform(size=40)}))
-    words = ("--outcome", "x", "--response", "b", "--responded", "after", "--starts", "1", "--out", tmp_path / "o")
-    for text in (_done("fit", path, *words), (tmp_path / "o" / "report.html").read_text().replace("&#x27;", "'")):
+    words = "--outcome x --response b --responded after --starts 1 --out"
+    for text in (
+        done("fit", path, words, tmp_path / "o").stderr,
+        (tmp_path / "o" / "report.html").read_text().replace("&#x27;", "'"),
+    ):
         assert "SMiLe's estimates stay between 0.333 and 0.667" in text
 
 
@@ -940,6 +905,7 @@ def test_no_text_makes_the_reader_fail(
     numbers=st.lists(st.one_of(st.none(), st.integers(-9999, 9999), st.floats(-1e6, 1e6)), min_size=3, max_size=20),
     decimal=st.sampled_from([",", "."]),
 )
+@example(numbers=[0.40658900447024465, 0.1 + 0.2, 1e-300, 2.2250738585072014e-308], decimal=".")
 def test_numbers_are_read_as_they_were_meant(
     numbers: Any, decimal: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -25,7 +25,7 @@ from astonish.online.series import run_many
 from astonish.people.analysis.report import file_name, write_table
 from astonish.people.fit import Estimate, Model, compare_mse, held_out
 from astonish.people.tables import Columns, Trials, read_trials
-from astonish.people.tables.facts import learner_for
+from astonish.people.tables.facts import choose
 
 FILE = "main_ada-prob.csv.gz"
 NEEDED = (
@@ -98,7 +98,7 @@ def read(folder: Path) -> Trials:
 
 def errors(entry: Entry, trials: Trials) -> DataFrame:
     """The mean squared error of each person's answers in sessions that were left out."""
-    learner = learner_for(entry.learner, trials, entry.settings, entry.family)
+    learner = choose(entry.learner, trials, entry.settings, entry.family).learner
     found = _tried(learner, entry, trials) if entry.tried else _searched(learner, entry, trials)
     return DataFrame({"run": trials.subjects, "mse": found})
 

@@ -26,7 +26,7 @@ from astonish.people.fit.likelihood import Losses
 from astonish.people.fit.search import minimise
 from astonish.people.fit.space import LIMIT, Priors, Space, usual
 from astonish.people.tables import Columns, Trials, read_trials
-from astonish.people.tables.facts import learner_for
+from astonish.people.tables.facts import choose
 
 BETTER = 1e-3  # a log-likelihood that is higher by more than this is something better
 STARTS = (10, 3)  # searches for each person
@@ -289,7 +289,7 @@ def looked_at_simulated(name: str, size: Size) -> Looked:
 def looked_at_people(name: str, learner: str, table: DataFrame, places: int) -> Looked:
     """Grids over the rate of real people, in all blocks together and in each by itself, with the best noise."""
     task, free = TASKS[name], {"delta": "learning_rate", "smile": "m"}[learner]
-    known = learner_for(learner, trials_of(table, task), {"start": task.middle} if learner == "delta" else {})
+    known = choose(learner, trials_of(table, task), {"start": task.middle} if learner == "delta" else {}).learner
     model = Model(known, Estimate(0.2 * task.middle, anchored=False))
     parts = [trials_of(each, task) for each in (table, by_block(table))]
     fits = {n: [fit(model, part, [free, "response.noise"], starts=n) for part in parts] for n in STARTS}

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
 
@@ -134,12 +134,8 @@ class Terminal:
     """Where an analysis that somebody asked for at a terminal says what it does (see `analysis.report.Console`)."""
 
     say, progress = staticmethod(say), staticmethod(progress)
+    show = staticmethod(partial(print, flush=True))
     fitted = None  # there may be hundreds of participants, and all are in the tables
-
-    @staticmethod
-    def show(text: str) -> None:
-        """Print a result on the standard output."""
-        print(text, flush=True)
 
     @staticmethod
     def saved(report: Path) -> None:
@@ -148,10 +144,9 @@ class Terminal:
 
     @staticmethod
     def table(name: str, frame: "DataFrame") -> None:
-        """Print a table on the standard output, with its name above it."""
-        from astonish.people.analysis.report import in_lines
-
-        print(f"{name}\n{in_lines(frame)}\n", flush=True)
+        """Print a table on the standard output, with its name above it and short numbers."""
+        lines = frame.to_string(index=False, float_format="{:.4g}".format, na_rep="-")
+        print(f"{name}\n{lines}\n", flush=True)
 
 
 # Options
@@ -174,11 +169,11 @@ def takes_request(command: Callable[[Any], None]) -> Callable[..., None]:
     @wraps(command)
     def run(**words: Any) -> None:
         said = {word: value for word, value in words.items() if value not in (None, [])}
-        first = said.get(argument)
-        file = first[0] if isinstance(first, list) and len(first) == 1 else first
+        file = said.get(argument)
         with guarded():
-            if isinstance(file, str | Path) and Path(file).suffix == ".toml":
-                request = kind.read(Path(file), **{word: value for word, value in said.items() if word != argument})
+            if file is not None and file.suffix == ".toml":
+                del said[argument]
+                request = kind.read(file, **said)
             else:
                 request = kind(**said)
         command(request)
@@ -191,21 +186,16 @@ def takes_request(command: Callable[[Any], None]) -> Callable[..., None]:
 def _parameter(field: Asked) -> inspect.Parameter:
     """Describe a field to Typer as a parameter of the command."""
     kind: Any = str if get_origin(field.kind) is dict else field.kind
-    hint: Any = list[kind] if field.several else kind
+    parameter = partial(inspect.Parameter, field.name, inspect.Parameter.KEYWORD_ONLY)
     if field.is_argument:
-        about, default = Argument(help=field.help), None if field.several else inspect.Parameter.empty
-    else:
-        flags = f"{field.flag}/--no-{field.flag[2:]}" if kind is bool else field.flag
-        in_help: str | bool = ", ".join(field.default) if field.several and field.default else str(field.default)
-        if field.default in (None, (), "", False) or isinstance(field.default, dict):
-            in_help = False
-        elif field.default is True:
-            in_help = field.flag.removeprefix("--")
-        about = Option(
-            flags, help=field.help, rich_help_panel=field.heading, metavar=field.metavar or None, show_default=in_help
-        )
-        default = None
-    hint = hint if default is inspect.Parameter.empty else hint | None
-    return inspect.Parameter(
-        field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[hint, about]
-    )
+        return parameter(annotation=Annotated[kind, Argument(help=field.help)])
+    flags = f"{field.flag}/--no-{field.flag[2:]}" if kind is bool else field.flag
+    in_help: str | bool = ", ".join(field.default) if field.several and field.default else str(field.default)
+    if field.default in (None, (), "", False) or isinstance(field.default, dict):
+        in_help = False
+    elif field.default is True:
+        in_help = field.flag.removeprefix("--")
+    ends = "LOW HIGH" if get_origin(kind) is tuple else None
+    about = Option(flags, help=field.help, rich_help_panel=field.heading, metavar=ends, show_default=in_help)
+    hint: Any = list[kind] if field.several else kind
+    return parameter(default=None, annotation=Annotated[hint | None, about])

@@ -98,8 +98,7 @@ def watch(request: WatchRequest) -> None:
             with suppress(KeyboardInterrupt):  # one way in which it ends
                 follow(feed, say, sys.stdin.buffer, request.column, needed, make, view)
             stays = request.page and not feed.was_interrupted
-            rest = "; the page stays until Ctrl-C" if stays else ""
-            say(f"astonish: {summary(feed)}{rest}")
+            say(f"astonish: {summary(feed)}{'; the page stays until Ctrl-C' * stays}")
             with suppress(KeyboardInterrupt):
                 while stays:
                     sleep(3600)
@@ -132,10 +131,7 @@ def _served(feed: "Feed", port: int | None, browser: bool) -> Iterator[None]:
     """Serve the page, on this machine alone, beside what else goes on; it ends with the block."""
     from astonish.page.server import make_app, make_server
 
-    try:
-        listening = _listen("127.0.0.1", port)
-    except (OSError, OverflowError) as problem:
-        raise refuse(f"port {port} cannot be used ({problem}); give another --port", 1) from None
+    listening = _listen("127.0.0.1", port, "--port")
     link = f"{_addresses('127.0.0.1', listening.getsockname()[1])[0]}#tab=stream"
     server = make_server(make_app(warm=False, feed=feed))
     thread = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
@@ -165,11 +161,7 @@ def explore(
 
         token = None if is_loopback(host) else token_urlsafe()
         page = make_app(host, learners=learner or (), token=token, programs=PROGRAMS)
-        try:
-            listening = _listen(host, port)
-        except (OSError, OverflowError) as problem:
-            sentence = f"{host} port {port or _PORT} cannot be used ({problem}); give another --host or --port"
-            raise refuse(sentence, 1) from None
+        listening = _listen(host, port, "--host or --port")
         addresses = _addresses(host, listening.getsockname()[1])
         links = [f"{address}?token={token}" if token else address for address in addresses]
         if token:
@@ -182,15 +174,15 @@ def explore(
         say("astonish: the page is closed")
 
 
-def _listen(host: str, port: int | None) -> socket.socket:
-    """Open a socket at this port; at the usual one, or any that is free, if none is given."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, _PORT if port is None else port), family=family)
-    except OSError:
-        if port is not None:
-            raise
-        return socket.create_server((host, 0), family=family)
+def _listen(host: str, port: int | None, options: str) -> socket.socket:
+    """Open a socket at this port; at the usual one, or any that is free, if none is given. options: to give instead."""
+    family, obstacle = socket.AF_INET6 if ":" in host else socket.AF_INET, ""
+    for place in (_PORT, 0) if port is None else (port,):
+        try:
+            return socket.create_server((host, place), family=family)
+        except (OSError, OverflowError) as problem:
+            obstacle = str(problem)
+    raise refuse(f"{host} port {port or _PORT} cannot be used ({obstacle}); give another {options}", 1)
 
 
 def _addresses(host: str, port: int) -> list[str]:

@@ -25,7 +25,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 FILE = "request.toml"  # beside the results of a request
 CLASSES = ("learners", "beliefs", "responses")  # what a field can name: a known word, or file.py:Class
-_ONE_OF = "{} = {} is not known; give one of {}"
 
 
 class Asked(NamedTuple):
@@ -45,7 +44,6 @@ class Asked(NamedTuple):
     label: str
     help: str
     heading: str
-    metavar: str
     shape: str
     several: bool
     of: str
@@ -71,7 +69,6 @@ def asked(
     *,
     label: str = "",
     flag: str = "",
-    metavar: str = "",
     argument: bool = False,
 ) -> Any:
     """Declare a field of a request.
@@ -82,11 +79,10 @@ def asked(
         heading: Heading under which help lists it.
         label: A few words for the page.
         flag: Option of the command. Default: the field's name, `free_running` as `--free-running`.
-        metavar: What help shows in place of the value.
         argument: Whether the command takes it without an option before it.
 
     """
-    extra: Any = {"heading": heading, "flag": flag, "metavar": metavar, "argument": argument}
+    extra: Any = {"heading": heading, "flag": flag, "argument": argument}
     return Field(default, description=help, title=label or None, json_schema_extra=extra)
 
 
@@ -182,7 +178,12 @@ class Request(BaseModel):
             overriding: Values that are used instead of those in the file.
 
         """
-        content = read_toml(path)
+        try:
+            content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        except FileNotFoundError:
+            raise ValueError(f"there is no file {path}; give a TOML file") from None
+        except ValueError as problem:
+            raise ValueError(f"{path} is not TOML ({problem}); mend it") from None
         command, digest = content.pop("command", cls.command), content.pop("sha256", None)
         if command != cls.command:
             raise ValueError(f"{path} is a request of astonish {command}; give it to that command")
@@ -194,8 +195,7 @@ class Request(BaseModel):
         if digest is not None and table is not None and table.is_file() and _digest(table) != digest:
             advice = f"restore the table, or delete the line sha256 in {path} to use the table as it is now"
             raise ValueError(f"{table} is not the table of {path}: it has been changed since; {advice}")
-        given = {name: getattr(request, name) for name in request.model_fields_set}
-        return cls(**{**given, **overriding})
+        return cls(**{name: getattr(request, name) for name in request.model_fields_set} | overriding)
 
     def write(self, path: Path) -> None:
         """Write the request, with a hash of its table, as TOML from which `read` makes the same."""
@@ -229,7 +229,7 @@ class Request(BaseModel):
                 continue
             value = said[field.name]
             if field.is_argument:
-                arguments += [str(part) for part in _listed(str(value) if isinstance(value, Path) else value)]
+                arguments.append(str(value))
             elif isinstance(value, bool):
                 options.append(field.flag if value else field.flag.replace("--", "--no-", 1))
             elif isinstance(value, Mapping):
@@ -245,16 +245,6 @@ class Request(BaseModel):
         """Return the Python that makes the same request."""
         written = (f"{name}={_plain(value)!r}" for name, value in self.said().items())
         return f"{type(self).__name__}({', '.join(written)})"
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file, or refuse it in a sentence."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise ValueError(f"there is no file {path}; give a TOML file") from None
-    except ValueError as problem:
-        raise ValueError(f"{path} is not TOML ({problem}); mend it") from None
 
 
 def _described(name: str, field: Any) -> Asked:
@@ -275,22 +265,11 @@ def _described(name: str, field: Any) -> Asked:
     )
     of = next((mark for mark in marks if mark in CLASSES), "")
     shape = "column" if "column" in marks else "choice" if words or of else "yes or no" if kind is bool else "text"
-    extra = field.json_schema_extra
-    return Asked(
-        name,
-        extra["flag"] or f"--{name.replace('_', '-')}",
-        field.title or name.replace("_", " "),
-        field.description,
-        extra["heading"],
-        extra["metavar"],
-        "number" if kind in (int, float) else shape,
-        several,
-        of,
-        tuple(map(str, words)),
-        kind,
-        None if field.is_required() else field.default,
-        extra["argument"],
-    )
+    shape = "number" if kind in (int, float) else shape
+    heading, flag, argument = (field.json_schema_extra[name] for name in ("heading", "flag", "argument"))
+    flag, label = flag or f"--{name.replace('_', '-')}", field.title or name.replace("_", " ")
+    options, default = tuple(map(str, words)), None if field.is_required() else field.default
+    return Asked(name, flag, label, field.description, heading, shape, several, of, options, kind, default, argument)
 
 
 def _sentence(kind: type[Request], problem: ValidationError) -> str:
@@ -308,7 +287,7 @@ def _sentence(kind: type[Request], problem: ValidationError) -> str:
         return f"{name} is missing; {field.help}"
     words = field.options or (("yes", "no") if field.shape == "yes or no" else ())
     if words:
-        return _ONE_OF.format(name, value, ", ".join(words))
+        return f"{name} = {value} is not known; give one of {', '.join(words)}"
     subject = f"{field.flag} {inside[0]}" if isinstance(first["loc"][-1], str) and inside else name
     if field.kind is int:
         return f"{subject} = {value} is not a whole number; give one"

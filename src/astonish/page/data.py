@@ -309,12 +309,12 @@ class DataTab:
         lines = [
             "from astonish.people.analysis.requests import SurpriseRequest",
             "from astonish.people.analysis.models import read_outcomes",
-            "from astonish.people.tables.facts import learner_for",
+            "from astonish.people.tables.facts import choose",
             "from astonish.people.tables.regressors import regressors",
             "",
             f"request = {request.model_copy(update={'kind': trials.kind, 'prefix': prefix}).python()}",
             "trials = read_outcomes(request)",
-            "learner = learner_for(request.learner, trials, request.settings, request.family, request.contexts)",
+            "learner = choose(request.learner, trials, request.settings, request.family, request.contexts).learner",
             "table = regressors(learner, trials, prefix=request.prefix)",
             f'print(table[["{prefix}surprise", "{prefix}learning_rate"]].describe())',
         ]

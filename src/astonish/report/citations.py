@@ -38,8 +38,13 @@ def entries() -> list[Entry]:
     >>> entries()[0].brief
     'Faraji, Preuschoff & Gerstner 2018'
     """
-    text = (Path(__file__).parent / "references.bib").read_text(encoding="utf-8")
-    return [_entry(match) for match in re.findall(r"^@.*?^}$", text, re.MULTILINE | re.DOTALL)]
+    file = (Path(__file__).parent / "references.bib").read_text(encoding="utf-8")
+    found = []
+    for text in re.findall(r"^@.*?^}$", file, re.MULTILINE | re.DOTALL):
+        fields = dict(re.findall(r"^  (\w+) = \{(.*)\},$", text, re.MULTILINE))
+        bibtex = re.sub(rf"^  (?:{'|'.join(KINDS)}) = .*\n", "", text, flags=re.MULTILINE)
+        found.append(Entry(text[text.index("{") + 1 : text.index(",")], fields, bibtex))
+    return found
 
 
 def names(kind: str) -> dict[str, list[Entry]]:
@@ -74,12 +79,6 @@ def listing() -> Iterator[str]:
         yield kind
         for name, publications in names(kind).items():
             yield f"  {name:35} {'; '.join(entry.brief for entry in publications)}"
-
-
-def _entry(text: str) -> Entry:
-    fields = dict(re.findall(r"^  (\w+) = \{(.*)\},$", text, re.MULTILINE))
-    bibtex = re.sub(rf"^  (?:{'|'.join(KINDS)}) = .*\n", "", text, flags=re.MULTILINE)
-    return Entry(text[text.index("{") + 1 : text.index(",")], fields, bibtex)
 
 
 def _plain(name: str) -> str:

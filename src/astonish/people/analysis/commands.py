@@ -10,6 +10,7 @@ from warnings import catch_warnings, simplefilter
 from astonish.core.names import ResponseKind
 from astonish.io.files import locked
 from astonish.io.request import FILE
+from astonish.models.parameters import arguments
 from astonish.models.registry import LEARNERS
 from astonish.people.analysis.models import Candidate, candidates, read_outcomes, read_responses, say_assembly
 from astonish.people.analysis.report import (
@@ -74,13 +75,10 @@ def run_surprise(request: SurpriseRequest, console: Console) -> None:
     console.show(f"{added} columns for {len(table)} trials of {people}: {target}")
 
 
-def _search(request: FitRequest | CompareRequest | RecoverRequest) -> dict[str, Any]:
-    return {"seed": request.seed, "priors": "usual" if request.weak_priors else None}
-
-
-def _arguments(options: Mapping[str, Any]) -> str:
-    """Write options as arguments of a function."""
-    return ", ".join(f"{name}={value!r}" for name, value in options.items() if value not in (None, ()))
+def _search(request: FitRequest | CompareRequest | RecoverRequest, **options: Any) -> dict[str, Any]:
+    """List what functions are called with to search as asked; options that are empty go without saying."""
+    options |= {"seed": request.seed, "priors": "usual" if request.weak_priors else None}
+    return {name: value for name, value in options.items() if value not in (None, ())}
 
 
 # Fits
@@ -134,7 +132,7 @@ def run_fit(request: FitRequest, console: Console) -> None:
     console.say(f"can such a design tell {', '.join(model.free)} at all? astonish recover, with the same options, says")
     with locked(out):
         request.write(out / FILE)
-        search = {"shared": request.shared, "starts": request.starts, **_search(request)}
+        search = _search(request, shared=request.shared, starts=request.starts)
         fit = model.fit(out, waited_for=True, **search)
         for sentence in fit.method:
             console.say(sentence)
@@ -175,7 +173,7 @@ def run_fit(request: FitRequest, console: Console) -> None:
         python = script(
             request, [request.learner], "fit",
             "(model,) = models",
-            f"found = fit(model.model, trials, model.free, {_arguments(search)})",
+            f"found = fit(model.model, trials, model.free, {arguments(search)})",
             "print(found.table().to_string())",
         )  # fmt: skip
         write_report(
@@ -294,7 +292,7 @@ def run_compare(request: CompareRequest, console: Console) -> None:
     except ValueError as problem:
         models = candidates(names, request, trials, console)  # says what is wrong with them, if they are to blame
         console.say(f"there is no baseline that never learns: {problem}")
-    search = {"starts": request.starts, **_search(request)}
+    search = _search(request, starts=request.starts)
     with locked(out):
         request.write(out / FILE)
         fits = {model.name: model.fit(out, waited_for=True, **search) for model in models}
@@ -320,7 +318,7 @@ def run_compare(request: CompareRequest, console: Console) -> None:
             methods.append(f"{part} was left out in turn and predicted from the parameters of a participant's others.")
         python = script(
             request, list(fits), "compare_fits, fit",
-            f"fits = {{each.name: fit(each.model, trials, each.free, {_arguments(search)}) for each in models}}",
+            f"fits = {{each.name: fit(each.model, trials, each.free, {arguments(search)}) for each in models}}",
             f"print(compare_fits(fits, evidence={evidence!r}).table.to_string())",
         )  # fmt: skip
         write_report(
@@ -483,7 +481,7 @@ def run_recover(request: RecoverRequest, console: Console) -> None:
     models = candidates(request.learner, request, trials, console)
     with locked(out):
         request.write(out / FILE)
-        starts = {"starts": _FEW_STARTS, **_search(request)}
+        starts = _search(request, starts=_FEW_STARTS)
         truth: dict[str, Fit | None] = {}  # of a model, a fit to the real participants, if somebody's are known well
         for model in models:
             fit = model.fit(out, **starts)
@@ -502,7 +500,7 @@ def run_recover(request: RecoverRequest, console: Console) -> None:
             figure = drawn(result.plot(), stem, heading, caption)
             sections.append(section(heading, paragraph(about), shown(table, heading), figure))
 
-        search = {"participants": request.participants, **_search(request)}
+        search = _search(request, participants=request.participants)
         for model in models:
             recovery = model.run("recovering", recover_parameters, truth=truth[model.name], **search)
             stem = out / f"recovery-{file_name(model.name)}"
@@ -529,9 +527,9 @@ def run_recover(request: RecoverRequest, console: Console) -> None:
         python = script(
             request, list(truth), "fit, recover_parameters",
             "for each in models:",
-            f"    people = fit(each.model, trials, each.free, {_arguments(starts)})",
+            f"    people = fit(each.model, trials, each.free, {arguments(starts)})",
             "    truth = None if all(people.notes) else people  # of those about whom there is nothing to note",
-            f"    found = recover_parameters(each.model, trials, each.free, truth=truth, {_arguments(search)})",
+            f"    found = recover_parameters(each.model, trials, each.free, truth=truth, {arguments(search)})",
             '    print(each.name, found.summary().to_string(), sep="\\n")',
         )  # fmt: skip
         methods = ["Parameters were recovered from simulated participants, as advised by Wilson & Collins (2019)."]

@@ -210,8 +210,7 @@ def _assembled(
     further, from_responses = [*request.fit_response_parameter, *theirs.values()], {}
     for root, model_of in responding.items():
         words = [*model_of.free, *(word for word in further if word.startswith("second.") == (root == "second."))]
-        every = parameters(model_of, root)
-        paths = dict.fromkeys(find_parameter(every, word).path for word in words)
+        paths = dict.fromkeys(find_parameter(parameters(model_of, root), word).path for word in words)
         from_responses[root] = [path for path in paths if path not in held]
     if not kind.learns:
         others_of = [path for path in from_responses["response."] if path != f"response.{response.scale}"]

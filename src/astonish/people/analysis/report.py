@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from astonish.core.refusal import not_installed
-from astonish.io.files import atomic_write, write_text
+from astonish.io.files import atomic_write, write_separated, write_text
 from astonish.io.request import FILE as REQUEST
 from astonish.people.analysis.requests import CompareRequest, FitRequest, RecoverRequest, TrialRequest
 from astonish.report.citations import Entry, cited
-from astonish.report.style import details, html_table, page, paragraph, picture, preformatted, row, section
+from astonish.report.style import details, html_table, page, paragraph, picture, preformatted, row, save_figure, section
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,8 +71,6 @@ class Console(Protocol):
 
 def write_table(frame: "DataFrame", path: Path) -> None:
     """Write a table as .csv, .tsv or .parquet, completely or not at all."""
-    from astonish.io.files import write_separated
-
     with atomic_write(path) as file:
         if path.suffix.lower() != ".parquet":
             write_separated(frame, file, "\t" if path.suffix.lower() == ".tsv" else ",")
@@ -90,15 +88,8 @@ def shown(frame: "DataFrame", name: str) -> str:
     return html_table([str(column).replace("_", " ") for column in frame.columns], rows, "numbers", name)
 
 
-def in_lines(frame: "DataFrame") -> str:
-    """Write a table for the terminal, with short numbers."""
-    return str(frame.to_string(index=False, float_format="{:.4g}".format, na_rep="-"))
-
-
 def drawn(figure: "Figure", stem: Path, heading: str, caption: str) -> str:
     """Show a figure in a report, and save it beside the report as PNG and PDF."""
-    from astonish.report.style import save_figure
-
     return picture(save_figure(figure, stem), heading, stem.name, caption)
 
 

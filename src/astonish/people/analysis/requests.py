@@ -159,7 +159,6 @@ class TrialRequest(TableRequest):
     )
     response_scale: Ends | None = _responses(
         "Responses that mean 0 and 1, such as 0 100 for percentages.",
-        metavar="LOW HIGH",
         label="response scale: responses that mean 0 and 1, such as 0 100",
     )
     second_response: Column | None = _responses(

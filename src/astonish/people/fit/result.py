@@ -20,6 +20,7 @@ from astonish.people.fit.likelihood import Model, ParticipantData, TrialOutputs,
 from astonish.people.fit.search import SAME
 from astonish.people.fit.space import Space, in_words
 from astonish.people.tables import Trials
+from astonish.people.tables.trials import free_name
 
 TRIAL_COLUMNS = ("expected_response", "log_likelihood", "fitted_learning_rate", "fitted_surprise")
 SURE = 1.959963984540054  # standard errors to either side of 95 % of a normal distribution
@@ -222,7 +223,8 @@ class Fit:
             to_rows(outputs.learning_rate, self.trials.observed),
             to_rows(outputs.surprise, self.trials.observed),
         )
-        return self.trials.with_columns(dict(zip(TRIAL_COLUMNS, columns, strict=True)))
+        frame = self.trials.frame
+        return frame.assign(**{free_name(name, frame): part for name, part in zip(TRIAL_COLUMNS, columns, strict=True)})
 
     def people(self) -> DataFrame:
         """Return a row for each participant: the best parameters, and how well the model explains the responses."""

@@ -232,7 +232,7 @@ def with_responses(trials: Trials, responses: FloatArray, second: FloatArray | N
         made, columns[str(trials.columns.second_response)] = replace(made, second=second), second
     if trials.options is not None:
         made = chosen_anew(made, responses)
-        columns |= {name: trials.outcomes_as_written(values) for name, values in paid_columns(made).items()}
+        columns |= paid_columns(made)
     there, cells = trials.rows >= 0, {}
     for name, values in columns.items():
         cells[name] = np.full(len(trials.frame), None if values.dtype == object else np.nan, values.dtype)

@@ -77,12 +77,19 @@ def numbers(column: "pd.Series[Any]") -> Cells:
 
 def names(column: "pd.Series[Any]") -> Cells:
     """Read what things are called, as text: the number 1.0 is called 1, the text 01 is called 01."""
-    return _objects(column, lambda value: value.strip() if isinstance(value, str) else str(label(value)))
+    return labels(column, lambda value: value.strip() if isinstance(value, str) else str(label(value)))
 
 
-def labels(column: "pd.Series[Any]") -> Cells:
-    """Read what outcomes are called: whole numbers, other numbers, or text."""
-    return _objects(column, label)
+def labels(column: "pd.Series[Any]", read: Callable[[Any], Any] | None = None) -> Cells:
+    """Read what outcomes are called: whole numbers, other numbers, or text. read: of a cell; else as `label` does."""
+    codes, different = _factorized(column)
+    infinite = [at for at, value in enumerate(different) if isinstance(value, float) and math.isinf(value)]
+    values = np.full(len(different) + 1, None, object)
+    for at, value in enumerate(different):
+        if at not in infinite and (not isinstance(value, str) or value.strip()):
+            values[at] = (read or label)(value)
+    odd = np.flatnonzero(np.isin(codes, infinite)) if infinite else ()
+    return Cells(values[codes], {int(at): f"{column.name} = {different[codes[at]]} is infinite" for at in odd})
 
 
 def flags(column: "pd.Series[Any]") -> BoolArray:
@@ -162,17 +169,6 @@ def _holds(column: "pd.Series[Any]", test: Callable[[Any], bool]) -> BoolArray:
     """Find where something holds of a cell; nowhere among empty ones."""
     codes, different = _factorized(column)
     return np.array([*map(test, different), False], bool)[codes]
-
-
-def _objects(column: "pd.Series[Any]", read: Callable[[Any], Any]) -> Cells:
-    codes, different = _factorized(column)
-    infinite = [at for at, value in enumerate(different) if isinstance(value, float) and math.isinf(value)]
-    values = np.full(len(different) + 1, None, object)
-    for at, value in enumerate(different):
-        if at not in infinite and (not isinstance(value, str) or value.strip()):
-            values[at] = read(value)
-    odd = np.flatnonzero(np.isin(codes, infinite)) if infinite else ()
-    return Cells(values[codes], {int(at): f"{column.name} = {different[codes[at]]} is infinite" for at in odd})
 
 
 # The order of trials

@@ -8,7 +8,6 @@ import numpy as np
 
 from astonish.core.names import Contexts, OutcomeKind
 from astonish.core.special import wrapped
-from astonish.learners.base import Learner
 from astonish.models.parameters import Assembly, Fact, Outcomes, Settings, assemble
 from astonish.people.tables.trials import Trials
 
@@ -22,17 +21,6 @@ def outcomes_of(trials: Trials) -> Outcomes:
     labels, options = len(trials.labels or ()), len(trials.options or ())
     shown = bool(trials.columns.counterfactual)
     return Outcomes(trials.kind, lambda *asked: fact_of(trials, *asked), labels, contexts, options, shown)
-
-
-def learner_for(
-    name: str,
-    trials: Trials,
-    settings: Settings | None = None,
-    family: str | None = None,
-    contexts: Contexts | None = None,
-) -> Learner:
-    """Assemble the learner of this name for the outcomes of a table; see `choose`."""
-    return choose(name, trials, settings, family, contexts).learner
 
 
 def choose(

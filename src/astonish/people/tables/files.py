@@ -46,7 +46,6 @@ _FILES = "give a file that ends in .csv, .tsv, .txt or .parquet (text also with 
 _PACKAGES = {".parquet": ("pyarrow", "Parquet"), ".xlsx": ("openpyxl", "a spreadsheet")}
 MARKS = (",", ";", "\t", "|")  # that may separate cells
 _BYTE_ORDERS = {
-    codecs.BOM_UTF8: "UTF-8",
     codecs.BOM_UTF32_LE: "UTF-32",  # before UTF-16, whose mark it begins with
     codecs.BOM_UTF32_BE: "UTF-32",
     codecs.BOM_UTF16_LE: "UTF-16",
@@ -237,24 +236,22 @@ def width(data: bytes, mark: str | None = None) -> int:
 def _as_utf8(data: bytes) -> tuple[bytes, list[str]]:
     """Write text in UTF-8 with plain line ends, and say what else it was in before."""
     said = []
+    data = data.removeprefix(codecs.BOM_UTF8)
     encoding = next((name for mark, name in _BYTE_ORDERS.items() if data.startswith(mark)), None)
     if encoding is None:  # in UTF-16 without a mark, every second byte of names and numbers is 0
         halves = {"UTF-16-LE": data[1:1000:2], "UTF-16-BE": data[:1000:2]}
         encoding = next((name for name, half in halves.items() if half.count(0) > 0.8 * len(half)), None)
-    if encoding not in (None, "UTF-8"):
-        try:
-            data, said = data.decode(encoding).encode(), [f"text in {encoding}"]
-        except UnicodeError:
-            raise ValueError(f"its first bytes say that it is text in {encoding}, which it is not") from None
-    data = data.removeprefix(codecs.BOM_UTF8) if encoding == "UTF-8" else data
-    for likely in ("utf-8", "cp1252", "latin-1") if not data.isascii() else ():
+    for likely in (encoding,) if encoding else ("UTF-8", "cp1252", "latin-1"):
         try:
             decoded = data.decode(likely)
-        except UnicodeDecodeError:
+        except UnicodeError:
             continue
-        if likely != "utf-8":
-            data, said = decoded.encode(), ["text in Windows-1252 (Latin-1), since it is not in UTF-8"]
+        if likely != "UTF-8":
+            said = [f"text in {encoding}" if encoding else "text in Windows-1252 (Latin-1), since it is not in UTF-8"]
+            data = decoded.encode()
         break
+    else:
+        raise ValueError(f"its first bytes say that it is text in {encoding}, which it is not")
     if b"\0" in data:
         raise ValueError("it holds NUL characters, as text in UTF-16 does if it is not marked; save it as UTF-8")
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data, said
@@ -417,21 +414,15 @@ def with_plain_numbers(
     texts: list[Any] = [
         name for name in frame if types.is_string_dtype(frame[name]) or types.is_object_dtype(frame[name])
     ]
-    columns = {name: _notation(frame[name]) for name in texts}
-    notations = {name: notation for name, notation in columns.items() if notation is not None}
-    marks = {}
-    if decimal is not None:
-        for name, notation in notations.items():
-            if (
-                decimal == "." or notation.only[","] or not notation.only["."]
-            ):  # other programs may have written plain points
-                marks[name] = decimal
+    marks, notations = {}, _notations(frame[texts])
+    if decimal is not None:  # though other programs may have written plain points
+        fitting = (name for name, part in notations.items() if decimal == "." or part.only[","] or not part.only["."])
+        marks = dict.fromkeys(fitting, decimal)
     else:
         marked = any(notation.marked for notation in notations.values())
         asked = [name for name in floats if marked or (name in needed and _may_be_thousands(frame[name].to_numpy()))]
         if written is not None and asked:
-            columns = {name: _notation(column) for name, column in written(asked).items()}
-            notations |= {name: notation for name, notation in columns.items() if notation is not None}
+            notations |= _notations(written(asked))
         for name in notations:
             mark, question = _decimal_mark(name, notations)
             if question and name in needed:
@@ -442,26 +433,25 @@ def with_plain_numbers(
     return frame, _convert(frame, marks)
 
 
-def _notation(column: "pd.Series[Any]") -> _Notation | None:
-    """Find how the numbers of a column are written; None if most of its cells are no numbers."""
-    there = column.dropna()
-    sample = list(islice((cell for cell in there if not isinstance(cell, str) or cell.strip(_BLANKS)), _MOST))
-    numbers = [_fits(_tidy(cell)) if isinstance(cell, str) else isinstance(cell, Real) for cell in sample]
-    if 2 * sum(map(bool, numbers)) <= len(sample):
-        return None
-    notation = _Notation({",": [], ".": []}, {",": [], ".": []}, {",": 0, ".": 0}, [], False)
-    marked = False
-    for cell in dict.fromkeys(map(_tidy, dict.fromkeys(cell for cell in there if isinstance(cell, str)))):
-        fits = _fits(cell)
-        marked |= bool(fits) and _MARKED.search(cell) is not None
-        if len(fits) == 1:
-            notation.only[fits[0]].append(cell)
-            notation.thousands[_OTHER[fits[0]]] += re.search(rf"\d[{_OTHER[fits[0]]}]\d{{3}}", cell) is not None
-        elif fits and ("," in cell or "." in cell):
-            notation.either["," if "," in cell else "."].append(cell)
-        elif re.fullmatch(r"[+-]?[1-9]\d\d", cell):
-            notation.short.append(cell)
-    return notation._replace(marked=marked)
+def _notations(columns: pd.DataFrame) -> dict[Any, _Notation]:
+    """Find how numbers are written in each column of which most cells are numbers."""
+    notations = {}
+    for name, column in columns.items():
+        there = column.dropna()
+        sample = list(islice((cell for cell in there if not isinstance(cell, str) or cell.strip(_BLANKS)), _MOST))
+        numbers = [_fits(_tidy(cell)) if isinstance(cell, str) else isinstance(cell, Real) for cell in sample]
+        if 2 * sum(map(bool, numbers)) <= len(sample):
+            continue
+        texts = dict.fromkeys(cell for cell in there if isinstance(cell, str))
+        fits = {cell: _fits(cell) for cell in map(_tidy, texts)}
+        only = {mark: [cell for cell, marks in fits.items() if marks == [mark]] for mark in DECIMALS}
+        either = {mark: [cell for cell, marks in fits.items() if len(marks) == 2 and mark in cell] for mark in DECIMALS}
+        shown = {mark: re.compile(rf"\d[{mark}]\d{{3}}").search for mark in DECIMALS}
+        thousands = {mark: sum(map(bool, map(shown[mark], only[_OTHER[mark]]))) for mark in DECIMALS}
+        short = [cell for cell in fits if re.fullmatch(r"[+-]?[1-9]\d\d", cell)]
+        marked = any(marks and _MARKED.search(cell) for cell, marks in fits.items())
+        notations[name] = _Notation(only, either, thousands, short, marked)
+    return notations
 
 
 def _decimal_mark(name: str, notations: Mapping[str, _Notation]) -> tuple[str, str]:

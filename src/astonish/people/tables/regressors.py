@@ -268,8 +268,7 @@ def explain_trial(learner: Learner, trials: Trials, subject: str, at: float) -> 
         outcome = str(trials.labels[int(trials.scalar_outcomes[row, last])])
         if trials.kind == OutcomeKind.TRANSITIONS:
             where = f"after {trials.labels[trials.outcomes[0][row, last]]}"
-    explanation = explain(learner, jax.tree.map(column, trials.outcomes), last - first, outcome, where)
-    return replace(explanation, at=int(at))
+    return replace(explain(learner, jax.tree.map(column, trials.outcomes), last - first, outcome, where), at=int(at))
 
 
 # The Brain Imaging Data Structure

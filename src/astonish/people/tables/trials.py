@@ -232,20 +232,12 @@ class Trials:
         column[self.rows[where]] = values[where]
         return column
 
-    def with_columns(self, columns: Mapping[str, Any]) -> DataFrame:
-        """Add columns to the table, which have a number behind their name where it is that of an old one."""
-        return self.frame.assign(**{free_name(name, self.frame): values for name, values in columns.items()})
-
     def as_written(self, responses: FloatArray) -> Any:
         """Write responses as the table has them: choices by labels, numbers on the scale on which they were given."""
         if self.response_kind == ResponseKind.CHOICE:
             return _labelled(responses, self.choice_labels)
         low, high = self.response_scale or (0.0, 1.0)
         return low + (high - low) * responses
-
-    def outcomes_as_written(self, outcomes: FloatArray) -> Any:
-        """Write outcomes as the table has them, by their labels if they have any."""
-        return outcomes if self.kind in MEASURED else _labelled(outcomes, self.labels or ())
 
     def preview(self) -> str:
         """Say in a few lines everything that was assumed, recognised or left out."""
@@ -390,7 +382,7 @@ def with_payoffs(trials: Trials, seed: int = 0) -> Trials:
         return trials
     rng, rewards, choices = np.random.default_rng(seed), trials.scalar_outcomes, trials.choices
     payoffs = np.zeros((*rewards.shape, len(trials.options)))
-    blocks = np.cumsum(trials.starts, axis=1)
+    blocks, at = np.cumsum(trials.starts, axis=1), np.arange(rewards.shape[1])
     for option in range(len(trials.options)):
         chosen = trials.observed & (choices == option)
         anybodys = rewards[chosen]
@@ -401,19 +393,15 @@ def with_payoffs(trials: Trials, seed: int = 0) -> Trials:
             if not there.any():
                 payoffs[row, :, option] = rng.choice(anybodys, rewards.shape[1])
                 continue
-            payoffs[row, :, option] = rewards[row, _near(np.flatnonzero(there), blocks[row], rng)]
+            # One of the nearest trials in which it was chosen, of the same block if there is any
+            places = np.flatnonzero(there)
+            distance = np.abs(at[:, None] - places) + len(at) * (blocks[row][:, None] != blocks[row, places])
+            nearest = np.argsort(distance, axis=1, kind="stable")[:, :NEAREST]
+            same = np.take_along_axis(distance, nearest, 1) < len(at)
+            count = np.where(same.any(1), same.sum(1), nearest.shape[1])
+            payoffs[row, :, option] = rewards[row, places[nearest[at, rng.integers(0, count)]]]
             payoffs[row, there, option] = rewards[row, there]
     return replace(trials, payoffs=payoffs)
-
-
-def _near(chosen: Any, blocks: Any, rng: np.random.Generator) -> Any:
-    """Draw for each trial one of the nearest in which an option was chosen, of the same block if there is any."""
-    at = np.arange(len(blocks))
-    distance = np.abs(at[:, None] - chosen) + len(at) * (blocks[:, None] != blocks[chosen])
-    nearest = np.argsort(distance, axis=1, kind="stable")[:, :NEAREST]
-    same = np.take_along_axis(distance, nearest, 1) < len(at)
-    count = np.where(same.any(1), same.sum(1), nearest.shape[1])
-    return chosen[nearest[at, rng.integers(0, count)]]
 
 
 def chosen_anew(trials: Trials, responses: FloatArray) -> Trials:
@@ -426,8 +414,11 @@ def chosen_anew(trials: Trials, responses: FloatArray) -> Trials:
     return replace(trials, outcomes=(choices, paid, *shown))
 
 
-def paid_columns(trials: Trials) -> dict[str, FloatArray]:
-    """Write what columns of the table say about rewards, and about what was shown of options that were not chosen."""
+def paid_columns(trials: Trials) -> dict[str, Any]:
+    """Write what columns of the table say about rewards, and about what was shown of options that were not chosen.
+
+    They are as the table has them: by their labels if they have any.
+    """
     columns = {trials.columns.outcomes[0]: np.where(trials.observed, trials.scalar_outcomes, np.nan)}
     names = trials.columns.counterfactual
     if len(names) == 1:
@@ -435,4 +426,6 @@ def paid_columns(trials: Trials) -> dict[str, FloatArray]:
         other = 1 - trials.choices[..., None]
         seen = np.take_along_axis(shown, other, -1)[..., 0] > 0
         columns[names[0]] = np.where(seen, np.take_along_axis(every, other, -1)[..., 0], np.nan)
-    return columns
+    if trials.kind in MEASURED:
+        return columns
+    return {name: _labelled(values, trials.labels or ()) for name, values in columns.items()}
