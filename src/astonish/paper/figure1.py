@@ -32,9 +32,10 @@ RARE = 0.05  # epsilon: what a model leaves to everything but its favourite
 COLLEAGUES = {"A": (0.75, 0.25, 0.0, 0.0), "B": (0.0, 0.25, 0.75, 0.0), "C": (0.25, 0.25, 0.25, 0.25)}
 WORDS = {"goldfish": (0.19, 0.01), "guns": (0.01, 0.19), "Tuesday": (0.001, 0.001)}  # in talk of containers, vehicles
 CARS = ("red", "green BMW")
-DRIVERS = ("slot", "undecided", "used to red")
-COUNTING = ("counting, undecided", "counting, used to red")  # drivers who believe about how common each kind is
-MODELS = {"one model per kind": DRIVERS[1:], "a Dirichlet belief": COUNTING}  # and their undecided and used drivers
+MODELS = {  # and their undecided and used drivers
+    "one model per kind": ("undecided", "used to red"),
+    "a Dirichlet belief": ("counting, undecided", "counting, used to red"),
+}
 ROWS = {
     "cares only about a free slot": ("slot", "green BMW"),
     "one model per kind: undecided": ("undecided", "green BMW"),
@@ -149,8 +150,8 @@ def _told(family: Grid, first: Any) -> Told:
     )
 
 
-def drivers(kinds: int) -> list[tuple[Any, Belief]]:
-    """Make one who has models of slots only, one who has models of cars, and one who has seen the red car each morning.
+def drivers(kinds: int) -> dict[str, tuple[Any, Belief]]:
+    """Make a driver who has models of slots only, and two for each of `MODELS`: undecided, and used to the red car.
 
     There is one model per kind of car; those that favour neither of our two cars predict alike, and share a point.
     """
@@ -160,22 +161,16 @@ def drivers(kinds: int) -> list[tuple[Any, Belief]]:
     shares: Any = np.array([1.0, 1.0, kinds - 2.0])
     alike: Any = np.ones(3)
     seen = Domain(0, len(CARS) - 1, whole=True)
-    cars = Grid(models, _log_probability, shares, seen)
     slots = Grid(equal, _log_probability, alike, seen)
-    return [(slots, slots.prior()), (cars, cars.prior()), (cars, _used_to_red(cars))]
-
-
-def counting(kinds: int) -> list[tuple[Any, Belief]]:
-    """Make one who finds all shares of kinds equally likely, and one who has seen the red car since."""
-    family = Dirichlet(kinds)
-    return [(family, family.prior()), (family, _used_to_red(family))]
-
-
-def _used_to_red(family: Any) -> Belief:
-    belief = family.prior()
-    for _ in range(MORNINGS):
-        belief = bayes(family, belief, CARS.index("red"))
-    return belief
+    made: dict[str, tuple[Any, Belief]] = {"slot": (slots, slots.prior())}
+    families: Any = Grid(models, _log_probability, shares, seen), Dirichlet(kinds)
+    for family, (undecided, used) in zip(families, MODELS.values(), strict=True):
+        belief = family.prior()
+        made[undecided] = family, belief
+        for _ in range(MORNINGS):
+            belief = bayes(family, belief, CARS.index("red"))
+        made[used] = family, belief
+    return made
 
 
 def _log_probability(x: Any, models: Array) -> Array:
@@ -209,7 +204,7 @@ def _parking(_: RunSettings) -> DataFrame:
     return DataFrame(
         {"kinds": kinds, "driver": driver, "car": car, **measured(family, belief, k)}
         for kinds in KINDS
-        for driver, (family, belief) in zip(DRIVERS + COUNTING, drivers(kinds) + counting(kinds), strict=True)
+        for driver, (family, belief) in drivers(kinds).items()
         for k, car in enumerate(CARS)
     )
 
