@@ -3,9 +3,10 @@
 Section 2.4 of the paper does not say which error it shows: here are the squared and the absolute one, which disagree.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -133,29 +134,26 @@ def _uncertainty(run: RunSettings) -> DataFrame:
 _stds = compiled(jax.vmap(lambda learner, xs: scan(learner, xs, read=lambda belief: belief.std).estimate, (None, 0)))
 
 
-class GaussianTask(NamedTuple):
-    """What the paper leaves open here. before: whether errors are those of the estimate before a sample is seen."""
-
-    hazards: tuple[float, ...] = HAZARDS
-    nassar: type[Nassar2010] = Nassar2010
-    before: bool = False
+def simulate(run: RunSettings, **chosen: Any) -> Tables:
+    """Compute all tables, with other choices than ours where the paper leaves them open: see `errors_at_hazards`."""
+    return {**_signals(run), "uncertainty": _uncertainty(run), **errors_at_hazards(run, **chosen)}
 
 
-def simulate(run: RunSettings, chosen: GaussianTask) -> Tables:
-    """Compute all tables, with other choices than ours."""
-    return {**_signals(run), "uncertainty": _uncertainty(run), **_hazards(run, chosen)}
-
-
-def _hazards(run: RunSettings, chosen: GaussianTask = GaussianTask()) -> Tables:  # noqa: B008
-    """Panels C and D.
+def errors_at_hazards(
+    run: RunSettings,
+    hazards: Sequence[float] = HAZARDS,
+    nassar: type[Nassar2010] = Nassar2010,
+    before: bool = False,
+) -> Tables:
+    """Compute panels C and D. before: whether errors are those of the estimate before a sample is seen.
 
     fixed: mean over episodes and standard deviation between them, for every rate. best: the rate that is best in
     hindsight in each single episode. errors: of every learner in every episode.
     """
     curves, best, errors = [], [], []
-    for hazard in chosen.hazards:
+    for hazard in hazards:
         task = episodes(run, hazard)
-        if chosen.before:  # all samples but the last, each with the mean of the next
+        if before:  # all samples but the last, each with the mean of the next
             task = Episode(task.samples[:, :-1], task.truth[:, 1:], task.changed[:, 1:])
         fixed = jax.device_get(scores_of_fixed(RATES, task))
         columns: dict[str, Any] = {"hazard": hazard, "rate": RATES}
@@ -163,7 +161,7 @@ def _hazards(run: RunSettings, chosen: GaussianTask = GaussianTask()) -> Tables:
             columns |= {name: fixed[name].mean(axis=1), f"{name}_std": fixed[name].std(axis=1, ddof=1)}
         curves.append(DataFrame(columns))
         best.append(by_episode(hazard=hazard, **{name: RATES[fixed[name].argmin(axis=0)] for name in ERRORS}))
-        learners = {SMILE: smile(), WIDE: smile(3 * NOISE), NASSAR: chosen.nassar(NOISE, hazard, LOW, HIGH)}
+        learners = {SMILE: smile(), WIDE: smile(3 * NOISE), NASSAR: nassar(NOISE, hazard, LOW, HIGH)}
         prior = Gaussian(NOISE).prior(START, SPREAD)
         learners |= {EXACT: MessagePassing(Gaussian(NOISE), hazard, prior, HYPOTHESES, merge=False)}
         scores = {name: scores_of(follow(learner, task).estimate, task) for name, learner in learners.items()}
@@ -449,7 +447,7 @@ FIGURE_3 = Figure(
     "3",
     "Following a mean that jumps",
     CAPTION,
-    {"signals": _signals, "hazards": _hazards, "uncertainty": _uncertainty},
+    {"signals": _signals, "hazards": errors_at_hazards, "uncertainty": _uncertainty},
     draw,
     claims,
 )

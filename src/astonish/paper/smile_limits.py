@@ -46,10 +46,10 @@ from astonish.paper.figure import (
     wide,
 )
 from astonish.paper.figure3 import ERRORS, HAZARD, HIGH, LOW, NOISE, SPREAD, START
-from astonish.paper.maze_learners import ROOMS, MazeWalks, errors, naive, smile, walks_of
+from astonish.paper.maze_learners import ROOMS, errors, naive, signals_of, smile, walks_in, walks_of
 from astonish.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILLION
 from astonish.worlds.gaussian_jumps import Episode
-from astonish.worlds.maze import A, B, maze, walk
+from astonish.worlds.maze import A, B, maze
 
 
 def draw_intervals(axis: Any, samples: Any, **look: Any) -> None:
@@ -100,27 +100,18 @@ def _always(gamma: Any, surprise: Any) -> Any:
 
 def _ceiling_errors(run: RunSettings) -> DataFrame:
     steps, walks = (1000, 3) if run.quick else (10000, 20)
-    world = maze(A, B)
-    never = walk(world, steps, [[run.seed, 77, k] for k in range(walks)], leave=(0.0, 1.0))
-    where = MazeWalks(never, np.stack([world.transitions[:1]] * walks))
-
-    def late_error(learner: PerContext) -> Any:
-        return errors(learner, where)[:, steps // 2 :, 0].mean(1)
-
+    where = walks_in(maze(A, B), steps, [[run.seed, 77, k] for k in range(walks)], leave=(0.0, 1.0))
+    where = where._replace(truth=where.truth[:, :1])
     tables = []
     for gamma in GAMMAS:
         fixed = PerContext(Modulated(Dirichlet(ROOMS - 1), Partial(_always, gamma)), ROOMS)
-        tables.append(by_episode(error=late_error(fixed), learner="fixed", gamma=gamma))
+        late = errors(fixed, where)[:, steps // 2 :, 0]
+        tables.append(by_episode(error=late.mean(1), learner="fixed", gamma=gamma))
     for m in READINESS:
-        gammas = np.asarray(_rates(smile(m), never.choices))[:, steps // 2 :]
-        tables.append(by_episode(error=late_error(smile(m)), learner="SMiLe", gamma=gammas.mean()))
+        signals = signals_of(smile(m), where)
+        late, gammas = signals.errors[:, steps // 2 :, 0], signals.learning_rate[:, steps // 2 :]
+        tables.append(by_episode(error=late.mean(1), learner="SMiLe", gamma=gammas.mean()))
     return concat(tables)
-
-
-@compiled
-@partial(jax.vmap, in_axes=(None, 0))
-def _rates(learner: Learner, choices: Any) -> Any:
-    return scan(learner, choices, read=lambda state: state.context).learning_rate
 
 
 def predicted(gamma: Any) -> Any:
