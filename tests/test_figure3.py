@@ -144,13 +144,6 @@ def test_fixed_rates_and_the_best_of_them(numbers: Tables, tasks: dict[float, Ep
         np.testing.assert_allclose(per_episode(numbers, BEST, hazard, name), winner, rtol=1e-9)
 
 
-def test_the_ends_of_the_rates_are_the_prior_and_the_samples(numbers: Tables, tasks: dict[float, Episode]) -> None:
-    table = numbers["fixed"]
-    for hazard, task in tasks.items():
-        ends = at(table, hazard).squared.iloc[[0, -1]]
-        np.testing.assert_allclose(ends, [(task.truth**2).mean(), ((task.samples - task.truth) ** 2).mean()])
-
-
 def smiled(mean: float, std: float, x: float) -> tuple[float, float]:
     """Algorithm 1 at m = .1 and noise 4, the root of D[q || belief] = B found by SciPy."""
 
