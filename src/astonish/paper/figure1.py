@@ -384,7 +384,19 @@ def draw(tables: Tables) -> Drawing:
     parts: Any = figure.subfigures(3, 1, height_ratios=(3.5, 2, 3))
     _draw_election(parts[0], tables["models"], tables["election"])
     _draw_joke(parts[1].subplots(1, 4, width_ratios=(1, 1, 1, 1.9)), tables["meanings"], tables["joke"])
-    _draw_parking(parts[2].subplots(), tables["parking"])
+    axis, parking = parts[2].subplots(), tables["parking"]
+    some = parking[parking.kinds == MANY].set_index(["driver", "car"])
+    places = np.arange(len(ROWS))
+    looks = {"shannon": (-0.19, "0.65", "Shannon surprise"), "surprise": (0.19, BLUE, "$S_{cc}$")}
+    for measure, (shift, colour, label) in looks.items():
+        lengths = np.abs([some[measure][row] for row in ROWS.values()])  # a zero may have come out as minus 1e-17
+        bars = axis.barh(places + shift, lengths, 0.38, color=colour, label=label)
+        axis.bar_label(bars, fmt="%.2f", padding=2, fontsize=8)
+    axis.set_yticks(places, list(ROWS))
+    axis.set(xlabel="surprise at the car (nats)", xlim=(0, 1.15 * some.shannon.max()))
+    axis.invert_yaxis()
+    letter_panels([axis], "C", x=-0.32)
+    axis.legend(loc="lower right")
     return figure
 
 
@@ -438,21 +450,6 @@ def _draw_joke(axes: Any, meanings: DataFrame, joke: DataFrame) -> None:
     axes[3].bar_label(bars, fmt="%.2f", padding=2)
     axes[3].set(xlabel="surprise $S_{cc}$ (nats)", xlim=(0, 1.25 * max(lengths)))
     axes[3].invert_yaxis()
-
-
-def _draw_parking(axis: Any, parking: DataFrame) -> None:
-    some = parking[parking.kinds == MANY].set_index(["driver", "car"])
-    places = np.arange(len(ROWS))
-    looks = {"shannon": (-0.19, "0.65", "Shannon surprise"), "surprise": (0.19, BLUE, "$S_{cc}$")}
-    for measure, (shift, colour, label) in looks.items():
-        lengths = np.abs([some[measure][row] for row in ROWS.values()])  # a zero may have come out as minus 1e-17
-        bars = axis.barh(places + shift, lengths, 0.38, color=colour, label=label)
-        axis.bar_label(bars, fmt="%.2f", padding=2, fontsize=8)
-    axis.set_yticks(places, list(ROWS))
-    axis.set(xlabel="surprise at the car (nats)", xlim=(0, 1.15 * some.shannon.max()))
-    axis.invert_yaxis()
-    letter_panels([axis], "C", x=-0.32)
-    axis.legend(loc="lower right")
 
 
 SIMULATIONS: dict[str, Simulation] = {"election": _election, "joke": _joke, "parking": _parking}

@@ -526,8 +526,20 @@ def draw(tables: Tables) -> Drawing:
     parts: Any = figure.subfigures(1, 2, width_ratios=(1.25, 1))
     _draw_pair(parts[0], tables)
     upper, lower = parts[1].subplots(2, 1)
-    _draw_landscape(upper, tables["landscape"], tables["bounds"])
-    normal = tables["normal"]
+    landscape, bounds, normal = tables["landscape"], tables["bounds"], tables["normal"]
+    curve, rescaled = landscape["equal"], landscape["narrow"] / landscape["narrow"][0]
+    upper.plot(landscape.gamma, rescaled * curve[0], color="0.65")
+    upper.plot(landscape.gamma, curve, color="black")
+    upper.text(0.27, 0.92 * curve[0], "narrower belief", color="0.45")
+    upper.text(0.03, 0.06 * curve[0], "belief as wide\nas the noise")
+    equal: Any = bounds[bounds.belief == "equal"].set_index("share")
+    labels = {0.0: "$B = 0$", 0.5: "$B = B_{max}/2$", 1.0: r"$B \geq B_{max}$"}
+    for (share, label), colour in zip(labels.items(), (GREEN, BLUE, VERMILLION), strict=True):
+        row = equal.loc[share]
+        upper.axvline(row.gamma, color=colour, ls="--", lw=1)
+        upper.plot([row.gamma], [row.surprise], "o", color=colour, label=label, clip_on=False, zorder=3)
+    upper.set(xlabel=r"step $\gamma$", ylabel=r"$S_{cc}(X; q_\gamma)$ (nats)", xlim=(0, 1), ylim=(0, None))
+    upper.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, fontsize=8, handletextpad=0, columnspacing=0.8)
     for kind, colour, label in (("raw", "0.5", "$S_{raw}$"), ("surprise", BLUE, "$S_{cc}$")):
         lower.plot(normal["sample"], normal[f"{kind}_committed"] - normal[f"{kind}_open"], color=colour, label=label)
     lower.axhline(0, color="black", lw=0.8)
@@ -566,22 +578,6 @@ def _draw_pair(part: Any, tables: Tables) -> None:
         text = f"{name}\n$S_{{raw}}$ {rows.raw[name]:.2f}, $S_{{cc}}$ {rows.surprise[name]:.2f}"
         corner.text(0, height, text, color=colour, va="top")
     corner.axis("off")
-
-
-def _draw_landscape(axis: Any, landscape: DataFrame, bounds: DataFrame) -> None:
-    curve, rescaled = landscape["equal"], landscape["narrow"] / landscape["narrow"][0]
-    axis.plot(landscape.gamma, rescaled * curve[0], color="0.65")
-    axis.plot(landscape.gamma, curve, color="black")
-    axis.text(0.27, 0.92 * curve[0], "narrower belief", color="0.45")
-    axis.text(0.03, 0.06 * curve[0], "belief as wide\nas the noise")
-    equal: Any = bounds[bounds.belief == "equal"].set_index("share")
-    labels = {0.0: "$B = 0$", 0.5: "$B = B_{max}/2$", 1.0: r"$B \geq B_{max}$"}
-    for (share, label), colour in zip(labels.items(), (GREEN, BLUE, VERMILLION), strict=True):
-        row = equal.loc[share]
-        axis.axvline(row.gamma, color=colour, ls="--", lw=1)
-        axis.plot([row.gamma], [row.surprise], "o", color=colour, label=label, clip_on=False, zorder=3)
-    axis.set(xlabel=r"step $\gamma$", ylabel=r"$S_{cc}(X; q_\gamma)$ (nats)", xlim=(0, 1), ylim=(0, None))
-    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, fontsize=8, handletextpad=0, columnspacing=0.8)
 
 
 FIGURE_2 = Figure(

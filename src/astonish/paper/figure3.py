@@ -100,20 +100,22 @@ def scores_of(estimate: Any, task: Episode) -> dict[str, Any]:
 def _signals(run: RunSettings) -> Tables:
     """Panels A and B.
 
-    series: the beginning of the first episode. gamma: mean gamma and surprise in each episode, at jumps and otherwise;
-    the first sample follows no jump.
+    series: the beginning of the first episode. gamma: mean gamma and surprise in each episode, at jumps and otherwise.
     """
     task = episodes(run, HAZARD)
     trace = follow(smile(), task)
     signals = {"estimate": trace.estimate, "surprise": trace.surprise, "gamma": trace.learning_rate}
     series = DataFrame({name: column[0, :SHOWN] for name, column in (task._asdict() | signals).items()})
-    columns = {"episode": np.indices(task.changed.shape)[0], "jump": task.changed}
-    columns |= {"gamma": trace.learning_rate, "surprise": trace.surprise}
-    steps = DataFrame({name: column[:, 1:].ravel() for name, column in columns.items()})
     return {
         "series": series.rename(columns={"samples": "sample"}).assign(step=series.index + 1),
-        "gamma": steps.groupby(["episode", "jump"], as_index=False).mean(),
+        "gamma": _at_jumps(task, gamma=trace.learning_rate[:, 1:], surprise=trace.surprise[:, 1:]).mean().reset_index(),
     }
+
+
+def _at_jumps(task: Episode, **signals: Any) -> Any:
+    """Group signals of all steps but the first, which follows no jump, by episode and by whether there was a jump."""
+    columns = {"episode": np.indices(task.changed.shape)[0][:, 1:], "jump": task.changed[:, 1:]} | signals
+    return DataFrame({name: column.ravel() for name, column in columns.items()}).groupby(["episode", "jump"])
 
 
 def _uncertainty(run: RunSettings) -> DataFrame:
@@ -124,10 +126,8 @@ def _uncertainty(run: RunSettings) -> DataFrame:
     task, tables = episodes(run, HAZARD), []
     for name, std in PRIORS.items():
         stds = np.asarray(_stds(as_double(smile(std)), task.samples))
-        changes = np.diff(stds, axis=1)  # of the first sample none, which follows no jump
-        columns = {"episode": np.indices(changes.shape)[0], "jump": task.changed[:, 1:], "change": changes}
-        by = DataFrame({column: values.ravel() for column, values in columns.items()}).groupby(["episode", "jump"])
-        tables.append(by.change.agg(change="mean", rise="max", fall="min").reset_index().assign(prior=name))
+        changes = _at_jumps(task, change=np.diff(stds, axis=1)).change.agg(change="mean", rise="max", fall="min")
+        tables.append(changes.reset_index().assign(prior=name))
     return concat(tables, ignore_index=True)
 
 
@@ -393,7 +393,13 @@ def draw(tables: Tables) -> Drawing:
     _draw_episode(panels["A"], panels["B"], tables["series"])
     for error in ERRORS:
         _draw_fixed(panels[f"C {error}"], tables["fixed"], error)
-        _draw_errors(panels[f"D {error}"], tables["errors"], error)
+        for k, (learner, (colour, look)) in enumerate(LOOKS.items()):
+            by_hazard = tables["errors"][tables["errors"].learner == learner].groupby("hazard")[error]
+            mean, std = by_hazard.mean(), by_hazard.std()
+            shifted = mean.index + 0.001 * (k - 2)
+            bars = {"fmt": look, "ms": 4, "color": colour, "elinewidth": 0.8}
+            panels[f"D {error}"].errorbar(shifted, mean, std, label=learner, **bars)
+        panels[f"D {error}"].set(xlabel="hazard $H$ (jumps per step)", xticks=HAZARDS, ylim=(0, None))
         for row in "CD":
             panels[f"{row} {error}"].set_ylabel(f"mean {error} error ({ERRORS[error]})")
     panels["C absolute"].legend(title="hazard $H$", loc="upper right", ncols=2)
@@ -432,15 +438,6 @@ def _draw_fixed(panel: Any, fixed: DataFrame, error: str) -> None:
     panel.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
     panel.yaxis.set_major_formatter("{x:g}")
     panel.minorticks_off()
-
-
-def _draw_errors(panel: Any, errors: DataFrame, error: str) -> None:
-    for k, (learner, (colour, look)) in enumerate(LOOKS.items()):
-        of_learner = errors[errors.learner == learner].groupby("hazard")[error]
-        mean, std = of_learner.mean(), of_learner.std()
-        shifted = mean.index + 0.001 * (k - 2)
-        panel.errorbar(shifted, mean, std, fmt=look, ms=4, color=colour, elinewidth=0.8, label=learner)
-    panel.set(xlabel="hazard $H$ (jumps per step)", xticks=HAZARDS, ylim=(0, None))
 
 
 FIGURE_3 = Figure(

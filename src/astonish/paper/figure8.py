@@ -116,12 +116,10 @@ def _summarise(parts: Mapping[str, Result]) -> DataFrame:
     tables = []
     for part in parts.values():
         table = DataFrame(part["cells"], columns=["tau", "psi", "episode"])
-        for k, name in enumerate(LEARNERS):
-            columns = {"switches": part["switches"], "error": part["error"][k], "late": part["late"][k]}
-            tables.append(table.assign(learner=name, **columns))
-        for prior, anew in zip(PRIORS, part["anew"], strict=True):
-            columns = {"switches": part["switches"], "error": anew, "late": anew}
-            tables.append(table.assign(learner=f"{ANEW} {prior:g}", **columns))
+        errors = dict(zip(LEARNERS, zip(part["error"], part["late"], strict=True), strict=True))
+        errors |= {f"{ANEW} {prior:g}": (anew, anew) for prior, anew in zip(PRIORS, part["anew"], strict=True)}
+        for name, (error, late) in errors.items():
+            tables.append(table.assign(learner=name, switches=part["switches"], error=error, late=late))
     return concat(tables)
 
 

@@ -50,6 +50,7 @@ from astonish.paper.maze_learners import ACCURATE, FIRST_PROBABILITIES, OURS, RO
 from astonish.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILLION
 from astonish.sweep.run import run_study
 from astonish.theory.expfam import Belief, Family, blend, divergence, scaled_likelihood
+from astonish.theory.rule import granted
 from astonish.theory.solver import powers_at
 from astonish.worlds.maze import A, B, distance, maze, most_probable, others, rearranged, spread
 
@@ -69,15 +70,13 @@ READINGS_CAPTION = (
 )
 
 
-def saturating(m: Any, surprise: Any) -> Any:
-    """Take surprise straight to gamma, by the paper's function for the bound (Note 2 of Algorithm 1)."""
-    return m * surprise / (1 + m * surprise)
-
-
 def smile_as_read(gamma: str, logarithm: str) -> PerContext:
-    """Make SMiLe for the maze. Surprise in bits is surprise in nats over ln 2, so it is m that is divided."""
+    """Make SMiLe for the maze. Surprise in bits is surprise in nats over ln 2, so it is m that is divided.
+
+    gamma: whether surprise goes straight to it, by the paper's function for the bound (Note 2 of Algorithm 1).
+    """
     m, family = M / np.log(2) if logarithm == "base 2" else M, Dirichlet(ROOMS - 1)
-    return PerContext(Smile(family, m) if gamma == "bound" else Modulated(family, Partial(saturating, m)), ROOMS)
+    return PerContext(Smile(family, m) if gamma == "bound" else Modulated(family, Partial(granted, m=m)), ROOMS)
 
 
 @agents.per_walk(None, 0)
