@@ -6,7 +6,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from pandas import DataFrame
 from scipy import integrate, optimize, special, stats
 
 from astonish.paper.figure import FAILS, HOLDS, IN_PART, Claim, RunSettings, Tables
@@ -362,7 +361,6 @@ def test_all_of_it_holds_and_the_table_is_complete(second: Tables) -> None:
     np.testing.assert_allclose(order.reported, order.before, atol=1e-7)
 
 
-Change = Callable[[DataFrame], DataFrame]
 ONE = ("Gaussian",)
 EVERY = ("Gaussian", "Dirichlet", "grid")
 

@@ -200,12 +200,6 @@ def test_one_figure_by_any_of_its_names(name: str, computed: list[str], tmp_path
     assert "ceiling" not in (tmp_path / "report.md").read_text()
 
 
-def test_the_order_in_which_figures_are_named_does_not_matter(computed: list[str], tmp_path: Path) -> None:
-    _run("ceiling", "3", "--out", tmp_path / "a")
-    _run("--out", tmp_path / "b")
-    assert _contents(tmp_path / "a") == _contents(tmp_path / "b")
-
-
 def test_finished_results_are_not_computed_again(computed: list[str], tmp_path: Path) -> None:
     _run("--out", tmp_path)
     before = _contents(tmp_path)

@@ -370,8 +370,7 @@ class FigureResult(NamedTuple):
 
 def paper_figure(name: str) -> Figure:
     """Import one of the paper's figures."""
-    figure: Figure = getattr(import_module(f"astonish.paper.{MODULES[name]}"), f"FIGURE_{name.upper()}")
-    return figure
+    return getattr(import_module(f"astonish.paper.{MODULES[name]}"), f"FIGURE_{name.upper()}")
 
 
 def chosen(names: Sequence[str], thorough: bool = False) -> list[Figure]:

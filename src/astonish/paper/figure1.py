@@ -129,8 +129,7 @@ class Told(NamedTuple):
 
 def told(first: str) -> Told:
     """Tell the joke with this first word, one of `WORDS`."""
-    joke: Told = _told(listener_models(), list(WORDS).index(first))
-    return joke
+    return _told(listener_models(), list(WORDS).index(first))
 
 
 @interpreted

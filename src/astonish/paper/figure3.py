@@ -393,13 +393,13 @@ def draw(tables: Tables) -> Drawing:
     _draw_episode(panels["A"], panels["B"], tables["series"])
     for error in ERRORS:
         _draw_fixed(panels[f"C {error}"], tables["fixed"], error)
+        panel = panels[f"D {error}"]
         for k, (learner, (colour, look)) in enumerate(LOOKS.items()):
             by_hazard = tables["errors"][tables["errors"].learner == learner].groupby("hazard")[error]
             mean, std = by_hazard.mean(), by_hazard.std()
             shifted = mean.index + 0.001 * (k - 2)
-            bars = {"fmt": look, "ms": 4, "color": colour, "elinewidth": 0.8}
-            panels[f"D {error}"].errorbar(shifted, mean, std, label=learner, **bars)
-        panels[f"D {error}"].set(xlabel="hazard $H$ (jumps per step)", xticks=HAZARDS, ylim=(0, None))
+            panel.errorbar(shifted, mean, std, fmt=look, ms=4, color=colour, elinewidth=0.8, label=learner)
+        panel.set(xlabel="hazard $H$ (jumps per step)", xticks=HAZARDS, ylim=(0, None))
         for row in "CD":
             panels[f"{row} {error}"].set_ylabel(f"mean {error} error ({ERRORS[error]})")
     panels["C absolute"].legend(title="hazard $H$", loc="upper right", ncols=2)

@@ -154,8 +154,7 @@ def errors(learner: PerContext, where: MazeWalks) -> FloatArray:
 
 def errors_on_device(learner: PerContext, where: MazeWalks) -> Array:
     """Compute the same, left where they were computed."""
-    errors: Array = _errors(learner, where.walk.choices, others(where.truth))
-    return errors
+    return _errors(learner, where.walk.choices, others(where.truth))
 
 
 def matrices(learner: PerContext, walk: Walk) -> FloatArray:
@@ -236,8 +235,7 @@ def signals_of_em(where: MazeWalks, seed: Any = 0, settings: OnlineEMSettings = 
 
 def errors_of_em_on_device(where: MazeWalks, seed: Any = 0, settings: OnlineEMSettings = OURS) -> Array:
     """Compute the errors alone, left where they were computed."""
-    errors: Array = _errors_of_em(*_em_inputs(where, seed, settings))
-    return errors
+    return _errors_of_em(*_em_inputs(where, seed, settings))
 
 
 def matrices_of_em(where: MazeWalks, episode: int, seed: int) -> FloatArray:

@@ -229,21 +229,16 @@ def _drift_errors(run: RunSettings) -> Tables:
     for kind, drift in product((WALK, STEADY), DRIFTS):
         task = drifting_episodes(run, kind, drift)
         fixed = jax.device_get(figure3.scores_of_fixed(RATES, task))
-        trace = figure3.follow(figure3.smile(), task)
         naive = Bayes(Gaussian(NOISE), Gaussian(NOISE).prior(START, NOISE))
-        estimates = {
-            NAIVE: figure3.follow(naive, task).estimate,
-            NASSAR: figure3.follow(Nassar2010(NOISE, HAZARD, LOW, HIGH), task).estimate,
-            SMILE: trace.estimate,
-        }
-        scores = {name: figure3.scores_of(estimate, task) for name, estimate in estimates.items()}
+        learners = {NAIVE: naive, NASSAR: Nassar2010(NOISE, HAZARD, LOW, HIGH), SMILE: figure3.smile()}
+        traces = {name: figure3.follow(learner, task) for name, learner in learners.items()}
+        scores = {name: figure3.scores_of(trace.estimate, task) for name, trace in traces.items()}
         scores[BEST] = {error: fixed[error][fixed[error].mean(axis=1).argmin()] for error in ERRORS}
         scores[LAST] = {error: fixed[error][-1] for error in ERRORS}
         where = {"kind": kind, "drift": drift}
         for learner, score in scores.items():
-            gamma = trace.learning_rate.mean(axis=1) if learner == SMILE else np.nan
-            of_error = {error: score[error] for error in ERRORS}
-            errors.append(by_episode(**where, learner=learner, **of_error, gamma=gamma))
+            gamma = traces[SMILE].learning_rate.mean(axis=1) if learner == SMILE else np.nan
+            errors.append(by_episode(**where, learner=learner, **{e: score[e] for e in ERRORS}, gamma=gamma))
         curves.append(DataFrame({**where, "rate": RATES} | {error: fixed[error].mean(axis=1) for error in ERRORS}))
     return {"errors": concat(errors, ignore_index=True), "fixed": concat(curves, ignore_index=True)}
 
