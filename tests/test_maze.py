@@ -53,8 +53,6 @@ def test_rearranged_mazes() -> None:
     np.testing.assert_array_equal(mazes[0].doors, mazes[2].doors)
     np.testing.assert_array_equal(mazes[0].doors[0], BOTH.doors[0])
     assert (mazes[0].doors[1] != mazes[1].doors[1]).any()
-    for m in mazes:  # the same rooms, each behind four doors
-        assert np.bincount(m.doors[1].ravel()).tolist() == [4] * 16
 
 
 @pytest.mark.parametrize("table", [[[1, 2], [3, 4]], [[0, 1], [1, 2]], [[0, 1, 2, 3]], [0, 1, 2, 3]])

@@ -189,11 +189,6 @@ def solve_gamma(spent: Callable[[float], float], bound: float) -> float:
     return float(optimize.brentq(lambda g: spent(g) - bound, 0.0, 1.0, xtol=1e-15, rtol=1e-14))
 
 
-def one_more(alpha: Vector, k: int) -> Vector:
-    """The parameters of the scaled likelihood of outcome k."""
-    return np.eye(len(alpha))[k] + 1
-
-
 def test_the_oracle_itself(case: Case) -> None:
     """The nodes integrate the opinion to one, and their entropy is SciPy's."""
     assert case.average(case.opinion, np.ones_like(case.opinion)) == near(1.0)
@@ -426,7 +421,7 @@ def walk(steps: int) -> list[tuple[int, int]]:
 
 def maze_step(alpha: Vector, k: int, m: float) -> tuple[float, float, Vector]:
     """Surprise, gamma and new parameters by lines (i) to (iv) of Algorithm 2."""
-    b = one_more(alpha, k)
+    b = np.eye(len(alpha))[k] + 1  # of the scaled likelihood
     s = dirichlet_divergence(alpha, b)
     bound = m * s / (1 + m * s) * dirichlet_divergence(b, alpha)
     gamma = solve_gamma(lambda g: dirichlet_divergence(g * b + (1 - g) * alpha, alpha), bound)
