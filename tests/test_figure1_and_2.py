@@ -6,7 +6,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from pandas import DataFrame
 from scipy import integrate, optimize, special, stats
 
 from astonish.paper.figure import FAILS, HOLDS, IN_PART, Claim, RunSettings, Tables
@@ -44,12 +43,6 @@ def near(value: Any) -> Any:
 def corrected(belief: Any, likelihood: Any) -> float:
     """D[belief || scaled likelihood] over separate models, by SciPy (which scales the likelihood)."""
     return float(stats.entropy(belief, likelihood))
-
-
-def claim(claims: list[Claim], where: str, words: str) -> Claim:
-    """The one claim at this place that says these words."""
-    [found] = [c for c in claims if c.where.startswith(where) and words in c.says]
-    return found
 
 
 FIRST = {"models", "election", "meanings", "joke", "parking"}
@@ -215,171 +208,82 @@ def test_landscape_and_bounds(second: Tables, name: str, width: float) -> None:
     assert rows.surprise[0.5] == near(normal_divergence(*moved(width, half), 2, 1))
 
 
-def test_bounded_step_in_closed_form(second: Tables) -> None:
-    """For a belief as wide as the noise, gamma is the square root of the share (eq. 10)."""
-    bounds = second["bounds"]
-    rows = bounds[(bounds.belief == "equal") & (bounds.share <= 1)]
-    assert rows.gamma.to_numpy() == near(np.sqrt(rows.share.to_numpy()))
-
-
-def by_hand(parts: list[bool]) -> str:
-    return HOLDS if all(parts) else IN_PART if any(parts) else FAILS
-
-
-def test_verdicts_on_the_election(first: Tables) -> None:
-    claims = FIGURE_1.claims(first)
-    surprise = {(n, k): corrected(o, ELECTION[:, k - 1]) for n, o in OPINIONS.items() for k in (1, 2)}
-    likely = [np.dot(o, ELECTION[:, 1]) for o in OPINIONS.values()]
-    assert claim(claims, "Fig. 1A", "equally likely").verdict == by_hand([np.allclose(likely, 0.25)])
-    entropy = {n: stats.entropy(o) for n, o in OPINIONS.items()}
-    expected = by_hand([np.isclose(entropy["A"], entropy["B"]), entropy["C"] > entropy["A"]])
-    assert claim(claims, "section 2.1", "equally committed").verdict == expected
-    for place, gap, paper in (
-        ("section 2.1 (a)", surprise["B", 1] - surprise["A", 1], 0.75 * np.log(ODDS)),
-        ("section 2.1 (b)", surprise["A", 2] - surprise["A", 1], 0.5 * np.log(ODDS)),
-        ("section 2.1 (c)", surprise["A", 2] - surprise["C", 2], 0.75 * np.log(3)),
-    ):
-        [found] = [c for c in claims if c.where.startswith(place)]
-        assert found.verdict == by_hand([gap > 0, np.isclose(gap, paper)])
-        assert f"{paper:.4f}" in found.paper
-        assert f"{gap:.4f}" in found.measured
-
-
-def test_verdicts_on_joke_and_parking_lot(first: Tables) -> None:
-    claims = FIGURE_1.claims(first)
-    goldfish = np.array(TALK["goldfish"]) / 0.2
-    after, before = corrected(goldfish, TALK["guns"]), corrected([0.5, 0.5], TALK["guns"])
-    joke = claim(claims, "Fig. 1B", "joke")
-    assert joke.verdict == by_hand([after > before, before <= corrected(goldfish, TALK["goldfish"]) + 1e-9])
-    assert f"{after:.3f}" in joke.measured
-    assert f"{before:.3f}" in joke.measured
-    n, sure = 1000, 1 - EPSILON
-    other = EPSILON / (n - 1)
-    undecided = -np.log(n) - np.log(sure) / n - (1 - 1 / n) * np.log(other)
-    used, expected = -np.log(other), -np.log(sure)  # five mornings leave the other models nothing to speak of
-    assert claim(claims, "Fig. 1C", "slot").verdict == by_hand([np.log(n) > expected and expected > 0])
-    (open_, _), (seen, _), (unseen, _) = counted(n, 0, False), counted(n, 5, True), counted(n, 5, False)
-    parts = [used > undecided and used > expected, unseen > open_ and unseen > seen]
-    assert claim(claims, "section 2.1", "little red").verdict == by_hand(parts)
-    alone = claim(claims, "section 2.1", "Without commitment")
-    assert alone.verdict == by_hand([undecided <= expected, open_ <= seen])
-    assert f"{undecided:.2f}" in alone.measured
-    assert f"{open_:.2f}" in alone.measured
-    finer = [np.log(99_999 / EPSILON) / used, counted(100_000, 5, False)[0] / unseen]
-    details = claim(claims, "section 2.1", "details")
-    assert details.verdict == by_hand([abs(ratio - 1) < 0.1 for ratio in finer])
-    assert f"{used:.2f}" in details.measured
-    assert f"{unseen:.2f}" in details.measured
-
-
-def test_verdict_on_less_likely_data(first: Tables) -> None:
-    """A word that is rare in any talk is less likely than guns, and less surprising to an even belief."""
-    even = np.array([0.5, 0.5])
-    rarer = even @ TALK["Tuesday"] < even @ TALK["guns"]
-    more = corrected(even, TALK["Tuesday"]) >= corrected(even, TALK["guns"])
-    assert rarer
-    pairs = [(o, j, k) for o in OPINIONS.values() for j in range(4) for k in range(4)]
-    in_order = all(
-        corrected(o, ELECTION[:, j]) > corrected(o, ELECTION[:, k])
-        for o, j, k in pairs
-        if np.dot(o, ELECTION[:, j]) < np.dot(o, ELECTION[:, k]) - 1e-12
-    )
-    assert claim(FIGURE_1.claims(first), "section 2.1 (1)", "less likely").verdict == by_hand([in_order, more])
-
-
-def test_verdicts_on_commitment(second: Tables) -> None:
-    """Of two normal models with equal predictions, the less committed one is more surprised by what is far away."""
-    claims = FIGURE_2.claims(second)
-
-    def gap(x: float) -> float:
-        return normal_divergence(0, 0.05**0.5, x, 0.95**0.5) - normal_divergence(0, 0.5**0.5, x, 0.5**0.5)
-
-    theta, width = np.linspace(-6, 6, 4001), 12 / 4000
-    one, other = (fold_belief(model, theta) for model in ("committed", "open"))
-    surer = float(stats.entropy(other * width) - stats.entropy(one * width))
-    loss = -stats.norm.logpdf(3.2, np.abs(theta), 0.7)
-    raw = np.array([one @ loss, other @ loss]) * width
-    predicted = np.array([one @ np.exp(-loss), other @ np.exp(-loss)]) * width
-    turn = optimize.brentq(gap, 0, 3)
-    found = claim(claims, "section 4.4", "more committed")
-    assert found.verdict == by_hand([surer > 0, gap(3) > 0])
-    assert f"equal at {turn:.2f} standard" in found.measured
-    fold = claim(claims, "Fig. 2A", "same raw surprise")
-    assert fold.verdict == by_hand([np.ptp(predicted) < 1e-9, np.ptp(raw) < 1e-9, surer > 0])
-    assert f"raw {raw[0]:.4f} (committed)" in fold.measured
-    assert f"more commitment by {surer:.4f}" in fold.measured
-
-
-def test_verdict_on_the_four_terms(second: Tables) -> None:
-    """Bayesian surprise, the one term that other tests leave out, by Bayes' rule on a grid."""
+def test_bayesian_surprise_of_the_pair_on_a_grid(second: Tables) -> None:
+    """The one term of S_cc that other tests leave out, by Bayes' rule."""
     theta = np.linspace(-6, 6, 4001)
     for row in second["pair"].itertuples():
         prior = fold_belief(row.model, theta)
         posterior = prior * stats.norm.pdf(row.sample, np.abs(theta), 0.7)
         assert row.bayesian == pytest.approx(float(stats.entropy(prior, posterior)), abs=5e-5)
-        terms = row.shannon + row.bayesian + row.scale + row.commitment
-        assert terms == near(row.surprise)
-    assert claim(FIGURE_2.claims(second), "section 2.1 (1)", "sum of Shannon").verdict == HOLDS
+        assert row.shannon + row.bayesian + row.scale + row.commitment == near(row.surprise)
 
 
-def test_verdicts_on_the_way_to_the_sample(second: Tables) -> None:
-    claims = FIGURE_2.claims(second)
-    gamma = np.linspace(0, 1, 101)
-    curves = [np.array([normal_divergence(*moved(w, g), 2, 1) for g in gamma]) for w in (1.0, 0.4)]
-    falls = [bool((np.diff(c) < 0).all() and abs(c[-1]) < 1e-9) for c in curves]
-    assert claim(claims, "Fig. 2B", "falls").verdict == by_hand(falls)
-    off = [np.abs(c / c[0] - (1 - gamma) ** 2).max() for c in curves]
-    parabola = claim(claims, "Fig. 2B", "parabola")
-    assert parabola.verdict == by_hand([distance < 1e-9 for distance in off])
-    assert f"{off[1]:.2f}" in parabola.measured
-    bound = claim(claims, "section 2.2", "bound of zero")
-    assert bound.verdict == HOLDS
-    assert "0.000, 0.707, 1.000, 1.000, 1.000" in bound.measured
+def claim(tables: Tables, id: str) -> Claim:
+    """The claim of Figure 1 or 2, by its tables."""
+    figure = FIGURE_1 if tables.keys() == FIRST else FIGURE_2
+    return {claim.id: claim for claim in figure.claims(tables)}[id]
 
 
 @pytest.mark.parametrize(
-    ("table", "column", "rows", "where", "words"),
+    ("id", "verdict", "numbers"),
     [
-        ("election", "shannon", {"colleague": "B", "candidate": 2}, "Fig. 1A", "equally likely"),
-        ("election", "commitment", {"colleague": "B"}, "section 2.1", "equally committed"),
-        ("election", "surprise", {"colleague": "B", "candidate": 1}, "section 2.1 (a)", "Candidate 1"),
-        ("election", "surprise", {"colleague": "A", "candidate": 1}, "section 2.1 (b)", "Candidate 2"),
-        ("election", "surprise", {"colleague": "C", "candidate": 2}, "section 2.1 (c)", "A and B more"),
-        ("parking", "surprise", {"driver": "slot"}, "Fig. 1C", "slot"),
-        ("parking", "surprise", {"driver": "undecided"}, "section 2.1", "little red"),
-        ("parking", "surprise", {"driver": "counting, undecided"}, "section 2.1", "little red"),
-        ("pair", "raw", {"model": "open"}, "Fig. 2A", "same raw"),
-        ("pair", "surprise", {"model": "open"}, "section 2.1 (1)", "sum of"),
-        ("landscape", "equal", {"gamma": 0.5}, "Fig. 2B", "falls"),
-        ("bounds", "gamma", {"share": 10.0}, "section 2.2", "bound of zero"),
+        ("election.likelihood", HOLDS, ["0.2500, 0.2500, 0.2500"]),
+        ("election.commitment", HOLDS, []),
+        ("election.favourite", HOLDS, [f"= {0.75 * np.log(ODDS):.4f}", f"{0.75 * np.log(ODDS):.4f} nats more"]),
+        ("election.outsider", HOLDS, [f"= {0.5 * np.log(ODDS):.4f}", f"{0.5 * np.log(ODDS):.4f} nats more"]),
+        ("election.confidence", HOLDS, [f"= {0.75 * np.log(3):.4f}", f"{0.75 * np.log(3):.4f} nats above C"]),
+        ("joke.committed", IN_PART, [f"{corrected(TALK['goldfish'], TALK['guns']):.3f} nats", "without it 0.830"]),
+        ("parking.slot", HOLDS, []),
+        ("parking.committed", HOLDS, []),
+        ("parking.uncommitted", IN_PART, ["2.98", f"{counted(1000, 0, False)[0]:.2f}"]),
+        ("parking.details", IN_PART, [f"{np.log(999 / EPSILON):.2f}", f"{counted(1000, 5, False)[0]:.2f}"]),
+        ("surprise.less-likely", IN_PART, []),
+        ("commitment.raw", HOLDS, ["raw 2.2867 (committed)", f"more commitment by {np.log(2):.4f}"]),
+        ("commitment.predictions", IN_PART, ["equal at 1.45 standard"]),
+        ("surprise.terms", HOLDS, []),
+        ("step.minimum", HOLDS, []),
+        ("step.parabola", IN_PART, ["0.46"]),
+        ("bound.gamma", HOLDS, ["0.000, 0.707, 1.000, 1.000, 1.000"]),
     ],
 )
-def test_a_claim_that_holds_would_not_with_other_numbers(
-    request: pytest.FixtureRequest, table: str, column: str, rows: dict[str, Any], where: str, words: str
+def test_verdicts(first: Tables, second: Tables, id: str, verdict: str, numbers: list[str]) -> None:
+    """What is said of tables that are held against formulas above."""
+    found = claim(first if id.startswith(("election", "joke", "parking", "surprise.less")) else second, id)
+    assert found.verdict == verdict
+    assert all(number in f"{found.paper}; {found.measured}" for number in numbers)
+
+
+@pytest.mark.parametrize(
+    ("table", "rows", "id", "verdicts"),
+    [
+        ("election.shannon", {"colleague": "B", "candidate": 2}, "election.likelihood", [HOLDS, FAILS]),
+        ("election.commitment", {"colleague": "B"}, "election.commitment", [HOLDS, IN_PART]),
+        ("election.surprise", {"colleague": "B", "candidate": 1}, "election.favourite", [HOLDS, IN_PART]),
+        ("election.surprise", {"colleague": "A", "candidate": 1}, "election.outsider", [HOLDS, FAILS]),
+        ("election.surprise", {"colleague": "C", "candidate": 2}, "election.confidence", [HOLDS, FAILS]),
+        ("parking.surprise", {"driver": "slot"}, "parking.slot", [HOLDS, FAILS]),
+        ("parking.surprise", {"driver": "undecided"}, "parking.committed", [HOLDS, IN_PART]),
+        ("parking.surprise", {"driver": "counting, undecided"}, "parking.committed", [HOLDS, IN_PART]),
+        # The part that holds is that of the drivers who count
+        ("parking.surprise", {"driver": "counting, undecided", "kinds": 1000}, "parking.uncommitted", [IN_PART, FAILS]),
+        ("parking.surprise", {"driver": "counting, used to red", "kinds": 10**5}, "parking.details", [IN_PART, FAILS]),
+        ("pair.raw", {"model": "open"}, "commitment.raw", [HOLDS, IN_PART]),
+        ("pair.surprise", {"model": "open"}, "surprise.terms", [HOLDS, IN_PART]),
+        ("landscape.equal", {"gamma": 0.5}, "step.minimum", [HOLDS, IN_PART]),
+        ("bounds.gamma", {"share": 10.0}, "bound.gamma", [HOLDS, IN_PART]),
+    ],
+)
+def test_a_claim_would_have_another_verdict_with_other_numbers(
+    first: Tables, second: Tables, table: str, rows: dict[str, Any], id: str, verdicts: list[str]
 ) -> None:
     """Where a number is moved by ten nats, the verdict that rests on it changes."""
-    figure, name = (FIGURE_1, "first") if table in FIRST else (FIGURE_2, "second")
-    numbers: Tables = request.getfixturevalue(name)
-    assert claim(figure.claims(numbers), where, words).verdict == HOLDS
-    changed = numbers[table].copy()
+    name, _, column = table.partition(".")
+    numbers = first if name in FIRST else second
+    changed = numbers[name].copy()
     here = np.logical_and.reduce([changed[key] == value for key, value in rows.items()])
     assert here.any()
     changed.loc[here, column] += 10
-    assert claim(figure.claims(numbers | {table: changed}), where, words).verdict != HOLDS
-
-
-@pytest.mark.parametrize(
-    ("driver", "kinds", "words"),
-    [("counting, undecided", 1000, "Without commitment"), ("counting, used to red", 100_000, "details")],
-)
-def test_a_claim_that_holds_in_part_would_not_with_other_numbers(
-    first: Tables, driver: str, kinds: int, words: str
-) -> None:
-    """The part that holds is that of the drivers who count."""
-    changed = first["parking"].copy()
-    changed.loc[(changed.driver == driver) & (changed.kinds == kinds), "surprise"] += 10
-    assert claim(FIGURE_1.claims(first), "section 2.1", words).verdict == IN_PART
-    assert claim(FIGURE_1.claims(first | {"parking": changed}), "section 2.1", words).verdict == FAILS
+    assert [claim(numbers, id).verdict, claim(numbers | {name: changed}, id).verdict] == verdicts
 
 
 def test_drawing_shows_the_numbers(first: Tables, second: Tables) -> None:
@@ -457,7 +361,6 @@ def test_all_of_it_holds_and_the_table_is_complete(second: Tables) -> None:
     np.testing.assert_allclose(order.reported, order.before, atol=1e-7)
 
 
-Change = Callable[[DataFrame], DataFrame]
 ONE = ("Gaussian",)
 EVERY = ("Gaussian", "Dirichlet", "grid")
 

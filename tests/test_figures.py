@@ -157,8 +157,3 @@ def test_results_of_other_settings_or_code_are_computed_again(
         assert figure.compute(other, tmp_path, say=said.append)["one"]["x"].tolist() == [2]
     assert said == ["results of another study or of other code are computed again"]
     assert (tmp_path / "notes.txt").read_text() == "mine"
-
-
-def test_the_code_has_a_fingerprint_that_does_not_change_by_itself() -> None:
-    assert study.code() == study.code()
-    assert len(study.code()) == 16

@@ -40,15 +40,6 @@ def test_transitions_are_the_doors(some_maze: Maze) -> None:
     assert set(transitions.flat) == {0.0, 0.25}
 
 
-def test_the_room_of_the_papers_drawing() -> None:
-    """Room 6, counted from 1: up, down, right, left."""
-    in_a, in_b = BOTH.transitions[:, 5]
-    assert set(np.flatnonzero(in_a) + 1) == {2, 10, 7, 5}
-    assert set(np.flatnonzero(in_b) + 1) == {10, 1, 3, 13}
-    assert (BOTH.doors[:, 5] + 1).tolist() == [[2, 10, 7, 5], [10, 1, 3, 13]]
-    assert sorted(B.flat) == sorted(A.flat) == list(range(16))
-
-
 def test_up_down_right_and_left_on_a_torus() -> None:
     """Counted by hand in the table 0 1 2 / 3 4 5 / 6 7 8."""
     doors = maze(np.arange(9).reshape(3, 3)).doors[0]
@@ -62,8 +53,6 @@ def test_rearranged_mazes() -> None:
     np.testing.assert_array_equal(mazes[0].doors, mazes[2].doors)
     np.testing.assert_array_equal(mazes[0].doors[0], BOTH.doors[0])
     assert (mazes[0].doors[1] != mazes[1].doors[1]).any()
-    for m in mazes:  # the same rooms, each behind four doors
-        assert np.bincount(m.doors[1].ravel()).tolist() == [4] * 16
 
 
 @pytest.mark.parametrize("table", [[[1, 2], [3, 4]], [[0, 1], [1, 2]], [[0, 1, 2, 3]], [0, 1, 2, 3]])
@@ -149,16 +138,15 @@ def test_stays_are_geometric_with_the_promised_means(leave: tuple[float, float])
 
 
 def test_the_share_of_time_in_a_is_psi_from_the_first_step_on() -> None:
-    """Walks are independent, so their shares are; the start is drawn as the long run would have it."""
+    """Walks are independent, so their shares are; the start is drawn as the long run would have it.
+
+    Where neither is ever left, either is a start.
+    """
     leave = probabilities_of_leaving(20, 0.25)
     w = walk(BOTH, 1000, range(1000), leave)
     assert _within((w.environment == 0).mean(axis=1), 0.25)
     for step in (0, 10, 100):
         assert _within(w.environment[:, step] == 0, 0.25)
-
-
-def test_either_environment_is_a_start() -> None:
-    assert _within(walk(BOTH, 1, range(2000)).environment, 0.5)
     assert _within(walk(BOTH, 1, range(2000), leave=(0, 0)).environment, 0.5)
 
 
@@ -170,22 +158,16 @@ def test_an_environment_that_is_never_left_and_one_that_is_left_at_once() -> Non
 
 
 def test_doors_and_first_rooms_are_equally_likely() -> None:
-    w = walk(BOTH, 2000, range(100), leave=(0.1, 0.1))
+    """The door opens whatever the environment has just done."""
+    w = walk(BOTH, 2000, range(100), leave=(0.2, 0.2))
     here, there = w.transitions
     opened = (BOTH.doors[w.environment, here] == there[..., None]).argmax(axis=-1)
     assert stats.chisquare(np.bincount(opened.ravel(), minlength=4)).pvalue > 1e-4
     by_room = [np.bincount(opened[(here == room) & (w.environment == e)]) for room in range(16) for e in range(2)]
     assert stats.chi2_contingency(by_room).pvalue > 1e-4
+    by_switch = [np.bincount(opened[w.switched == switched], minlength=4) for switched in (False, True)]
+    assert stats.chi2_contingency(by_switch).pvalue > 1e-4
     assert stats.chisquare(np.bincount(walk(BOTH, 1, range(3200)).rooms[:, 0], minlength=16)).pvalue > 1e-4
-
-
-def test_moves_do_not_depend_on_switches() -> None:
-    """The door opens whatever the environment has just done."""
-    w = walk(BOTH, 4000, range(40), leave=(0.2, 0.2))
-    here, there = w.transitions
-    opened = (BOTH.doors[w.environment, here] == there[..., None]).argmax(axis=-1)
-    table = [np.bincount(opened[w.switched == switched], minlength=4) for switched in (False, True)]
-    assert stats.chi2_contingency(table).pvalue > 1e-4
 
 
 def test_a_walk_depends_on_its_seed_alone() -> None:

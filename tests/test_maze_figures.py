@@ -125,15 +125,6 @@ def test_steps_after_switches_are_found_as_by_hand() -> None:
     assert figure5.isolated(switched[0], 2).tolist() == [2, 9, 13]
 
 
-def test_steps_after_switches_are_found_in_many_walks_at_once() -> None:
-    walk = _where().walk
-    read = agents.after_switches(walk, 0, 64)
-    for k in range(WALKS):
-        times = np.flatnonzero(walk.switched[k] & (walk.environment[k] == 0)) + 64
-        stays = [t for t in times if t < STEPS and not walk.switched[k, t - 63 : t + 1].any()]
-        np.testing.assert_array_equal(np.flatnonzero(read[k]), stays)
-
-
 def test_a_small_error_is_out_of_reach_at_the_papers_readiness_but_not_at_a_smaller_one() -> None:
     where = _where()
     first = agents.summary(where, _smile().errors)["first"]

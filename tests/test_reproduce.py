@@ -11,7 +11,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, partial
 from html.parser import HTMLParser
 from io import FileIO
@@ -150,12 +151,18 @@ def test_a_run_is_quick_or_thorough(computed: list[str], tmp_path: Path) -> None
     assert "either quick or thorough" in _refused(_run("--out", tmp_path, "--quick", "--thorough"), 2)
 
 
-def test_everything_is_written(computed: list[str], tmp_path: Path) -> None:
+def test_everything_is_written_and_the_summary_names_what_does_not_hold(computed: list[str], tmp_path: Path) -> None:
     result = _run("--out", tmp_path)
     assert result.exit_code == 0, result.output
     assert set(_contents(tmp_path)) == EXPECTED
     assert sorted(computed) == sorted(ALL)
     assert result.stderr.splitlines() == ["Figure 3: title of 3 & co", "Ceiling: title of ceiling & co"]
+    assert result.stdout.splitlines() == [
+        "Of 4 claims of the paper, 2 hold, 0 hold in part, 2 do not hold as stated.",
+        "- does not hold as stated: noise is [large] (figure3, right)",
+        f"- does not hold as stated: {ODD} is [large] (ceiling, right)",
+        f"Report: {tmp_path / 'report.html'}",
+    ]
 
 
 def test_pictures_are_what_their_names_say(computed: list[str], tmp_path: Path) -> None:
@@ -193,12 +200,6 @@ def test_one_figure_by_any_of_its_names(name: str, computed: list[str], tmp_path
     assert "ceiling" not in (tmp_path / "report.md").read_text()
 
 
-def test_the_order_in_which_figures_are_named_does_not_matter(computed: list[str], tmp_path: Path) -> None:
-    _run("ceiling", "3", "--out", tmp_path / "a")
-    _run("--out", tmp_path / "b")
-    assert _contents(tmp_path / "a") == _contents(tmp_path / "b")
-
-
 def test_finished_results_are_not_computed_again(computed: list[str], tmp_path: Path) -> None:
     _run("--out", tmp_path)
     before = _contents(tmp_path)
@@ -214,18 +215,6 @@ def test_finished_results_are_not_computed_again(computed: list[str], tmp_path: 
     assert _contents(tmp_path) == before
     assert _run("3", "--out", tmp_path).stderr.splitlines() == ["Figure 3: title of 3 & co"]
     assert computed == ["ceiling_left"]
-
-
-def test_a_damaged_result_is_said_and_computed_again(computed: list[str], tmp_path: Path) -> None:
-    _run("--out", tmp_path)
-    before = _contents(tmp_path)
-    computed.clear()
-    path = tmp_path / "numbers" / "seed-1" / "figure3" / "results" / "right.npz"
-    path.write_bytes(path.read_bytes()[:-50])
-    result = _run("--out", tmp_path)
-    assert f"{path} is damaged; it is computed again" in result.stderr.splitlines()
-    assert computed == ["figure3_right"]
-    assert _contents(tmp_path) == before
 
 
 def test_two_reproductions_in_one_folder_are_one_too_many(computed: list[str], tmp_path: Path) -> None:
@@ -263,14 +252,6 @@ def test_results_of_another_version_are_replaced_and_that_is_said_once(
     _run("--out", tmp_path / "new")
     new = _contents(tmp_path / "new")
     assert {name: content for name, content in _contents(tmp_path).items() if not name.startswith("new/")} == new
-
-
-def test_the_summary_names_what_does_not_hold(computed: list[str], tmp_path: Path) -> None:
-    lines = _run("--out", tmp_path).stdout.splitlines()
-    assert lines[0] == "Of 4 claims of the paper, 2 hold, 0 hold in part, 2 do not hold as stated."
-    assert lines[1] == "- does not hold as stated: noise is [large] (figure3, right)"
-    assert lines[2] == f"- does not hold as stated: {ODD} is [large] (ceiling, right)"
-    assert lines[3:] == [f"Report: {tmp_path / 'report.html'}"]
 
 
 # The report
@@ -403,22 +384,6 @@ def test_a_file_where_a_folder_is_needed(below: str, computed: list[str], tmp_pa
     assert computed == []
 
 
-@pytest.fixture
-def forbidden(tmp_path: Path) -> Iterator[Path]:
-    """A folder in which nothing may be written."""
-    folder = tmp_path / "forbidden"
-    folder.mkdir(mode=0o500)
-    yield folder
-    folder.chmod(0o700)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written(computed: list[str], forbidden: Path) -> None:
-    line = _refused(_run("--out", forbidden), 1)
-    assert line == f"astonish: {forbidden} may not be written; give a folder of your own with --out"
-    assert computed == []
-
-
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
 def test_a_system_that_does_not_let_us_write(
     number: int, computed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -430,24 +395,6 @@ def test_a_system_that_does_not_let_us_write(
     line = _refused(_run("--out", tmp_path / "out"), 1)
     assert line == f"astonish: {tmp_path / 'out'} may not be written; give a folder of your own with --out"
     assert computed == list(tmp_path.iterdir()) == []
-
-
-def test_tables_of_somebody_else_are_left_alone(computed: list[str], tmp_path: Path) -> None:
-    thesis = tmp_path / "numbers" / "seed-1" / "thesis.csv"
-    thesis.parent.mkdir(parents=True)
-    thesis.write_text("years\n5\n")
-    assert _run("--out", tmp_path).exit_code == 0
-    assert thesis.read_text() == "years\n5\n"
-
-
-def test_results_of_somebody_else_are_refused(computed: list[str], tmp_path: Path) -> None:
-    theirs = tmp_path / "numbers" / "seed-1" / "figure3" / "manifest.json"
-    theirs.parent.mkdir(parents=True)
-    theirs.write_text('{"mine": true}')
-    result = _run("--out", tmp_path)
-    assert result.exit_code == 2
-    assert result.stderr.splitlines()[-1] == f"astonish: {theirs} is not of a study; give another folder"
-    assert _contents(tmp_path) == {"numbers/seed-1/figure3/manifest.json": b'{"mine": true}'}
 
 
 def test_a_folder_where_a_file_should_be(computed: list[str], tmp_path: Path) -> None:
@@ -565,25 +512,16 @@ def test_a_bar_on_a_terminal(tmp_path: Path) -> None:
     command = _command(tmp_path / "log", "", "--out", tmp_path / "out")
     with subprocess.Popen(command, stderr=theirs, stdout=subprocess.PIPE, text=True, env=settings) as process:
         os.close(theirs)
-        shown = _until_closed(ours).decode()
+        shown = b""
+        with suppress(OSError):  # the other end is closed
+            while part := os.read(ours, 4096):
+                shown += part
         printed, _ = process.communicate(timeout=60)
+    os.close(ours)
     assert process.returncode == 0
-    assert "Ceiling: title of ceiling & co" in shown
-    assert "100%" in shown
+    assert "Ceiling: title of ceiling & co" in shown.decode()
+    assert "100%" in shown.decode()
     assert "%" not in printed
-
-
-def _until_closed(terminal: int) -> bytes:
-    read = b""
-    while True:
-        try:
-            part = os.read(terminal, 4096)
-        except OSError:  # how Linux says that the other side has gone
-            part = b""
-        if not part:
-            os.close(terminal)
-            return read
-        read += part
 
 
 def test_help_comes_without_the_library() -> None:
@@ -612,11 +550,7 @@ print(sorted({"jax", "numpy", "matplotlib", "pandas", "scipy"} & set(sys.modules
     ],
 )
 def test_a_package_that_is_missing(package: str, sentence: str, tmp_path: Path) -> None:
-    (tmp_path / f"{package}.py").write_text(f"raise ModuleNotFoundError('No module named {package}', name='{package}')")
-    missing = (
-        f"sys.modules[{package!r}] = None" if package in ("typer", "rich") else f"sys.path.insert(0, {str(tmp_path)!r})"
-    )
-    program = f"import sys; {missing}; import astonish.cli.app; astonish.cli.app.main()"
+    program = f"import sys; sys.modules[{package!r}] = None; import astonish.cli.app; astonish.cli.app.main()"
     command = [sys.executable, "-c", program, "reproduce", "--out", tmp_path / "out"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", sentence)

@@ -145,8 +145,7 @@ def test_a_cluster_of_two_processes_leaves_the_same_bytes_as_threads(cluster: Ex
 
 
 def test_a_learner_leaves_the_same_bytes_in_threads_and_in_processes(tmp_path: Path) -> None:
-    study = tmp_path / "study.toml"
-    study.write_text(GAUSSIAN)
+    study = _study_file(tmp_path, GAUSSIAN)
     _typed(study, "--out", tmp_path / "threads").check_returncode()
     assert command(study, "--out", tmp_path / "cluster", "--local-cluster", 2) == 0
     assert len(files(tmp_path / "threads")) == 12

@@ -16,7 +16,6 @@ from astonish.beliefs import Dirichlet
 from astonish.learners import Smile
 from astonish.paper import figure3, maze_learners as agents, variants
 from astonish.paper.figure import FAILS, HOLDS, IN_PART, RunSettings, Tables
-from astonish.paper.figure3 import GaussianTask
 from astonish.paper.variants import LINKS, LOGARITHM, PAPER, SLOW, STEP, Linked, M, linked
 from astonish.theory.surprise import confidence_corrected
 from astonish.worlds.maze import A, B, maze, walk
@@ -245,7 +244,7 @@ def test_the_first_sample_is_the_first_estimate() -> None:
 
 def test_errors_before_a_sample_are_those_of_the_estimate_before_it() -> None:
     settings = RunSettings(2, quick=True)
-    table = figure3._hazards(settings, GaussianTask(hazards=(0.1,), before=True))["errors"]
+    table = figure3.errors_at_hazards(settings, hazards=(0.1,), before=True)["errors"]
     task = figure3.episodes(settings, 0.1)
     found = table[(table.learner == figure3.SMILE) & (table.episode == 3)].iloc[0]
     estimates = run(figure3.smile(), task.samples[3]).estimate

@@ -197,7 +197,8 @@ def _examples() -> dict[str, LabFamily]:
     """Make the paper's examples part of the lab: voters, a listener, drivers (Fig. 1)."""
     probabilities: Any = voting().probability.to_numpy().reshape(4, 4)
     candidates = tuple(f"candidate {k}" for k in range(1, 5))
-    (slots, _), (cars, _), _ = figure1.drivers(figure1.MANY)
+    drivers = figure1.drivers(figure1.MANY)
+    slots, cars = drivers["slot"][0], drivers["undecided"][0]
     kinds = ("red cars", "green BMWs", f"the other {figure1.MANY - 2} kinds")
     election, question = finite(probabilities), "Election: which candidate do most people prefer?"
     return {
@@ -237,7 +238,8 @@ _weights_of = interpreted(lambda belief: belief.weights)
 def _presets() -> list[Json]:
     """List who believes what and sees what in the paper's examples and in Fig. 2B. To be called in double precision."""
     beliefs, normal = listener()[1], {"noise": 1.0, "mean": 0.0, "x": figure2.FAR}
-    _, (_, undecided), (_, used) = figure1.drivers(figure1.MANY)
+    drivers = figure1.drivers(figure1.MANY)
+    undecided, used = drivers["undecided"][1], drivers["used to red"][1]
     people: list[tuple[str, str, Any]] = [
         *((f"Election: colleague {name}, and candidate 2 wins", "election", w) for name, w in COLLEAGUES.items()),
         ("Joke: guns, after goldfish", "joke", _weights_of(beliefs["after"])),

@@ -370,8 +370,7 @@ class FigureResult(NamedTuple):
 
 def paper_figure(name: str) -> Figure:
     """Import one of the paper's figures."""
-    figure: Figure = getattr(import_module(f"astonish.paper.{MODULES[name]}"), f"FIGURE_{name.upper()}")
-    return figure
+    return getattr(import_module(f"astonish.paper.{MODULES[name]}"), f"FIGURE_{name.upper()}")
 
 
 def chosen(names: Sequence[str], thorough: bool = False) -> list[Figure]:
@@ -489,7 +488,8 @@ def _tables(results: Sequence[FigureResult]) -> Iterator[tuple[str, list[str], S
 def markdown(results: Sequence[FigureResult], settings: RunSettings, command: str = "") -> str:
     """Write the report for a folder that holds the pictures. command: see `reproduce`."""
     claims = [claim for result in results for claim in result.claims]
-    parts = [f"# {TITLE}", f"**{count(claims)}**", f"> **{QUICK}**" if settings.quick else "", _about(settings)]
+    parts = [f"# {TITLE}", f"**{count(claims)}**", f"> **{QUICK}**" if settings.quick else ""]
+    parts += [ABOUT + THOROUGH if settings.thorough else ABOUT]
     parts += [f"Made by astonish {__version__} with `{_command(results, settings, command)}`"]
     for heading, columns, rows, _ in _tables(results):
         parts += [f"## {heading}", markdown_table(columns, rows)]
@@ -509,7 +509,8 @@ def html(results: Sequence[FigureResult], settings: RunSettings, command: str = 
     pictures = [picture(png, f"{f.label}: {f.title}", f.stem, f.caption) for f, _, png in results]
     sections.append(section("Figures", *pictures))
     lead, warning = count(claim for result in results for claim in result.claims), QUICK if settings.quick else ""
-    return page(TITLE, lead, _about(settings), _command(results, settings, command), sections, warning)
+    about = ABOUT + THOROUGH if settings.thorough else ABOUT
+    return page(TITLE, lead, about, _command(results, settings, command), sections, warning)
 
 
 def claims_json(claims: Iterable[Claim]) -> str:
@@ -532,10 +533,6 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str
     """Write a table of plain text."""
     lines = [columns, ["---"] * len(columns), *([_plain(cell) for cell in cells] for cells in rows)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-
-
-def _about(settings: RunSettings) -> str:
-    return ABOUT + (THOROUGH if settings.thorough else "")
 
 
 def _command(results: Sequence[FigureResult], settings: RunSettings, command: str) -> str:

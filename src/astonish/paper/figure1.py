@@ -32,9 +32,10 @@ RARE = 0.05  # epsilon: what a model leaves to everything but its favourite
 COLLEAGUES = {"A": (0.75, 0.25, 0.0, 0.0), "B": (0.0, 0.25, 0.75, 0.0), "C": (0.25, 0.25, 0.25, 0.25)}
 WORDS = {"goldfish": (0.19, 0.01), "guns": (0.01, 0.19), "Tuesday": (0.001, 0.001)}  # in talk of containers, vehicles
 CARS = ("red", "green BMW")
-DRIVERS = ("slot", "undecided", "used to red")
-COUNTING = ("counting, undecided", "counting, used to red")  # drivers who believe about how common each kind is
-MODELS = {"one model per kind": DRIVERS[1:], "a Dirichlet belief": COUNTING}  # and their undecided and used drivers
+MODELS = {  # and their undecided and used drivers
+    "one model per kind": ("undecided", "used to red"),
+    "a Dirichlet belief": ("counting, undecided", "counting, used to red"),
+}
 ROWS = {
     "cares only about a free slot": ("slot", "green BMW"),
     "one model per kind: undecided": ("undecided", "green BMW"),
@@ -128,8 +129,7 @@ class Told(NamedTuple):
 
 def told(first: str) -> Told:
     """Tell the joke with this first word, one of `WORDS`."""
-    joke: Told = _told(listener_models(), list(WORDS).index(first))
-    return joke
+    return _told(listener_models(), list(WORDS).index(first))
 
 
 @interpreted
@@ -149,8 +149,8 @@ def _told(family: Grid, first: Any) -> Told:
     )
 
 
-def drivers(kinds: int) -> list[tuple[Any, Belief]]:
-    """Make one who has models of slots only, one who has models of cars, and one who has seen the red car each morning.
+def drivers(kinds: int) -> dict[str, tuple[Any, Belief]]:
+    """Make a driver who has models of slots only, and two for each of `MODELS`: undecided, and used to the red car.
 
     There is one model per kind of car; those that favour neither of our two cars predict alike, and share a point.
     """
@@ -160,22 +160,16 @@ def drivers(kinds: int) -> list[tuple[Any, Belief]]:
     shares: Any = np.array([1.0, 1.0, kinds - 2.0])
     alike: Any = np.ones(3)
     seen = Domain(0, len(CARS) - 1, whole=True)
-    cars = Grid(models, _log_probability, shares, seen)
     slots = Grid(equal, _log_probability, alike, seen)
-    return [(slots, slots.prior()), (cars, cars.prior()), (cars, _used_to_red(cars))]
-
-
-def counting(kinds: int) -> list[tuple[Any, Belief]]:
-    """Make one who finds all shares of kinds equally likely, and one who has seen the red car since."""
-    family = Dirichlet(kinds)
-    return [(family, family.prior()), (family, _used_to_red(family))]
-
-
-def _used_to_red(family: Any) -> Belief:
-    belief = family.prior()
-    for _ in range(MORNINGS):
-        belief = bayes(family, belief, CARS.index("red"))
-    return belief
+    made: dict[str, tuple[Any, Belief]] = {"slot": (slots, slots.prior())}
+    families: Any = Grid(models, _log_probability, shares, seen), Dirichlet(kinds)
+    for family, (undecided, used) in zip(families, MODELS.values(), strict=True):
+        belief = family.prior()
+        made[undecided] = family, belief
+        for _ in range(MORNINGS):
+            belief = bayes(family, belief, CARS.index("red"))
+        made[used] = family, belief
+    return made
 
 
 def _log_probability(x: Any, models: Array) -> Array:
@@ -209,7 +203,7 @@ def _parking(_: RunSettings) -> DataFrame:
     return DataFrame(
         {"kinds": kinds, "driver": driver, "car": car, **measured(family, belief, k)}
         for kinds in KINDS
-        for driver, (family, belief) in zip(DRIVERS + COUNTING, drivers(kinds) + counting(kinds), strict=True)
+        for driver, (family, belief) in drivers(kinds).items()
         for k, car in enumerate(CARS)
     )
 
@@ -389,7 +383,19 @@ def draw(tables: Tables) -> Drawing:
     parts: Any = figure.subfigures(3, 1, height_ratios=(3.5, 2, 3))
     _draw_election(parts[0], tables["models"], tables["election"])
     _draw_joke(parts[1].subplots(1, 4, width_ratios=(1, 1, 1, 1.9)), tables["meanings"], tables["joke"])
-    _draw_parking(parts[2].subplots(), tables["parking"])
+    axis, parking = parts[2].subplots(), tables["parking"]
+    some = parking[parking.kinds == MANY].set_index(["driver", "car"])
+    places = np.arange(len(ROWS))
+    looks = {"shannon": (-0.19, "0.65", "Shannon surprise"), "surprise": (0.19, BLUE, "$S_{cc}$")}
+    for measure, (shift, colour, label) in looks.items():
+        lengths = np.abs([some[measure][row] for row in ROWS.values()])  # a zero may have come out as minus 1e-17
+        bars = axis.barh(places + shift, lengths, 0.38, color=colour, label=label)
+        axis.bar_label(bars, fmt="%.2f", padding=2, fontsize=8)
+    axis.set_yticks(places, list(ROWS))
+    axis.set(xlabel="surprise at the car (nats)", xlim=(0, 1.15 * some.shannon.max()))
+    axis.invert_yaxis()
+    letter_panels([axis], "C", x=-0.32)
+    axis.legend(loc="lower right")
     return figure
 
 
@@ -443,21 +449,6 @@ def _draw_joke(axes: Any, meanings: DataFrame, joke: DataFrame) -> None:
     axes[3].bar_label(bars, fmt="%.2f", padding=2)
     axes[3].set(xlabel="surprise $S_{cc}$ (nats)", xlim=(0, 1.25 * max(lengths)))
     axes[3].invert_yaxis()
-
-
-def _draw_parking(axis: Any, parking: DataFrame) -> None:
-    some = parking[parking.kinds == MANY].set_index(["driver", "car"])
-    places = np.arange(len(ROWS))
-    looks = {"shannon": (-0.19, "0.65", "Shannon surprise"), "surprise": (0.19, BLUE, "$S_{cc}$")}
-    for measure, (shift, colour, label) in looks.items():
-        lengths = np.abs([some[measure][row] for row in ROWS.values()])  # a zero may have come out as minus 1e-17
-        bars = axis.barh(places + shift, lengths, 0.38, color=colour, label=label)
-        axis.bar_label(bars, fmt="%.2f", padding=2, fontsize=8)
-    axis.set_yticks(places, list(ROWS))
-    axis.set(xlabel="surprise at the car (nats)", xlim=(0, 1.15 * some.shannon.max()))
-    axis.invert_yaxis()
-    letter_panels([axis], "C", x=-0.32)
-    axis.legend(loc="lower right")
 
 
 SIMULATIONS: dict[str, Simulation] = {"election": _election, "joke": _joke, "parking": _parking}

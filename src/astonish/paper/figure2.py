@@ -222,26 +222,24 @@ def by_sums(case: Case, gamma: float) -> dict[str, float]:
 
     The variance is that of ln p(X | theta) / belief under the new belief (eqs. 26 and 27).
     """
+
+    def normalised(log_density: FloatArray) -> FloatArray:
+        top = log_density.max()
+        return log_density - top - np.log(case.widths @ np.exp(log_density - top))
+
+    def average(log_density: FloatArray, values: FloatArray) -> float:
+        return float(case.widths @ (np.exp(log_density) * values))
+
     log_p, log_old = case.log_likelihood(case.x), case.log_belief(case.belief)
-    scaled, old, new = (_normalised(case, log) for log in (log_p, log_old, gamma * log_p + (1 - gamma) * log_old))
+    scaled, old, new = (normalised(log) for log in (log_p, log_old, gamma * log_p + (1 - gamma) * log_old))
     ratio = scaled - old
-    mean = _average(case, new, ratio)
     return {
-        "before": _average(case, old, old - scaled),
-        "after": _average(case, new, new - scaled),
-        "change": _average(case, new, new - old),
-        "forth": _average(case, old, old - new),
-        "variance": _average(case, new, (ratio - mean) ** 2),
+        "before": average(old, old - scaled),
+        "after": average(new, new - scaled),
+        "change": average(new, new - old),
+        "forth": average(old, old - new),
+        "variance": average(new, (ratio - average(new, ratio)) ** 2),
     }
-
-
-def _normalised(case: Case, log_density: FloatArray) -> FloatArray:
-    top = log_density.max()
-    return log_density - top - np.log(case.widths @ np.exp(log_density - top))
-
-
-def _average(case: Case, log_density: FloatArray, values: FloatArray) -> float:
-    return float(case.widths @ (np.exp(log_density) * values))
 
 
 @jax.jit
@@ -282,7 +280,11 @@ def _by_library(case: Case) -> dict[str, FloatArray]:
 
 
 def _rule(run: RunSettings) -> Tables:
-    """rule: a row per belief and gamma. order: a row per belief and sample of a learner."""
+    """rule: a row per belief and gamma. order: a row per belief and sample of a learner that goes through some samples.
+
+    reported: the surprise that it reports. ready: the one reported by another learner with the same belief, whose step
+    is much larger. before, after: S_cc of the belief before and after the step, by sums.
+    """
     steps, orders = [], []
     for name, make in FAMILIES.items():
         rng = np.random.default_rng([run.seed, 2, len(name)])
@@ -292,30 +294,19 @@ def _rule(run: RunSettings) -> Tables:
             sums = DataFrame([by_sums(case, gamma) for gamma in GAMMAS])
             sums = sums.rename(columns={column: f"{column}_by_sums" for column in SUMMED})
             steps += DataFrame({"family": name, "belief": number, "gamma": GAMMAS, **ours, **sums}).to_dict("records")
-            orders += [{"family": name, "belief": number, **row} for row in _order(case, make, rng)]
+            for x in [case.x, *(make(rng).x for _ in range(STEPS - 1))]:
+                (new, info), (_, other) = (_step(case.family, m, case.belief, x) for m in (M, READY))
+                before, after = (by_sums(case._replace(belief=b, x=x), 0.0)["before"] for b in (case.belief, new))
+                orders.append({
+                    "family": name, "belief": number,
+                    "reported": float(info.surprise), "ready": float(other.surprise), "before": before, "after": after,
+                    "gamma": float(info.learning_rate), "ready_gamma": float(other.learning_rate),
+                })  # fmt: skip
+                case = case._replace(belief=new)
     return {"rule": DataFrame(steps), "order": DataFrame(orders)}
 
 
 _step = jax.jit(lambda family, m, belief, x: Smile(family, m).step(belief, x))
-
-
-def _order(case: Case, make: Callable[[Generator], Case], rng: Generator) -> list[dict[str, float]]:
-    """A learner goes through some samples.
-
-    reported: the surprise that it reports. ready: the one reported by another learner with the same belief, whose step
-    is much larger. before, after: S_cc of the belief before and after the step, by sums.
-    """
-    rows = []
-    for x in [case.x, *(make(rng).x for _ in range(STEPS - 1))]:
-        (new, info), (_, other) = (_step(case.family, m, case.belief, x) for m in (M, READY))
-        before, after = (by_sums(case._replace(belief=belief, x=x), 0.0)["before"] for belief in (case.belief, new))
-        rows.append({
-            "reported": float(info.surprise), "ready": float(other.surprise), "before": before, "after": after,
-            "gamma": float(info.learning_rate), "ready_gamma": float(other.learning_rate),
-        })  # fmt: skip
-        case = case._replace(belief=new)
-    return rows
-
 
 # Claims
 
@@ -535,8 +526,20 @@ def draw(tables: Tables) -> Drawing:
     parts: Any = figure.subfigures(1, 2, width_ratios=(1.25, 1))
     _draw_pair(parts[0], tables)
     upper, lower = parts[1].subplots(2, 1)
-    _draw_landscape(upper, tables["landscape"], tables["bounds"])
-    normal = tables["normal"]
+    landscape, bounds, normal = tables["landscape"], tables["bounds"], tables["normal"]
+    curve, rescaled = landscape["equal"], landscape["narrow"] / landscape["narrow"][0]
+    upper.plot(landscape.gamma, rescaled * curve[0], color="0.65")
+    upper.plot(landscape.gamma, curve, color="black")
+    upper.text(0.27, 0.92 * curve[0], "narrower belief", color="0.45")
+    upper.text(0.03, 0.06 * curve[0], "belief as wide\nas the noise")
+    equal: Any = bounds[bounds.belief == "equal"].set_index("share")
+    labels = {0.0: "$B = 0$", 0.5: "$B = B_{max}/2$", 1.0: r"$B \geq B_{max}$"}
+    for (share, label), colour in zip(labels.items(), (GREEN, BLUE, VERMILLION), strict=True):
+        row = equal.loc[share]
+        upper.axvline(row.gamma, color=colour, ls="--", lw=1)
+        upper.plot([row.gamma], [row.surprise], "o", color=colour, label=label, clip_on=False, zorder=3)
+    upper.set(xlabel=r"step $\gamma$", ylabel=r"$S_{cc}(X; q_\gamma)$ (nats)", xlim=(0, 1), ylim=(0, None))
+    upper.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, fontsize=8, handletextpad=0, columnspacing=0.8)
     for kind, colour, label in (("raw", "0.5", "$S_{raw}$"), ("surprise", BLUE, "$S_{cc}$")):
         lower.plot(normal["sample"], normal[f"{kind}_committed"] - normal[f"{kind}_open"], color=colour, label=label)
     lower.axhline(0, color="black", lw=0.8)
@@ -575,22 +578,6 @@ def _draw_pair(part: Any, tables: Tables) -> None:
         text = f"{name}\n$S_{{raw}}$ {rows.raw[name]:.2f}, $S_{{cc}}$ {rows.surprise[name]:.2f}"
         corner.text(0, height, text, color=colour, va="top")
     corner.axis("off")
-
-
-def _draw_landscape(axis: Any, landscape: DataFrame, bounds: DataFrame) -> None:
-    curve, rescaled = landscape["equal"], landscape["narrow"] / landscape["narrow"][0]
-    axis.plot(landscape.gamma, rescaled * curve[0], color="0.65")
-    axis.plot(landscape.gamma, curve, color="black")
-    axis.text(0.27, 0.92 * curve[0], "narrower belief", color="0.45")
-    axis.text(0.03, 0.06 * curve[0], "belief as wide\nas the noise")
-    equal: Any = bounds[bounds.belief == "equal"].set_index("share")
-    labels = {0.0: "$B = 0$", 0.5: "$B = B_{max}/2$", 1.0: r"$B \geq B_{max}$"}
-    for (share, label), colour in zip(labels.items(), (GREEN, BLUE, VERMILLION), strict=True):
-        row = equal.loc[share]
-        axis.axvline(row.gamma, color=colour, ls="--", lw=1)
-        axis.plot([row.gamma], [row.surprise], "o", color=colour, label=label, clip_on=False, zorder=3)
-    axis.set(xlabel=r"step $\gamma$", ylabel=r"$S_{cc}(X; q_\gamma)$ (nats)", xlim=(0, 1), ylim=(0, None))
-    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, fontsize=8, handletextpad=0, columnspacing=0.8)
 
 
 FIGURE_2 = Figure(

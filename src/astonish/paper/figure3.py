@@ -3,9 +3,10 @@
 Section 2.4 of the paper does not say which error it shows: here are the squared and the absolute one, which disagree.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -99,20 +100,22 @@ def scores_of(estimate: Any, task: Episode) -> dict[str, Any]:
 def _signals(run: RunSettings) -> Tables:
     """Panels A and B.
 
-    series: the beginning of the first episode. gamma: mean gamma and surprise in each episode, at jumps and otherwise;
-    the first sample follows no jump.
+    series: the beginning of the first episode. gamma: mean gamma and surprise in each episode, at jumps and otherwise.
     """
     task = episodes(run, HAZARD)
     trace = follow(smile(), task)
     signals = {"estimate": trace.estimate, "surprise": trace.surprise, "gamma": trace.learning_rate}
     series = DataFrame({name: column[0, :SHOWN] for name, column in (task._asdict() | signals).items()})
-    columns = {"episode": np.indices(task.changed.shape)[0], "jump": task.changed}
-    columns |= {"gamma": trace.learning_rate, "surprise": trace.surprise}
-    steps = DataFrame({name: column[:, 1:].ravel() for name, column in columns.items()})
     return {
         "series": series.rename(columns={"samples": "sample"}).assign(step=series.index + 1),
-        "gamma": steps.groupby(["episode", "jump"], as_index=False).mean(),
+        "gamma": _at_jumps(task, gamma=trace.learning_rate[:, 1:], surprise=trace.surprise[:, 1:]).mean().reset_index(),
     }
+
+
+def _at_jumps(task: Episode, **signals: Any) -> Any:
+    """Group signals of all steps but the first, which follows no jump, by episode and by whether there was a jump."""
+    columns = {"episode": np.indices(task.changed.shape)[0][:, 1:], "jump": task.changed[:, 1:]} | signals
+    return DataFrame({name: column.ravel() for name, column in columns.items()}).groupby(["episode", "jump"])
 
 
 def _uncertainty(run: RunSettings) -> DataFrame:
@@ -123,39 +126,34 @@ def _uncertainty(run: RunSettings) -> DataFrame:
     task, tables = episodes(run, HAZARD), []
     for name, std in PRIORS.items():
         stds = np.asarray(_stds(as_double(smile(std)), task.samples))
-        changes = np.diff(stds, axis=1)  # of the first sample none, which follows no jump
-        columns = {"episode": np.indices(changes.shape)[0], "jump": task.changed[:, 1:], "change": changes}
-        by = DataFrame({column: values.ravel() for column, values in columns.items()}).groupby(["episode", "jump"])
-        tables.append(by.change.agg(change="mean", rise="max", fall="min").reset_index().assign(prior=name))
+        changes = _at_jumps(task, change=np.diff(stds, axis=1)).change.agg(change="mean", rise="max", fall="min")
+        tables.append(changes.reset_index().assign(prior=name))
     return concat(tables, ignore_index=True)
 
 
 _stds = compiled(jax.vmap(lambda learner, xs: scan(learner, xs, read=lambda belief: belief.std).estimate, (None, 0)))
 
 
-class GaussianTask(NamedTuple):
-    """What the paper leaves open here. before: whether errors are those of the estimate before a sample is seen."""
-
-    hazards: tuple[float, ...] = HAZARDS
-    nassar: type[Nassar2010] = Nassar2010
-    before: bool = False
+def simulate(run: RunSettings, **chosen: Any) -> Tables:
+    """Compute all tables, with other choices than ours where the paper leaves them open: see `errors_at_hazards`."""
+    return {**_signals(run), "uncertainty": _uncertainty(run), **errors_at_hazards(run, **chosen)}
 
 
-def simulate(run: RunSettings, chosen: GaussianTask) -> Tables:
-    """Compute all tables, with other choices than ours."""
-    return {**_signals(run), "uncertainty": _uncertainty(run), **_hazards(run, chosen)}
-
-
-def _hazards(run: RunSettings, chosen: GaussianTask = GaussianTask()) -> Tables:  # noqa: B008
-    """Panels C and D.
+def errors_at_hazards(
+    run: RunSettings,
+    hazards: Sequence[float] = HAZARDS,
+    nassar: type[Nassar2010] = Nassar2010,
+    before: bool = False,
+) -> Tables:
+    """Compute panels C and D. before: whether errors are those of the estimate before a sample is seen.
 
     fixed: mean over episodes and standard deviation between them, for every rate. best: the rate that is best in
     hindsight in each single episode. errors: of every learner in every episode.
     """
     curves, best, errors = [], [], []
-    for hazard in chosen.hazards:
+    for hazard in hazards:
         task = episodes(run, hazard)
-        if chosen.before:  # all samples but the last, each with the mean of the next
+        if before:  # all samples but the last, each with the mean of the next
             task = Episode(task.samples[:, :-1], task.truth[:, 1:], task.changed[:, 1:])
         fixed = jax.device_get(scores_of_fixed(RATES, task))
         columns: dict[str, Any] = {"hazard": hazard, "rate": RATES}
@@ -163,7 +161,7 @@ def _hazards(run: RunSettings, chosen: GaussianTask = GaussianTask()) -> Tables:
             columns |= {name: fixed[name].mean(axis=1), f"{name}_std": fixed[name].std(axis=1, ddof=1)}
         curves.append(DataFrame(columns))
         best.append(by_episode(hazard=hazard, **{name: RATES[fixed[name].argmin(axis=0)] for name in ERRORS}))
-        learners = {SMILE: smile(), WIDE: smile(3 * NOISE), NASSAR: chosen.nassar(NOISE, hazard, LOW, HIGH)}
+        learners = {SMILE: smile(), WIDE: smile(3 * NOISE), NASSAR: nassar(NOISE, hazard, LOW, HIGH)}
         prior = Gaussian(NOISE).prior(START, SPREAD)
         learners |= {EXACT: MessagePassing(Gaussian(NOISE), hazard, prior, HYPOTHESES, merge=False)}
         scores = {name: scores_of(follow(learner, task).estimate, task) for name, learner in learners.items()}
@@ -395,7 +393,13 @@ def draw(tables: Tables) -> Drawing:
     _draw_episode(panels["A"], panels["B"], tables["series"])
     for error in ERRORS:
         _draw_fixed(panels[f"C {error}"], tables["fixed"], error)
-        _draw_errors(panels[f"D {error}"], tables["errors"], error)
+        panel = panels[f"D {error}"]
+        for k, (learner, (colour, look)) in enumerate(LOOKS.items()):
+            by_hazard = tables["errors"][tables["errors"].learner == learner].groupby("hazard")[error]
+            mean, std = by_hazard.mean(), by_hazard.std()
+            shifted = mean.index + 0.001 * (k - 2)
+            panel.errorbar(shifted, mean, std, fmt=look, ms=4, color=colour, elinewidth=0.8, label=learner)
+        panel.set(xlabel="hazard $H$ (jumps per step)", xticks=HAZARDS, ylim=(0, None))
         for row in "CD":
             panels[f"{row} {error}"].set_ylabel(f"mean {error} error ({ERRORS[error]})")
     panels["C absolute"].legend(title="hazard $H$", loc="upper right", ncols=2)
@@ -436,20 +440,11 @@ def _draw_fixed(panel: Any, fixed: DataFrame, error: str) -> None:
     panel.minorticks_off()
 
 
-def _draw_errors(panel: Any, errors: DataFrame, error: str) -> None:
-    for k, (learner, (colour, look)) in enumerate(LOOKS.items()):
-        of_learner = errors[errors.learner == learner].groupby("hazard")[error]
-        mean, std = of_learner.mean(), of_learner.std()
-        shifted = mean.index + 0.001 * (k - 2)
-        panel.errorbar(shifted, mean, std, fmt=look, ms=4, color=colour, elinewidth=0.8, label=learner)
-    panel.set(xlabel="hazard $H$ (jumps per step)", xticks=HAZARDS, ylim=(0, None))
-
-
 FIGURE_3 = Figure(
     "3",
     "Following a mean that jumps",
     CAPTION,
-    {"signals": _signals, "hazards": _hazards, "uncertainty": _uncertainty},
+    {"signals": _signals, "hazards": errors_at_hazards, "uncertainty": _uncertainty},
     draw,
     claims,
 )

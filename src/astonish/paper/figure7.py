@@ -4,6 +4,7 @@ import numpy as np
 from pandas import DataFrame, Series, concat
 
 from astonish.core.numbers import FloatArray
+from astonish.paper import maze_learners as agents
 from astonish.paper.figure import (
     Claim,
     Drawing,
@@ -17,24 +18,7 @@ from astonish.paper.figure import (
     wide,
 )
 from astonish.paper.figure5 import at_switches, mark_environment
-from astonish.paper.maze_learners import (
-    EM_RATE,
-    FROZEN,
-    OURS,
-    SMALL_M,
-    SOON,
-    MazeWalks,
-    OnlineEMSettings,
-    about_ten,
-    current,
-    errors,
-    signals_of,
-    signals_of_em,
-    smile,
-    summary,
-    times_as_long,
-    walks_of,
-)
+from astonish.paper.maze_learners import EM_RATE, FROZEN, OURS, SMALL_M, SOON, MazeWalks, OnlineEMSettings
 from astonish.report.style import BLACK, BLUE
 
 CAPTION = (
@@ -54,8 +38,8 @@ def simulate(run: RunSettings, em_settings: OnlineEMSettings = OURS, where: Maze
     around the switches in the second half of each walk; that of online EM is of what it expects, whichever the
     environment: both of its estimates, each weighted by the probability of being there.
     """
-    where = where or walks_of(run)
-    ours, em = signals_of(smile(), where), signals_of_em(where, run.seed, em_settings)
+    where = where or agents.walks_of(run)
+    ours, em = agents.signals_of(agents.smile(), where), agents.signals_of_em(where, run.seed, em_settings)
     columns = {"step": np.arange(1, ours.surprise.shape[1] + 1), "environment": where.walk.environment[0]}
     columns |= {"smile": ours.errors[0, :, 0], "em": em.errors[0, :, 0]}  # in A
     series = DataFrame({**columns, "surprise": ours.surprise[0], "p_a": em.uncertainty[0]})
@@ -63,13 +47,13 @@ def simulate(run: RunSettings, em_settings: OnlineEMSettings = OURS, where: Maze
     right = np.where(environment == 0, em.uncertainty, 1 - em.uncertainty)
     inferred = right[:, -right.shape[1] // 4 :].mean(1)
     frozen = np.ptp(em.errors[:, : FROZEN - 1], axis=1).max(1) == 0
-    early, em_early = (current(environment, signals.errors)[:, :FROZEN].mean(1) for signals in (ours, em))
+    early, em_early = (agents.current(environment, signals.errors)[:, :FROZEN].mean(1) for signals in (ours, em))
     walks = [
-        summary(where, ours.errors).assign(learner="SMiLe", early=early),
-        summary(where, em.errors).assign(learner="online EM", found=inferred, frozen=frozen, early=em_early),
-        summary(where, errors(smile(SMALL_M), where)).assign(learner="SMiLe, m = 0.01"),
+        agents.summary(where, ours.errors).assign(learner="SMiLe", early=early),
+        agents.summary(where, em.errors).assign(learner="online EM", found=inferred, frozen=frozen, early=em_early),
+        agents.summary(where, agents.errors(agents.smile(SMALL_M), where)).assign(learner="SMiLe, m = 0.01"),
     ]
-    around = {"smile": current(environment, ours.errors), "em": current(environment, em.mixed)}
+    around = {"smile": agents.current(environment, ours.errors), "em": agents.current(environment, em.mixed)}
     aligned = at_switches(where.walk.switched, around, late=True)
     return {"series": series, "walks": concat(walks), "aligned": aligned}
 
@@ -132,8 +116,8 @@ def claims(tables: Tables) -> list[Claim]:
 def speed_claims(ours: Series, careful: Series, em: Series) -> list[Claim]:
     """Judge the two statements about speed, at the paper's m, in A, by the first accurate step of each walk."""
     soon, reached = (ours <= SOON).mean(), ours.notna().mean()
-    ratio = times_as_long(em, ours)
-    at_small, without = times_as_long(em, careful), times_as_long(em - FROZEN, careful)
+    ratio = agents.times_as_long(em, ours)
+    at_small, without = agents.times_as_long(em, careful), agents.times_as_long(em - FROZEN, careful)
     return [
         Claim(
             "speed.accurate",
@@ -153,7 +137,7 @@ def speed_claims(ours: Series, careful: Series, em: Series) -> list[Claim]:
             "10 times, at m = 0.1",
             f"online EM takes {median(em.fillna(np.inf))} steps; SMiLe "
             + (f"is {ratio} times as fast" if reached > 0.5 else f"never does in {1 - reached:.0%} of the walks"),
-            verdict([reached > 0.5 and about_ten(ratio)]),
+            verdict([reached > 0.5 and agents.about_ten(ratio)]),
             f"Counted as ten times: five to twenty. At m = {SMALL_M:g}, where SMiLe does, online EM takes {at_small} "
             f"times as long, or {without} times without the 2000 steps in which it does not learn (figure em). "
             "With the paper's norm read as a spectral norm it is about ten times (figure readings).",

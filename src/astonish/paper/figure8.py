@@ -18,19 +18,9 @@ from astonish.learners import PerContext
 from astonish.learners.base import Learner
 from astonish.models.parameters import Outcomes, assemble, known_facts
 from astonish.online.measures import check_holds_a_belief
+from astonish.paper import maze_learners as agents
 from astonish.paper.figure import Claim, Drawing, Figure, RunSettings, Tables, interval, letter_panels, listed, verdict
-from astonish.paper.maze_learners import (
-    OURS,
-    ROOMS,
-    MazeWalks,
-    OnlineEMSettings,
-    after_switches,
-    errors,
-    errors_of_em_on_device,
-    errors_of_one,
-    naive,
-    smile,
-)
+from astonish.paper.maze_learners import OURS, ROOMS, MazeWalks, OnlineEMSettings
 from astonish.report.style import STYLE
 from astonish.sweep.kinds import SEED, Options, World, checked_options, own_parameters, study_in
 from astonish.sweep.study import Batching, Result, Setting, Study
@@ -56,9 +46,9 @@ LOW = 1.5
 TOGETHER = 50  # walks in one compiled call: enough to fill a core, few enough for its cache
 BYTES = 250  # that a step of a walk takes on an accelerator
 LEARNERS: dict[str, Callable[[MazeWalks, Any, OnlineEMSettings], FloatArray]] = {  # of online EM every walk has a seed
-    "SMiLe": lambda where, *_: errors(smile(), MazeWalks(where.walk, where.truth[:, :1])),
-    "online EM": lambda where, seeds, settings: np.asarray(errors_of_em_on_device(where, seeds, settings)),
-    "naive Bayes": lambda where, *_: errors(naive(), MazeWalks(where.walk, where.truth[:, :1])),
+    "SMiLe": lambda where, *_: agents.errors(agents.smile(), MazeWalks(where.walk, where.truth[:, :1])),
+    "online EM": lambda where, seeds, settings: np.asarray(agents.errors_of_em_on_device(where, seeds, settings)),
+    "naive Bayes": lambda where, *_: agents.errors(agents.naive(), MazeWalks(where.walk, where.truth[:, :1])),
 }
 
 
@@ -92,7 +82,7 @@ def simulate(parts: Sequence[Setting]) -> list[Result]:
     cells = [cell for part in parts for cell in part["cells"]]
     where = scenes(np.repeat([part["seed"] for part in parts], sizes), cells, parts[0]["steps"])
     seeds = np.concatenate([np.arange(size) for size in sizes])
-    read = after_switches(where.walk, 0, later)
+    read = agents.after_switches(where.walk, 0, later)
     late = read & (np.arange(read.shape[1]) >= read.shape[1] // 2)
     by_learner = [errors_of(where, seeds, settings)[..., 0] for errors_of in LEARNERS.values()]
     columns = {"switches": read.sum(1), "anew": _errors_anew(where, read, later)}
@@ -126,12 +116,10 @@ def _summarise(parts: Mapping[str, Result]) -> DataFrame:
     tables = []
     for part in parts.values():
         table = DataFrame(part["cells"], columns=["tau", "psi", "episode"])
-        for k, name in enumerate(LEARNERS):
-            columns = {"switches": part["switches"], "error": part["error"][k], "late": part["late"][k]}
-            tables.append(table.assign(learner=name, **columns))
-        for prior, anew in zip(PRIORS, part["anew"], strict=True):
-            columns = {"switches": part["switches"], "error": anew, "late": anew}
-            tables.append(table.assign(learner=f"{ANEW} {prior:g}", **columns))
+        errors = dict(zip(LEARNERS, zip(part["error"], part["late"], strict=True), strict=True))
+        errors |= {f"{ANEW} {prior:g}": (anew, anew) for prior, anew in zip(PRIORS, part["anew"], strict=True)}
+        for name, (error, late) in errors.items():
+            tables.append(table.assign(learner=name, switches=part["switches"], error=error, late=late))
     return concat(tables)
 
 
@@ -307,7 +295,7 @@ def _series(setting: Setting) -> tuple[Any, ...]:
 
 def _errors(learner: PerContext, samples: Any, truth: Array, environment: Array) -> dict[str, Array]:
     """The error in the environment of the moment, a mean over a walk: of all steps, and of the last quarter."""
-    errors = errors_of_one(learner, samples, truth)
+    errors = agents.errors_of_one(learner, samples, truth)
     now = jnp.where(environment == 0, errors[:, 0], errors[:, 1])
     return {"error": now.mean(), "late_error": now[-(len(now) // 4 + 1) :].mean()}
 

@@ -7,7 +7,7 @@ other switch probabilities P0 than 0.1 it takes even more time. The section does
 moves (T0) it starts.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -38,7 +38,7 @@ from astonish.paper.figure import (
 )
 from astonish.report.style import BLUE, VERMILLION
 from astonish.theory.expfam import entropy
-from astonish.worlds.maze import A, B, Walk, distance, maze, most_probable, others, spread, walk
+from astonish.worlds.maze import A, B, Maze, Walk, distance, maze, most_probable, others, spread, walk
 
 ROOMS = 16
 M, SMALL_M = 0.1, 0.01  # the paper's readiness to change one's mind, and that at which SMiLe's error is smallest
@@ -78,8 +78,12 @@ def walks_of(run: RunSettings, episodes: int = 20, thorough: int = 100) -> MazeW
     """Walk 20000 steps, 200 on average before a switch, each environment visited as much as the other."""
     number = min(episodes, 3) if run.quick else thorough if run.thorough else episodes
     seeds = [[run.seed, episode] for episode in range(number)]
-    truth = maze(A, B).transitions
-    return MazeWalks(walk(maze(A, B), 5000 if run.quick else 20000, seeds), np.stack([truth] * len(seeds)))
+    return walks_in(maze(A, B), 5000 if run.quick else 20000, seeds)
+
+
+def walks_in(world: Maze, steps: int, seeds: Sequence[Any], leave: tuple[float, float] = (0.005, 0.005)) -> MazeWalks:
+    """Walk through one maze, once for each seed; leave: as of `walk`."""
+    return MazeWalks(walk(world, steps, seeds, leave), np.stack([world.transitions] * len(seeds)))
 
 
 def current(environment: Any, per_environment: FloatArray) -> FloatArray:
@@ -96,23 +100,36 @@ def after_switches(walks: Walk, environment: int, later: int) -> BoolArray:
 
 
 def per_walk(*axes: int | None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile a function of one walk for many; axes: as of `jax.vmap`."""
-    return lambda function: compiled(jax.vmap(function, in_axes=axes), compiler_options=OPTIONS)
+    """Compile a function of one walk for many, in double precision; axes: as of `jax.vmap`."""
 
+    def of_walks(function: Callable[..., Any]) -> Callable[..., Any]:
+        program = compiled(jax.vmap(function, in_axes=axes), compiler_options=OPTIONS)
 
-# Learners with a belief per room
+        def computed(*inputs: Any) -> Any:
+            with double():
+                return program(*inputs)
+
+        return computed
+
+    return of_walks
 
 
 class Signals(NamedTuple):
     """What a learner gave in each walk (first axis) after each step (second).
 
-    errors: in each environment (third axis). uncertainty: the learner's own.
+    errors: in each environment (third axis); those of online EM are of its probabilities for this environment.
+    uncertainty: the learner's own; that of online EM is its probability of being in A. mixed: errors of the
+    probabilities of online EM for all environments, each weighted by the probability of being there.
     """
 
     surprise: Any
     learning_rate: Any
     errors: Any
     uncertainty: Any
+    mixed: Any = None
+
+
+# Learners with a belief per room
 
 
 def smile(m: float = M) -> PerContext:
@@ -127,8 +144,7 @@ def naive() -> PerContext:
 
 def signals_of(learner: PerContext, where: MazeWalks) -> Signals:
     """Take a learner the way of each walk; its uncertainty is the entropy of its beliefs about all rooms."""
-    with double():
-        return jax.device_get(_signals(learner, where.walk.choices, others(where.truth)))
+    return jax.device_get(_signals(learner, where.walk.choices, others(where.truth)))
 
 
 def errors(learner: PerContext, where: MazeWalks) -> FloatArray:
@@ -138,15 +154,12 @@ def errors(learner: PerContext, where: MazeWalks) -> FloatArray:
 
 def errors_on_device(learner: PerContext, where: MazeWalks) -> Array:
     """Compute the same, left where they were computed."""
-    with double():
-        errors: Array = _errors(learner, where.walk.choices, others(where.truth))
-    return errors
+    return _errors(learner, where.walk.choices, others(where.truth))
 
 
 def matrices(learner: PerContext, walk: Walk) -> FloatArray:
     """Compute the probabilities of going from room to room after each step."""
-    with double():
-        return spread(np.asarray(_probabilities(learner, walk.choices)))
+    return spread(np.asarray(_probabilities(learner, walk.choices)))
 
 
 @per_walk(None, 0, 0)
@@ -173,19 +186,6 @@ def _probabilities(learner: PerContext, samples: Any) -> Any:
 
 
 # Online EM
-
-
-class EMSignals(NamedTuple):
-    """What online EM gave in each walk after each step.
-
-    errors, mixed: in each environment (third axis), of its probabilities for this environment, and of its probabilities
-    for all environments, each weighted by the probability of being there. uncertainty: the probability of being in A.
-    """
-
-    surprise: Any
-    errors: Any
-    mixed: Any
-    uncertainty: Any
 
 
 class OnlineEMSettings(NamedTuple):
@@ -224,21 +224,18 @@ FIRST_PROBABILITIES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def signals_of_em(where: MazeWalks, seed: Any = 0, settings: OnlineEMSettings = OURS) -> EMSignals:
-    """Take online EM the way of each walk, from random probabilities; its uncertainty is the probability of being in A.
+def signals_of_em(where: MazeWalks, seed: Any = 0, settings: OnlineEMSettings = OURS) -> Signals:
+    """Take online EM the way of each walk, from random probabilities.
 
     seed: of the first walk, the others counting on; or one for each walk.
     Its environments have no names. Here A is called the one that is, at the end, more like A, so that both fit best.
     """
-    with double():
-        return jax.device_get(_signals_of_em(*_em_inputs(where, seed, settings)))
+    return jax.device_get(_signals_of_em(*_em_inputs(where, seed, settings)))
 
 
 def errors_of_em_on_device(where: MazeWalks, seed: Any = 0, settings: OnlineEMSettings = OURS) -> Array:
     """Compute the errors alone, left where they were computed."""
-    with double():
-        errors: Array = _errors_of_em(*_em_inputs(where, seed, settings))
-    return errors
+    return _errors_of_em(*_em_inputs(where, seed, settings))
 
 
 def matrices_of_em(where: MazeWalks, episode: int, seed: int) -> FloatArray:
@@ -260,12 +257,11 @@ def _moves_of_em(first: Array, samples: Any) -> Array:
 def _em_inputs(where: MazeWalks, seed: Any, settings: OnlineEMSettings) -> tuple[Any, ...]:
     seeds = np.asarray(seed) + (np.arange(len(where.truth)) if np.ndim(seed) == 0 else 0)
     changed = settings.rate, settings.frozen, settings.switch
-    return FIRST_PROBABILITIES[settings.first](seeds), *changed, where.walk.transitions, where.truth
+    with double():
+        return FIRST_PROBABILITIES[settings.first](seeds), *changed, where.walk.transitions, where.truth
 
 
-def _signals_of_one_em(
-    first: Array, rate: Array, frozen: Array, switch: Array, samples: Any, truth: Array
-) -> EMSignals:
+def _signals_of_one_em(first: Array, rate: Array, frozen: Array, switch: Array, samples: Any, truth: Array) -> Signals:
     learner = OnlineEM(ROOMS, learning_rate=rate, frozen=frozen, switch=switch)
 
     def read(state: Any) -> tuple[Array, Array, Array]:
@@ -278,7 +274,8 @@ def _signals_of_one_em(
     (aa, ab), (ba, bb) = errors[-1]
     swapped = ab + ba < aa + bb
     named = jnp.diagonal(jnp.where(swapped, errors[..., ::-1], errors), axis1=1, axis2=2)
-    return EMSignals(trace.surprise, named, mixed, jnp.where(swapped, where[:, 1], where[:, 0]))
+    in_a = jnp.where(swapped, where[:, 1], where[:, 0])
+    return Signals(trace.surprise, trace.learning_rate, named, in_a, mixed)
 
 
 _per_walk_of_em = per_walk(0, None, None, None, 0, 0)

@@ -46,10 +46,10 @@ from astonish.paper.figure import (
     wide,
 )
 from astonish.paper.figure3 import ERRORS, HAZARD, HIGH, LOW, NOISE, SPREAD, START
-from astonish.paper.maze_learners import ROOMS, MazeWalks, errors, naive, smile, walks_of
+from astonish.paper.maze_learners import ROOMS, errors, naive, signals_of, smile, walks_in, walks_of
 from astonish.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILLION
 from astonish.worlds.gaussian_jumps import Episode
-from astonish.worlds.maze import A, B, maze, walk
+from astonish.worlds.maze import A, B, maze
 
 
 def draw_intervals(axis: Any, samples: Any, **look: Any) -> None:
@@ -100,27 +100,18 @@ def _always(gamma: Any, surprise: Any) -> Any:
 
 def _ceiling_errors(run: RunSettings) -> DataFrame:
     steps, walks = (1000, 3) if run.quick else (10000, 20)
-    world = maze(A, B)
-    never = walk(world, steps, [[run.seed, 77, k] for k in range(walks)], leave=(0.0, 1.0))
-    where = MazeWalks(never, np.stack([world.transitions[:1]] * walks))
-
-    def late_error(learner: PerContext) -> Any:
-        return errors(learner, where)[:, steps // 2 :, 0].mean(1)
-
+    where = walks_in(maze(A, B), steps, [[run.seed, 77, k] for k in range(walks)], leave=(0.0, 1.0))
+    where = where._replace(truth=where.truth[:, :1])
     tables = []
     for gamma in GAMMAS:
         fixed = PerContext(Modulated(Dirichlet(ROOMS - 1), Partial(_always, gamma)), ROOMS)
-        tables.append(by_episode(error=late_error(fixed), learner="fixed", gamma=gamma))
+        late = errors(fixed, where)[:, steps // 2 :, 0]
+        tables.append(by_episode(error=late.mean(1), learner="fixed", gamma=gamma))
     for m in READINESS:
-        gammas = np.asarray(_rates(smile(m), never.choices))[:, steps // 2 :]
-        tables.append(by_episode(error=late_error(smile(m)), learner="SMiLe", gamma=gammas.mean()))
+        signals = signals_of(smile(m), where)
+        late, gammas = signals.errors[:, steps // 2 :, 0], signals.learning_rate[:, steps // 2 :]
+        tables.append(by_episode(error=late.mean(1), learner="SMiLe", gamma=gammas.mean()))
     return concat(tables)
-
-
-@compiled
-@partial(jax.vmap, in_axes=(None, 0))
-def _rates(learner: Learner, choices: Any) -> Any:
-    return scan(learner, choices, read=lambda state: state.context).learning_rate
 
 
 def predicted(gamma: Any) -> Any:
@@ -238,21 +229,16 @@ def _drift_errors(run: RunSettings) -> Tables:
     for kind, drift in product((WALK, STEADY), DRIFTS):
         task = drifting_episodes(run, kind, drift)
         fixed = jax.device_get(figure3.scores_of_fixed(RATES, task))
-        trace = figure3.follow(figure3.smile(), task)
         naive = Bayes(Gaussian(NOISE), Gaussian(NOISE).prior(START, NOISE))
-        estimates = {
-            NAIVE: figure3.follow(naive, task).estimate,
-            NASSAR: figure3.follow(Nassar2010(NOISE, HAZARD, LOW, HIGH), task).estimate,
-            SMILE: trace.estimate,
-        }
-        scores = {name: figure3.scores_of(estimate, task) for name, estimate in estimates.items()}
+        learners = {NAIVE: naive, NASSAR: Nassar2010(NOISE, HAZARD, LOW, HIGH), SMILE: figure3.smile()}
+        traces = {name: figure3.follow(learner, task) for name, learner in learners.items()}
+        scores = {name: figure3.scores_of(trace.estimate, task) for name, trace in traces.items()}
         scores[BEST] = {error: fixed[error][fixed[error].mean(axis=1).argmin()] for error in ERRORS}
         scores[LAST] = {error: fixed[error][-1] for error in ERRORS}
         where = {"kind": kind, "drift": drift}
         for learner, score in scores.items():
-            gamma = trace.learning_rate.mean(axis=1) if learner == SMILE else np.nan
-            of_error = {error: score[error] for error in ERRORS}
-            errors.append(by_episode(**where, learner=learner, **of_error, gamma=gamma))
+            gamma = traces[SMILE].learning_rate.mean(axis=1) if learner == SMILE else np.nan
+            errors.append(by_episode(**where, learner=learner, **{e: score[e] for e in ERRORS}, gamma=gamma))
         curves.append(DataFrame({**where, "rate": RATES} | {error: fixed[error].mean(axis=1) for error in ERRORS}))
     return {"errors": concat(errors, ignore_index=True), "fixed": concat(curves, ignore_index=True)}
 

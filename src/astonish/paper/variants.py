@@ -23,11 +23,11 @@ from jax.tree_util import Partial
 from pandas import DataFrame, concat
 
 from astonish.beliefs import Dirichlet, Gaussian
-from astonish.core.numbers import BoolArray, FloatArray, Number, as_double, double, pytree_dataclass
+from astonish.core.numbers import BoolArray, FloatArray, Number, as_double, pytree_dataclass
 from astonish.learners import Modulated, Nassar2010, PerContext, Smile
 from astonish.learners.base import FamilyLearner, StepInfo, scan
 from astonish.learners.nassar import RunLength
-from astonish.paper import figure3, figure5, figure6, figure7, figure8
+from astonish.paper import figure3, figure5, figure6, figure7, figure8, maze_learners as agents
 from astonish.paper.figure import (
     FAILS,
     HOLDS,
@@ -46,30 +46,13 @@ from astonish.paper.figure import (
     verdict,
     wide,
 )
-from astonish.paper.figure3 import GaussianTask
-from astonish.paper.maze_learners import (
-    ACCURATE,
-    FIRST_PROBABILITIES,
-    OURS,
-    ROOMS,
-    SOON,
-    TIMES,
-    M,
-    MazeWalks,
-    about_ten,
-    current,
-    draw_first_steps,
-    first_step,
-    matrices_of_em,
-    per_walk,
-    times_as_long,
-    walks_of,
-)
+from astonish.paper.maze_learners import ACCURATE, FIRST_PROBABILITIES, OURS, ROOMS, SOON, TIMES, M, MazeWalks
 from astonish.report.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILLION
 from astonish.sweep.run import run_study
 from astonish.theory.expfam import Belief, Family, blend, divergence, scaled_likelihood
+from astonish.theory.rule import granted
 from astonish.theory.solver import powers_at
-from astonish.worlds.maze import A, B, distance, maze, most_probable, others, rearranged, spread, walk
+from astonish.worlds.maze import A, B, distance, maze, most_probable, others, rearranged, spread
 
 # Readings of the formulas
 
@@ -87,18 +70,16 @@ READINGS_CAPTION = (
 )
 
 
-def saturating(m: Any, surprise: Any) -> Any:
-    """Take surprise straight to gamma, by the paper's function for the bound (Note 2 of Algorithm 1)."""
-    return m * surprise / (1 + m * surprise)
-
-
 def smile_as_read(gamma: str, logarithm: str) -> PerContext:
-    """Make SMiLe for the maze. Surprise in bits is surprise in nats over ln 2, so it is m that is divided."""
+    """Make SMiLe for the maze. Surprise in bits is surprise in nats over ln 2, so it is m that is divided.
+
+    gamma: whether surprise goes straight to it, by the paper's function for the bound (Note 2 of Algorithm 1).
+    """
     m, family = M / np.log(2) if logarithm == "base 2" else M, Dirichlet(ROOMS - 1)
-    return PerContext(Smile(family, m) if gamma == "bound" else Modulated(family, Partial(saturating, m)), ROOMS)
+    return PerContext(Smile(family, m) if gamma == "bound" else Modulated(family, Partial(granted, m=m)), ROOMS)
 
 
-@per_walk(None, 0)
+@agents.per_walk(None, 0)
 def _modes_and_means(learner: PerContext, choices: Any) -> Any:
     def read(state: Any) -> dict[str, Any]:
         belief = learner.belief(state)
@@ -109,18 +90,17 @@ def _modes_and_means(learner: PerContext, choices: Any) -> Any:
 
 def _readings(run: RunSettings) -> DataFrame:
     """One row per learner, reading and walk: the first step at which the error in A is small, if it ever is."""
-    where = walks_of(run)
+    where = agents.walks_of(run)
     here, there = (part[:, :LONG] for part in where.walk.choices)
     in_a = where.walk.environment == 0
     tables = []
     for gamma, logarithm in product(READINGS["gamma"], READINGS["logarithm"]):
-        with double():
-            believed = jax.device_get(_modes_and_means(smile_as_read(gamma, logarithm), (here, there)))
+        believed = jax.device_get(_modes_and_means(smile_as_read(gamma, logarithm), (here, there)))
         for estimate, probabilities in believed.items():
             table = first_steps(spread(probabilities) - where.truth[:, None, 0], in_a[:, :LONG])
             tables.append(table.assign(learner="SMiLe", gamma=gamma, logarithm=logarithm, estimate=estimate))
     for k, truth in enumerate(where.truth):  # online EM has an estimate, and neither belief nor gamma
-        off = matrices_of_em(where, k, run.seed + k)[:LONG_EM] - truth[0]
+        off = agents.matrices_of_em(where, k, run.seed + k)[:LONG_EM] - truth[0]
         tables.append(first_steps(off[None], in_a[k : k + 1, :LONG_EM]).assign(episode=k, learner="online EM"))
     return concat(tables)
 
@@ -140,7 +120,7 @@ def first_steps(off: FloatArray, in_a: BoolArray) -> DataFrame:
     for name, norm in norms(off[in_a]).items():  # elsewhere it does not matter
         good = np.zeros_like(in_a)
         good[in_a] = norm < ACCURATE
-        first = first_step(good)
+        first = agents.first_step(good)
         tables.append(DataFrame({"norm": name, "episode": range(len(first)), "start": start, "first": first}))
     return concat(tables)
 
@@ -154,7 +134,7 @@ class Speed(NamedTuple):
     @property
     def both(self) -> tuple[bool, bool]:
         """Whether most walks are accurate soon enough, and whether online EM takes five to twenty times as long."""
-        return self.soon > 0.5, about_ten(self.ratio)
+        return self.soon > 0.5, agents.about_ten(self.ratio)
 
     def __str__(self) -> str:
         long = f", online EM {self.ratio} times as long" if self.soon > 0.5 else ""
@@ -171,7 +151,7 @@ def speeds(table: DataFrame) -> dict[tuple[str, ...], Speed]:
         for key, part in walks[walks.learner == "SMiLe"].groupby(["norm", *READINGS], sort=False):
             first = part.set_index("episode")["first"]
             soon = float((first <= SOON).mean())
-            ratio = times_as_long(em[key[0]], first) if soon > 0.5 else Interval(np.nan, np.nan, np.nan)
+            ratio = agents.times_as_long(em[key[0]], first) if soon > 0.5 else Interval(np.nan, np.nan, np.nan)
             by_reading[*map(str, key), start] = Speed(soon, ratio)
     return by_reading
 
@@ -226,7 +206,7 @@ def draw_readings(tables: Tables) -> Drawing:
     figure, axes = panels(1, 2, (7.2, 3.2), "AB", sharey=True)
     for axis, (name, (part, colour)) in zip(axes, parts.items(), strict=True):
         for k, norm in enumerate(NORMS):
-            middle = draw_first_steps(axis, k, part[part.norm == norm]["first"], 0.2, 8, 7)
+            middle = agents.draw_first_steps(axis, k, part[part.norm == norm]["first"], 0.2, 8, 7)
             if np.isfinite(middle):
                 axis.plot([k - 0.3, k + 0.3], [middle] * 2, color=colour, lw=2)
         axis.axhline(SOON, color="0.5", ls=":", lw=1)
@@ -299,43 +279,47 @@ def linked(link: str, value: float) -> Partial:
 def _link_jumps(run: RunSettings) -> Tables:
     """The Gaussian task, as in Figure 3."""
     task, family = figure3.episodes(run, figure3.HAZARD), Gaussian(figure3.NOISE)
-    errors, gammas = [], []
-    for link, value in LINKS_AND_VALUES:
-        learner = Linked(family, linked(link, value), family.prior(figure3.START, figure3.NOISE))
-        trace = figure3.follow(learner, task)
+
+    def scored(share: Partial) -> tuple[FloatArray, dict[str, Any]]:
+        trace = figure3.follow(Linked(family, share, family.prior(figure3.START, figure3.NOISE)), task)
         scores = figure3.scores_of(trace.estimate, task)
-        errors += [by_episode(link=link, value=value, measure=name, error=scores[name]) for name in figure3.ERRORS]
-        gammas.append(_gammas(link, value, "jumps", np.asarray(trace.learning_rate)))
-    return {"jumps": concat(errors, ignore_index=True), "gamma_jumps": DataFrame(gammas)}
+        return trace.learning_rate, {name: scores[name] for name in figure3.ERRORS}
+
+    return _over_links("jumps", scored)
 
 
 def _link_maze(run: RunSettings) -> Tables:
     """Walks as in the other figures, but short ones, and the error in the current environment."""
     number, steps = (2, 600) if run.quick else (8, 3000)
-    world = maze(A, B)
-    walks = walk(world, steps, [[run.seed, 78, k] for k in range(number)])
-    truth = others(np.stack([world.transitions] * number))
-    errors, gammas = [], []
-    for link, value in LINKS_AND_VALUES:
-        learner = PerContext(Linked(Dirichlet(ROOMS - 1), linked(link, value)), ROOMS)
-        error, gamma = jax.device_get(_errors_and_gammas(as_double(learner), walks.choices, truth))
-        late = current(walks.environment, error)[:, steps // 4 :].mean(axis=1)
-        errors.append(by_episode(link=link, value=value, measure="maze", error=late))
-        gammas.append(_gammas(link, value, "maze", gamma))
-    return {"maze": concat(errors, ignore_index=True), "gamma_maze": DataFrame(gammas)}
+    walks, truth = agents.walks_in(maze(A, B), steps, [[run.seed, 78, k] for k in range(number)])
+
+    def scored(share: Partial) -> tuple[FloatArray, dict[str, Any]]:
+        learner = PerContext(Linked(Dirichlet(ROOMS - 1), share), ROOMS)
+        error, gamma = jax.device_get(_errors_and_gammas(as_double(learner), walks.choices, others(truth)))
+        return gamma, {"maze": agents.current(walks.environment, error)[:, steps // 4 :].mean(axis=1)}
+
+    return _over_links("maze", scored)
 
 
-@per_walk(None, 0, 0)
+@agents.per_walk(None, 0, 0)
 def _errors_and_gammas(learner: PerContext, choices: Any, truth: Array) -> tuple[Array, Array]:
     """The error in each environment after each step of a walk, and gamma."""
     trace = scan(learner, choices, read=lambda state: distance(most_probable(learner, state), truth))
     return trace.estimate, trace.learning_rate
 
 
-def _gammas(link: str, value: float, task: str, gamma: FloatArray) -> dict[str, Any]:
-    """partial: the share of steps in which gamma is neither 0 nor 1."""
-    inside = (gamma > 1e-9) & (gamma < 1 - 1e-9)
-    return {"link": link, "value": value, "task": task, "gamma": gamma.mean(), "partial": inside.mean()}
+def _over_links(task: str, scored: Callable[[Partial], tuple[FloatArray, dict[str, Any]]]) -> Tables:
+    """The errors of each link in each episode, and gamma. partial: the share of steps in which it is neither 0 nor 1.
+
+    scored: gives gamma of all steps, and errors of all episodes by measure.
+    """
+    errors, gammas = [], []
+    for link, value in LINKS_AND_VALUES:
+        gamma, scores = scored(linked(link, value))
+        errors += [by_episode(link=link, value=value, measure=name, error=error) for name, error in scores.items()]
+        inside = ((gamma > 1e-9) & (gamma < 1 - 1e-9)).mean()
+        gammas.append({"link": link, "value": value, "task": task, "gamma": gamma.mean(), "partial": inside})
+    return {task: concat(errors, ignore_index=True), f"gamma_{task}": DataFrame(gammas)}
 
 
 def _means(errors: DataFrame, measure: str) -> Any:
@@ -476,15 +460,13 @@ class Choice(NamedTuple):
 
 
 def _small(run: RunSettings) -> MazeWalks:
-    return walks_of(run, 20, 20)
+    return agents.walks_of(run, 20, 20)
 
 
 def _other_b(run: RunSettings) -> MazeWalks:
     """The same number of walks in a maze with another arrangement B."""
-    other = rearranged([run.seed, 6])
-    steps = 5000 if run.quick else 20000
-    seeds = [[run.seed, episode] for episode in range(len(_small(run).truth))]
-    return MazeWalks(walk(other, steps, seeds), np.stack([other.transitions] * len(seeds)))
+    seeds = [[run.seed, episode] for episode in range(3 if run.quick else 20)]
+    return agents.walks_in(rearranged([run.seed, 6]), 5000 if run.quick else 20000, seeds)
 
 
 def _figure8(run: RunSettings, seldom: bool = False, **changed: Any) -> Tables:
@@ -497,7 +479,7 @@ def _figure8(run: RunSettings, seldom: bool = False, **changed: Any) -> Tables:
 
 
 SIMULATIONS: dict[str, Callable[..., Tables]] = {  # of each figure, as we chose, and with changes
-    "3": lambda run, **changed: figure3.simulate(run, GaussianTask(**changed)),
+    "3": figure3.simulate,
     "5": lambda run, where=_small: figure5.simulate(run, where(run)),
     "6": lambda run, later=100: figure6.simulate(run, later, _small(run)),
     "7": lambda run, where=_small, **changed: figure7.simulate(run, OURS._replace(**changed), where(run)),

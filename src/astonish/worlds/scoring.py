@@ -55,20 +55,15 @@ class Comparison:
     def __repr__(self) -> str:
         return str(self.table.to_string(float_format="{:.4g}".format))
 
-    @naming_extra("a plot needs")
     def plot(self) -> "Figure":
         """Error after a change (A) and on the whole (B), calibration where learners give it (C), and cost (D)."""
-        import matplotlib as mpl
-        import matplotlib.pyplot as plt
-
-        from astonish.report.style import COLOURS, STYLE
+        from astonish.report.style import COLOURS, styled_figure
 
         panels: list[Any] = [_draw_after_change, partial(_draw_dots, column="squared_error")]
         panels += [*([_draw_reliability] if len(self.reliability) else []), partial(_draw_dots, column="microseconds")]
         looks = dict(zip(self.table.index, cycle(zip(COLOURS, _MARKERS, strict=True)), strict=False))
-        with mpl.rc_context(STYLE):
-            shape = (2, 2) if len(panels) == 4 else (1, 3)
-            figure, axes = plt.subplots(*shape, figsize=(7, 2.6 * shape[0]), layout="constrained", squeeze=False)
+        shape = (2, 2) if len(panels) == 4 else (1, 3)
+        with styled_figure(*shape, figsize=(7, 2.6 * shape[0])) as (figure, axes):
             for axis, panel, letter in zip(axes.flat, panels, "ABCD", strict=False):
                 panel(axis, self, looks)
                 axis.set_title(letter, loc="left", fontweight="bold")
