@@ -6,8 +6,6 @@ Needs Chromium (Debian: apt-get install chromium) and playwright.
 import contextlib
 import re
 import shutil
-import socket
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,11 +21,13 @@ from playwright import sync_api
 
 from astonish import run
 from astonish.page import worlds
+from astonish.page.server import make_app
 from astonish.paper.figure import RunSettings
 from astonish.paper.figure1 import SIMULATIONS
 from astonish.people.tables import Columns, read_trials
 from astonish.people.tables.facts import choose
 from astonish.people.tables.regressors import regressors
+from test_explorer_jobs import served
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
@@ -42,23 +42,9 @@ TABLE = "who,run,x,here,there\n" + "".join(
 )
 
 
-@contextlib.contextmanager
-def _served(port: int = 0, **options: Any) -> Iterator[str]:
-    """The address of a page that is served as the command serves it."""
-    from astonish.page.server import make_app, make_server
-
-    listening = socket.create_server(("127.0.0.1", port))
-    server = make_server(make_app(warm=False, **options))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-    server.should_exit = True
-    thread.join(timeout=10)
-
-
 @pytest.fixture(scope="module")
 def home(compiled_alike: None) -> Iterator[str]:
-    with _served() as address:
+    with served(make_app(warm=False)) as address:
         yield address
 
 
@@ -374,19 +360,11 @@ def test_kinds_of_outcomes_and_the_example(visit: Any, tmp_path: Path) -> None:
     assert _plotted(fresh, "data", "outcome") == pytest.approx(samples.round(2), abs=0.0051)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "word"),
-    [
-        ("odd.csv", b"", "empty"),
-        ("large.csv", 200 * 2**20, "more than 20 MB"),
-    ],
-)
-def test_what_is_wrong_is_said_on_the_page(
-    browser: Any, home: str, tmp_path: Path, name: str, content: Any, word: str
-) -> None:
-    path = tmp_path / name
+@pytest.mark.parametrize(("size", "word"), [(0, "empty"), (200 * 2**20, "more than 20 MB")])
+def test_what_is_wrong_is_said_on_the_page(browser: Any, home: str, tmp_path: Path, size: int, word: str) -> None:
+    path = tmp_path / "odd.csv"
     with path.open("wb") as file:
-        file.truncate(content) if isinstance(content, int) else file.write(content)
+        file.truncate(size)
     page = browser.new_page()
     page.goto(f"{home}#tab=data")
     page.set_input_files('input[type="file"]', str(path))
@@ -422,7 +400,8 @@ def test_plots_are_saved(visit: Any, kind: str) -> None:
 
 
 def test_a_secret_link_opens_the_page_and_leaves_its_address(browser: Any) -> None:
-    with _served(host="0.0.0.0", token="a-secret") as home, contextlib.closing(browser.new_context()) as context:
+    app = make_app("0.0.0.0", warm=False, token="a-secret")
+    with served(app) as home, contextlib.closing(browser.new_context()) as context:
         page = context.new_page()
         assert page.goto(f"{home}#tab=data").status == 403
         page.goto(f"{home}?token=a-secret#tab=data")

@@ -10,28 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from astonish import Delta
 from astonish.page.jobs import Jobs
+from astonish.page.server import make_app
 from astonish.people.fit import Estimate, Model, fit
 from astonish.people.tables import Columns, Trials, read_trials
-from test_browser import _served, browser, pytestmark, visit  # noqa: F401
+from test_browser import browser, pytestmark, visit  # noqa: F401
+from test_explorer_jobs import followers, served
 
 SECONDS = 120_000  # milliseconds that one waits, for a process that imports and compiles
 
 
-def _table() -> pd.DataFrame:
-    """Three people who follow a delta rule for 30 trials."""
-    rng, rows = np.random.default_rng(5), []
-    for name, rate in zip(("ann", "bob", "eve"), (0.3, 0.5, 0.8), strict=True):
-        belief = 0.0
-        for k in range(30):
-            x = round(float(rng.normal(10 if k < 15 else -5, 2)), 2)
-            rows.append((name, k + 1, x, round(belief + float(rng.normal(0, 0.5)), 2), "lab"))
-            belief += rate * (x - belief)
-    return pd.DataFrame(rows, columns=["id", "trial", "x", "estimate", "site"])
+TABLE = followers(("ann", "bob", "eve")).assign(site="lab")
+TABLE.insert(1, "trial", np.tile(np.arange(1, 31), 3))
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +34,7 @@ def jobs() -> Jobs:
 
 @pytest.fixture(scope="module")
 def home(compiled_alike: None, jobs: Jobs) -> Iterator[str]:
-    with _served(jobs=jobs) as address:
+    with served(make_app(warm=False, jobs=jobs)) as address:
         yield address
 
 
@@ -51,7 +44,7 @@ def _drop(page: Any, on: str) -> None:
         """([text, on]) => { const dataTransfer = new DataTransfer(), bubbles = true;
         dataTransfer.items.add(new File([text], "my trials.csv"));
         document.querySelector(on).dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles })); }""",
-        [_table().to_csv(index=False), on],
+        [TABLE.to_csv(index=False), on],
     )
     page.wait_for_selector("#data .plot svg", state="attached", timeout=SECONDS)
 
@@ -105,7 +98,7 @@ def _answers_a_question(page: Any) -> None:
 
 def _reads_results(page: Any) -> None:
     """They are those of the library."""
-    trials: Trials = read_trials(_table(), Columns("x", "id", trial="trial", response="estimate"), responds_before=True)
+    trials: Trials = read_trials(TABLE, Columns("x", "id", trial="trial", response="estimate"), responds_before=True)
     found = fit(Model(Delta(start=0.0), Estimate()), trials, ["learning_rate", "response.noise"], starts=2)
     rows = _rows(page, "Parameters of delta, with 95 % intervals")
     assert list(rows) == ["ann", "bob", "eve"]

@@ -12,8 +12,10 @@ import pytest
 
 from astonish import Bayes, Dirichlet, Smile, run
 from astonish.page import worlds
+from astonish.page.server import make_app
 from astonish.watch.stream import Feed, Reading
-from test_browser import _served, browser, pytestmark, sync_api, visit  # noqa: F401
+from test_browser import browser, pytestmark, sync_api, visit  # noqa: F401
+from test_explorer_jobs import served
 
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
@@ -25,7 +27,7 @@ def feed() -> Feed:
 
 @pytest.fixture(scope="module")
 def home(feed: Feed, compiled_alike: None) -> Iterator[str]:
-    with _served(feed=feed) as address:
+    with served(make_app(warm=False, feed=feed)) as address:
         yield address
 
 

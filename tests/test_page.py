@@ -5,7 +5,6 @@ And does a click on a sample explain it, with the numbers of the library, by key
 # ruff: noqa: F811 - fixtures are imported, and named by the tests that use them
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,13 +18,13 @@ from test_browser import (
     _cells,
     _drawn,
     _plotted,
-    _served,
     _set,
     browser,  # noqa: F401
     home,  # noqa: F401
     pytestmark,  # noqa: F401
     visit,  # noqa: F401
 )
+from test_explorer_jobs import served
 
 CSS = (server.STATIC / "style.css").read_text(encoding="utf-8")
 DELTA = "#gaussian.learners=delta&gaussian.samples=40"
@@ -92,7 +91,7 @@ def test_a_number_that_is_not_allowed_is_named_beside_its_field(visit: Any) -> N
 def test_the_page_asks_again_when_the_server_is_back(browser: Any, home: str) -> None:
     with browser.new_context() as context:
         page = context.new_page()
-        with _served() as address:
+        with served(server.make_app(warm=False)) as address:
             page.goto(address + DELTA)
             _drawn(page, "gaussian")
         page.fill('input[name="gaussian.seed number"]', "77")
@@ -100,7 +99,7 @@ def test_the_page_asks_again_when_the_server_is_back(browser: Any, home: str) ->
         assert page.get_attribute("#gaussian .views", "aria-busy") == "true"
         assert "earlier settings" in page.inner_text("#gaussian .outdated")
         before = _plotted(page, "gaussian", "samples")
-        with _served(int(address.split(":")[-1].strip("/"))):
+        with served(server.make_app(warm=False), int(address.split(":")[-1].strip("/"))):
             page.wait_for_selector("#problem", state="hidden", timeout=20000)
             assert page.get_attribute("#gaussian .views", "aria-busy") == "false"
             assert page.locator("#gaussian .outdated").is_hidden()
@@ -315,8 +314,3 @@ def test_lines_and_borders_are_seen_and_words_are_read(theme: str) -> None:
     assert _contrast(colours["on-accent"], colours["accent"]) >= 4.5
     for rule in re.findall(r"^(?:button|select, input|\.drop) \{[^}]*border: [^;]*", CSS, re.MULTILINE):
         assert "var(--edge)" in rule
-
-
-def test_no_style_is_written_into_elements() -> None:
-    for path in Path(server.STATIC).glob("*.js"):
-        assert not re.search(r"""setAttribute\(["']style|cssText|innerHTML""", path.read_text(encoding="utf-8")), path

@@ -292,7 +292,7 @@ def test_lines_of_the_page_give_the_same_alarms(monkeypatch: pytest.MonkeyPatch,
     follow(feed, lambda _: None, plain, None, 0, make, lambda: contextlib.nullcontext(lambda _: None))
     assert feed.is_over
     monkeypatch.setattr(sys, "stdin", io.StringIO(plain.getvalue().decode()))
-    exec(compile(StreamTab(feed).script(), "<page>", "exec"), {})
+    exec(compile(StreamTab(feed).answer({})["python"], "<page>", "exec"), {})
     assert capsys.readouterr().out == "".join(f"alarm at sample {at}\n" for at in feed.last_alarms) != ""
 
 

@@ -36,7 +36,7 @@ from astonish.theory import expfam, rule
 from astonish.theory.drawing import BARS, drawn
 from astonish.theory.expfam import Belief, Family, bregman
 
-READINESS = {"m": slider_for("m", declared(Smile)["m"])}
+READINESS = slider_for("m", declared(Smile)["m"])
 GAMMAS: Any = np.linspace(0.0, 1.0, 101)
 DRAWN = ("belief", "scaled", "updated")
 MOST_OUTCOMES, LARGEST_SAMPLE = 50, 1e6
@@ -81,17 +81,17 @@ class LabTab:
             for name, shape in self.families.items()
         }
         with double():
-            return {"families": families, "presets": _presets(), "sliders": described(READINESS)}
+            return {"families": families, "presets": _presets(), "sliders": described({"m": READINESS})}
 
     def answer(self, request: Any) -> Json:
         name = request.get("family", "gaussian") if isinstance(request, dict) else "gaussian"
         shape = self.families[one_of("family", name, self.families)]
-        at, _ = numbers(request, {**shape.sliders, **READINESS}, "family")
+        at, _ = numbers(request, {**shape.sliders, "m": READINESS}, "family")
         x, m = at.pop("x"), at.pop("m")
         with double():
             family = as_double(shape.family(at)[0])
             belief = as_double(family.prior(**shape.prior(at)))
-            update = _update(family, belief, x, m)
+            update = updated(family, belief, x, m)
             drawing = drawn(family, jax.tree.map(lambda *parts: np.stack(parts), *update["beliefs"]))
         picture: Json = {"kind": drawing.kind, "at": list(shape.points)}
         picture |= {name: packed(height) for name, height in zip(DRAWN, drawing.heights, strict=True)}
@@ -135,7 +135,11 @@ class LabTab:
 
 
 @interpreted
-def _update(family: Family, belief: Belief, x: Any, m: Any) -> dict[str, Any]:
+def updated(family: Family, belief: Belief, x: Any, m: Any) -> dict[str, Any]:
+    """Update a belief by the SMiLe rule, and measure surprise; for each of `GAMMAS`, how far a step of this size goes.
+
+    again: how surprising the observation would still be; spent: how far the belief moves.
+    """
     update = rule.smile(family, belief, x, m)
     prior, scaled = family.prior(), expfam.scaled_likelihood(family, x)
     curve = jax.vmap(lambda gamma: expfam.log_mass_curve(family, belief, scaled, gamma))(GAMMAS)
