@@ -18,8 +18,8 @@ pytest.importorskip("playwright.sync_api", reason="the browser is driven by play
 pytest.importorskip("starlette", reason="the page needs starlette")
 
 from playwright import sync_api
+from scipy import stats
 
-from astonish import run
 from astonish.page import worlds
 from astonish.page.server import make_app
 from astonish.paper.figure import RunSettings
@@ -104,26 +104,32 @@ def _lines(page: Any) -> str:
     return str(text)
 
 
-def _set(page: Any, name: str, value: Any, tab: str) -> None:
+@contextlib.contextmanager
+def _answering(page: Any, tab: str) -> Iterator[None]:
+    """The server is asked anew in this block; after it, its answer is shown."""
     before = _answers(page, tab)
-    page.fill(f'input[name="{name} number"]', str(value))
+    yield
     _drawn(page, tab, before + 1)
+
+
+def _set(page: Any, name: str, value: Any, tab: str) -> None:
+    with _answering(page, tab):
+        page.fill(f'input[name="{name} number"]', str(value))
 
 
 def _pulled(page: Any, name: str, tab: str) -> float:
     """Move a slider by a key, and say what it then stands at."""
-    before, slider = _answers(page, tab), page.locator(f'input[name="{name}"]')
+    slider = page.locator(f'input[name="{name}"]')
     slider.focus()
     at_the_end = slider.evaluate("each => Number(each.value) >= Number(each.max)")
-    slider.press("ArrowLeft" if at_the_end else "ArrowRight")
-    _drawn(page, tab, before + 1)
+    with _answering(page, tab):
+        slider.press("ArrowLeft" if at_the_end else "ArrowRight")
     return float(page.input_value(f'input[name="{name} number"]'))
 
 
 def _chosen(page: Any, name: str, value: str, tab: str) -> None:
-    before = _answers(page, tab)
-    page.select_option(f'select[name="{name}"]', value)
-    _drawn(page, tab, before + 1)
+    with _answering(page, tab):
+        page.select_option(f'select[name="{name}"]', value)
 
 
 def _cells(page: Any, tab: str, nth: int = 0) -> dict[str, list[str]]:
@@ -142,20 +148,16 @@ def _plotted(page: Any, tab: str, name: str, nth: int = 0, plot: int = 0) -> Any
 
 def _gaussian_world(page: Any, at: dict[str, float], names: list[str]) -> None:
     """The table and the lines on the page are the library's own."""
-    task = worlds.series(at, int(at["seed"]))
-    padded = np.append(task.samples, np.full(worlds.LENGTH - len(task.samples), np.nan))  # compiled already
-    cells = _cells(page, "gaussian")
+    task, cells = worlds.series(at, int(at["seed"])), _cells(page, "gaussian")
     assert list(cells) == names
     assert _plotted(page, "gaussian", "samples") == pytest.approx(task.samples)
     assert _plotted(page, "gaussian", "truth") == pytest.approx(task.truth)
     for name in names:
-        history = run(GAUSSIAN.assembled(name, at).learner, padded)
-        estimate, surprise, rate = (
-            part[: len(task.samples)] for part in (history.estimate, history.surprise, history.learning_rate)
-        )
-        off = np.abs(estimate - task.truth)
-        for nth, expected in enumerate((estimate, surprise, rate, off)):
-            assert _plotted(page, "gaussian", name, nth) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        steps = worlds.followed(GAUSSIAN.assembled(name, at), task).steps
+        off = np.abs(steps.estimate[: len(task.samples)] - task.truth)
+        for nth, expected in enumerate((steps.estimate, steps.surprise, steps.learning_rate, off)):
+            shown = _plotted(page, "gaussian", name, nth)
+            assert shown == pytest.approx(expected[: len(task.samples)], rel=1e-9, abs=1e-12)
         assert [float(cell) for cell in cells[name][:2]] == pytest.approx([(off**2).mean(), off.mean()], rel=1e-3)
 
 
@@ -225,16 +227,21 @@ def _shaped(page: Any, noise: float, mean: float, std: float, x: float, m: float
     """What the page says of a normal belief is what its formulas say."""
     surprise = np.log(noise / std) + (std**2 + (x - mean) ** 2) / (2 * noise**2) - 0.5
     most = np.log(std / noise) + (noise**2 + (x - mean) ** 2) / (2 * std**2) - 0.5
+    shannon = -stats.norm.logpdf(x, mean, np.hypot(std, noise))
     cells = _cells(page, "lab")
-    assert float(cells["confidence_corrected"][0]) == pytest.approx(surprise, rel=1e-3)
-    assert float(cells["absolute_error"][0]) == pytest.approx(abs(x - mean), rel=1e-3)
-    spread = np.hypot(std, noise)
-    shannon = 0.5 * ((x - mean) / spread) ** 2 + np.log(spread * np.sqrt(2 * np.pi))
-    assert float(cells["shannon"][0]) == pytest.approx(shannon, rel=1e-3)
+    for name, value in {"confidence_corrected": surprise, "absolute_error": abs(x - mean), "shannon": shannon}.items():
+        assert float(cells[name][0]) == pytest.approx(value, rel=1e-3)
     names = page.evaluate("document.querySelectorAll('#lab .plot')[1].plotted.map(each => each.name)")
     (line,) = [name for name in names if name and name.startswith("bound")]
     bound, limit = map(float, re.findall(r"[\d.]+(?:e[+-]?\d+)?", line))
     assert [bound, limit] == pytest.approx([most * m * surprise / (1 + m * surprise), most], rel=0.01)
+
+
+def _click(page: Any, right: float, down: float) -> None:
+    """Click on the plot of the lab, so many of its widths and heights from its corner."""
+    box = page.locator("#lab .plot").first.bounding_box()
+    with _answering(page, "lab"):
+        page.mouse.click(box["x"] + right * box["width"], box["y"] + down * box["height"])
 
 
 def test_beliefs_are_shaped_and_observations_dropped(visit: Any) -> None:
@@ -249,9 +256,7 @@ def test_beliefs_are_shaped_and_observations_dropped(visit: Any) -> None:
     for name in at:
         at[name] = _pulled(page, "lab.m" if name == "m" else f"lab.own.{name}", "lab")
     _shaped(page, **at)
-    before, box = _answers(page, "lab"), page.locator("#lab .plot").first.bounding_box()
-    page.mouse.click(box["x"] + 0.3 * box["width"], box["y"] + 0.6 * box["height"])
-    _drawn(page, "lab", before + 1)
+    _click(page, 0.3, 0.6)
     dropped = float(page.input_value('input[name="lab.own.x number"]'))
     assert dropped != at["x"]
     _shaped(page, **at | {"x": dropped})
@@ -259,9 +264,8 @@ def test_beliefs_are_shaped_and_observations_dropped(visit: Any) -> None:
     assert page.input_value('input[name="lab.m"]') == page.get_attribute('input[name="lab.m"]', "min")
     _shaped(page, **at | {"x": dropped, "m": 0.0})
     _set(page, "lab.m", at["m"], "lab")
-    before = _answers(page, "lab")
-    page.select_option('select[name="lab.preset"]', label="Joke: guns, after goldfish")
-    _drawn(page, "lab", before + 1)
+    with _answering(page, "lab"):
+        page.select_option('select[name="lab.preset"]', label="Joke: guns, after goldfish")
     assert page.input_value('select[name="lab.family"]') == "joke"
     joke: Any = SIMULATIONS["joke"](RunSettings())["joke"]
     heard = joke[(joke.word == "guns") & (joke.belief == "after")].surprise.item()
@@ -280,17 +284,13 @@ def test_beliefs_are_shaped_and_observations_dropped(visit: Any) -> None:
 def test_a_click_drops_the_observation_to_expect_there(visit: Any) -> None:
     page = visit("#tab=lab&lab.family=exponential")
     _drawn(page, "lab")
-    box, before = page.locator("#lab .plot").first.bounding_box(), _answers(page, "lab")
-    page.mouse.click(box["x"] + 0.5 * box["width"], box["y"] + 0.6 * box["height"])
-    _drawn(page, "lab", before + 1)
+    _click(page, 0.5, 0.6)
     points = page.evaluate("[...document.querySelector('#lab .plot').plotted[0].x]")
     wait = float(page.input_value('input[name="lab.own.x number"]'))
     assert 0.1 < wait < 3.0
     assert min(abs(1 / wait - np.array(points))) < 0.2  # one over a rate that was drawn
     _chosen(page, "lab.family", "dirichlet", "lab")
-    before = _answers(page, "lab")
-    page.mouse.click(box["x"] + 0.45 * box["width"], box["y"] + 0.7 * box["height"])
-    _drawn(page, "lab", before + 1)
+    _click(page, 0.45, 0.7)
     assert page.input_value('select[name="lab.own.x"]') == "1"
 
 
@@ -319,9 +319,8 @@ def test_a_table_goes_in_and_comes_out(visit: Any, tmp_path: Path) -> None:
     _chosen(page, "data.block", "run", "data")
     columns = Columns("x", "who", "run")
     _measured(page, path, "a", columns, "delta", "continuous")
-    before = _answers(page, "data")
-    page.fill('input[name="data.set.learning_rate"]', "0.5")
-    _drawn(page, "data", before + 1)
+    with _answering(page, "data"):
+        page.fill('input[name="data.set.learning_rate"]', "0.5")
     _chosen(page, "data.who", "b", "data")
     expected = _measured(page, path, "b", columns, "delta", "continuous", learning_rate=0.5)
     with page.expect_download() as waiting:
