@@ -15,8 +15,9 @@ from astonish.learners import Smile
 from astonish.models.parameters import arguments, imports, parameters
 from astonish.models.registry import FAMILIES
 from astonish.online.explanation import explain
-from astonish.online.measures import COLUMNS, Moment, all_measures
+from astonish.online.measures import COLUMNS
 from astonish.page.controls import (
+    READINESS,
     Json,
     Slider,
     Values,
@@ -28,16 +29,14 @@ from astonish.page.controls import (
     packed,
     slider_for,
     stack,
+    updated,
 )
 from astonish.paper import figure1, figure2
 from astonish.paper.figure1 import COLLEAGUES, WORDS, listener, voting
 from astonish.people.tables.regressors import describe
-from astonish.theory import expfam, rule
 from astonish.theory.drawing import BARS, drawn
-from astonish.theory.expfam import Belief, Family, bregman
+from astonish.theory.expfam import Family
 
-READINESS = slider_for("m", declared(Smile)["m"])
-GAMMAS: Any = np.linspace(0.0, 1.0, 101)
 DRAWN = ("belief", "scaled", "updated")
 MOST_OUTCOMES, LARGEST_SAMPLE = 50, 1e6
 ALPHA = {"first": 10.0, "second": 4.0, "third": 2.0, "fourth": 1.0}  # of a Dirichlet belief to begin with
@@ -132,26 +131,6 @@ class LabTab:
             '        print(f"{name}: {value:.4g}")',
         ]
         return "\n".join([*lines, ""])
-
-
-@interpreted
-def updated(family: Family, belief: Belief, x: Any, m: Any) -> dict[str, Any]:
-    """Update a belief by the SMiLe rule, and measure surprise; for each of `GAMMAS`, how far a step of this size goes.
-
-    again: how surprising the observation would still be; spent: how far the belief moves.
-    """
-    update = rule.smile(family, belief, x, m)
-    prior, scaled = family.prior(), expfam.scaled_likelihood(family, x)
-    curve = jax.vmap(lambda gamma: expfam.log_mass_curve(family, belief, scaled, gamma))(GAMMAS)
-    first, last = (jax.tree.map(lambda values, end=end: values[end], curve) for end in (0, -1))
-    return {
-        **update._asdict(),
-        "beliefs": (belief, scaled, update.belief),
-        "gammas": GAMMAS,
-        "again": bregman(curve, last, 1 - GAMMAS),  # this and the next are read off one curve
-        "spent": bregman(curve, first, -GAMMAS),
-        "measures": all_measures(Moment(family, prior, prior, belief, update.belief, x), None),
-    }
 
 
 # ---- which beliefs can be shaped, and what can be set of them

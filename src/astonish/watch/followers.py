@@ -99,13 +99,18 @@ def follower_for(
             why = f"{type(learner).__name__} does not say how samples come about, so none can be drawn"
             raise ValueError(f"{why}; give --threshold, or --calibrate and a number of samples") from None
         condition = "samples are as the learner's model has them"
-    values = ", ".join(f"{word} {value:.4g}" for word, value in assembly.settings.items() if value is not None)
     alarm = f"alarm above {detector.signal} {detector.threshold:.4g}"
     if condition:
         alarm += f": {detector.false_alarm_rate:.2g} false alarms per sample, if {condition}"
     made = arguments({"threshold": detector.threshold, **detector.settings})
     code = [*imports(assembly.classes, "Detector"), f"follower = Detector({assembly.code}, {made})"]
-    return Follower(f"{type(learner).__name__} ({values}); {alarm}", "\n".join(code), _update(detector))
+    about = f"{type(learner).__name__} ({settings_of(assembly)}); {alarm}"
+    return Follower(about, "\n".join(code), _update(detector))
+
+
+def settings_of(assembly: Assembly) -> str:
+    """Write the parameters of a learner, as far as they have values."""
+    return ", ".join(f"{word} {value:.4g}" for word, value in assembly.settings.items() if value is not None)
 
 
 def _update(detector: Detector) -> Callable[[float], Reading]:

@@ -12,8 +12,7 @@ import numpy as np
 
 from astonish.beliefs import Gaussian
 from astonish.core.numbers import Domain, FloatArray, double
-from astonish.page.controls import Json, Slider, Values, one_of
-from astonish.page.lab import GAMMAS, READINESS, updated
+from astonish.page.controls import GAMMAS, READINESS, Json, Slider, Values, one_of, updated
 from astonish.page.tour.screen import SCREENS, Options, Screen, Shown, Words, mark, panel, with_band
 from astonish.paper import figure3, figure8, maze_learners as agents
 from astonish.paper.figure import RunSettings, interval, same, verdict
