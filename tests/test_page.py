@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from astonish import explain
+from astonish.online.explanation import Explanation, explain
 from astonish.page import server, worlds
 from test_browser import (
     DEFAULTS,
@@ -199,14 +199,12 @@ def test_axes_have_round_numbers_and_rounding_errors_are_zero(visit: Any) -> Non
 SENTENCE, TITLE = "#gaussian .explain .sentence", "#gaussian .explain .head h2"
 
 
-def _sentence(name: str, at: int) -> str:
-    """What the library says of a sample of the world that is shown first."""
-    return explain(GAUSSIAN.assembled(name, DEFAULTS).learner, worlds.series(DEFAULTS, 1).samples, at).sentence
-
-
-def _says(page: Any, sentence: str) -> None:
+def _says(page: Any, name: str, at: int) -> Explanation:
+    """Wait until the page says what the library says of a sample of the world that is shown first."""
+    found = explain(GAUSSIAN.assembled(name, DEFAULTS).learner, worlds.series(DEFAULTS, 1).samples, at)
     says = "([where, text]) => document.querySelector(where)?.textContent === text"
-    page.wait_for_function(says, arg=[SENTENCE, sentence], timeout=60000)
+    page.wait_for_function(says, arg=[SENTENCE, found.sentence], timeout=60000)
+    return found
 
 
 def _heights(page: Any, plot: int, name: str) -> Any:
@@ -231,10 +229,9 @@ def _places(page: Any) -> list[float]:
 def _click_on(page: Any, index: int) -> None:
     """Click on the marks of a sample in the first plot, which shows 200 of them from 0 to 201."""
     plot = page.locator("#gaussian .plot").first
-    box = plot.evaluate(
+    left, right = plot.evaluate(
         "plot => { const { x, width } = plot.querySelector('clipPath rect').getBBox(); return [x + 5, x + width - 5]; }"
     )
-    left, right = box
     plot.click(position={"x": left + (right - left) * (index + 1) / 201, "y": 120})
 
 
@@ -243,10 +240,8 @@ def test_a_sample_is_explained_by_pointing_and_by_keys(visit: Any) -> None:
     _drawn(page, "gaussian")
     assert page.locator("#gaussian .explain").is_hidden()
     _click_on(page, 93)
-    _says(page, _sentence("smile", 93))
+    found = _says(page, "smile", 93)
     assert page.inner_text(TITLE) == "Explain sample 94"
-    learner, samples = GAUSSIAN.assembled("smile", DEFAULTS).learner, worlds.series(DEFAULTS, 1).samples
-    found = explain(learner, samples, 93)
     assert found.drawing is not None
     assert found.terms is not None
     assert _heights(page, 0, "before") == pytest.approx(found.drawing.heights[0], rel=1e-9, abs=1e-12)
@@ -259,12 +254,12 @@ def test_a_sample_is_explained_by_pointing_and_by_keys(visit: Any) -> None:
     assert found.sentence in label
     assert _places(page) == []
     page.locator("#gaussian .plot").first.press("ArrowRight")
-    _says(page, _sentence("smile", 94))
+    _says(page, "smile", 94)
     assert set(_places(page)) == {1.0}  # never anywhere between
     page.locator("#gaussian .explain button", has_text="Previous").press("ArrowLeft")
-    _says(page, _sentence("smile", 93))
+    _says(page, "smile", 93)
     page.select_option('select[name="gaussian.explained"]', "delta")
-    _says(page, _sentence("delta", 93))
+    _says(page, "delta", 93)
     assert page.locator("#gaussian .explain figure").nth(1).is_hidden()  # for there is no S_cc
     page.keyboard.press("Escape")
     assert page.locator("#gaussian .explain").is_hidden()
@@ -273,11 +268,11 @@ def test_a_sample_is_explained_by_pointing_and_by_keys(visit: Any) -> None:
 
 def test_the_belief_moves_where_motion_is_welcome_and_a_link_opens_it(visit: Any) -> None:
     page = visit("#tab=gaussian&gaussian.pick=93", reduced_motion="no-preference")
-    _says(page, _sentence("smile", 93))
+    _says(page, "smile", 93)
     page.wait_for_selector('#gaussian .explain[data-at="1"]')
     assert _places(page) == []
     page.locator("#gaussian .explain button", has_text="Next").click()
-    _says(page, _sentence("smile", 94))
+    _says(page, "smile", 94)
     page.wait_for_selector('#gaussian .explain[data-at="1"]')
     places = _places(page)
     assert (places[0], places[-1]) == (0.0, 1.0)

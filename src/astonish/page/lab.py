@@ -15,7 +15,7 @@ from astonish.learners import Smile
 from astonish.models.parameters import arguments, imports, parameters
 from astonish.models.registry import FAMILIES
 from astonish.online.explanation import explain
-from astonish.online.measures import COLUMNS
+from astonish.online.measures import in_order
 from astonish.page.controls import (
     READINESS,
     Json,
@@ -108,8 +108,7 @@ class LabTab:
             **{name: packed(update[name]) for name in ("gammas", "again", "spent")},
             "measures": [
                 {"name": column, "value": json_number(measures[column]), "meaning": describe(column).replace("`", "")}
-                for column in COLUMNS
-                if column in measures
+                for column in in_order(measures)
             ],
             "python": self.script(shape, at, x, m),
         }
