@@ -15,13 +15,26 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from astonish import Dirichlet, Gaussian, PerContext, Regression, Smile, Stream, run, run_many
+from astonish import (
+    Bayes,
+    Delta,
+    Dirichlet,
+    Gaussian,
+    MessagePassing,
+    ParticleFilter,
+    PerContext,
+    Regression,
+    Smile,
+    Stream,
+    run,
+    run_many,
+)
 from astonish.io.files import read, write
 from astonish.online.bank import LOOPS, TILES, Bank, Schedule
 from astonish.online.keys import UNKNOWN, Names, WholeNumbers
-from families import LEARNER as LEARNERS, columns
 
 LEARNER = Smile(Gaussian(noise=1.0))
+RNG = np.random.default_rng(1)
 
 
 def _some(size: int) -> Any:
@@ -30,14 +43,21 @@ def _some(size: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["smile_gaussian", "smile_dirichlet", "delta", "message_passing_gaussian", "particles_gaussian", "per_context",
-     "bayes_regression"],
-)  # fmt: skip
-def test_every_key_learns_as_if_alone(name: str) -> None:
-    _, learner, samples = LEARNERS[name]
-    xs = columns([samples[k] for k in np.random.default_rng(1).integers(len(samples), size=900)])
-    keys, bank = _some(900), Bank(learner, 40)
+    ("learner", "xs"),
+    [
+        (LEARNER, RNG.normal(size=900)),
+        (Smile(Dirichlet(15)), RNG.integers(15, size=900)),
+        (Delta(learning_rate=0.1), RNG.normal(size=900)),
+        (MessagePassing(Gaussian(noise=1.0), hazard=0.1), RNG.normal(size=900)),
+        (ParticleFilter(Gaussian(noise=1.0), hazard=0.1, particles=5), RNG.normal(size=900)),
+        (PerContext(Smile(Dirichlet(3)), 4), (RNG.integers(4, size=900), RNG.integers(3, size=900))),
+        (Bayes(Regression(2, noise=1.0)), (RNG.normal(size=(900, 2)), RNG.normal(size=900))),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_every_key_learns_as_if_alone(learner: Any, xs: Any) -> None:
+    keys = _some(900)
+    bank = Bank(learner, 40)
     parts = [slice(0, 600), slice(600, 900)]
     steps = [bank.update(keys[part], jax.tree.map(lambda column, part=part: column[part], xs)) for part in parts]
     names = np.unique(keys)
