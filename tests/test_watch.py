@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from astonish import Delta, Detector, Gaussian, Smile, Stream, monitor
 from astonish.cli.app import app
 from astonish.page.stream import StreamTab
-from astonish.watch.followers import DetectorSettings, follower_for, samples_needed
+from astonish.watch.followers import follower_for, samples_needed
 from astonish.watch.stream import (
     LONGEST,
     Feed,
@@ -154,7 +154,7 @@ def test_what_was_not_set_is_told_from_the_first_samples_which_are_learned_too()
 
 def test_a_threshold_is_found_in_samples_without_a_change() -> None:
     quiet = np.random.default_rng(4).normal(0, 1, 2000)
-    alarms = DetectorSettings(false_alarm_rate=0.02, calibrate=1000)
+    alarms = {"false_alarm_rate": 0.02, "calibrate": 1000}
     follower = follower_for("delta", quiet.tolist(), {"learning_rate": 0.1, "start": 0.0}, alarms)
     expected = Detector.calibrated(Delta(0.1, start=0.0), quiet[:1000], 0.02)
     assert f"threshold={expected.threshold!r}" in follower.code
@@ -279,9 +279,9 @@ def test_the_page_gets_what_it_has_not_seen() -> None:
 
 def test_lines_of_the_page_give_the_same_alarms(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     feed = Feed()
-    settings = DetectorSettings(threshold=7.0, burn_in=3)
+    alarms = {"threshold": 7.0, "burn_in": 3}
     plain = io.BytesIO(b"20.5\n19.25\n\n21\n35\n36.5\n34\n")
-    make = lambda first: follower_for("smile", first, {"noise": 2.0, "mean": 20.0}, settings)  # noqa: E731
+    make = lambda first: follower_for("smile", first, {"noise": 2.0, "mean": 20.0}, alarms)  # noqa: E731
     follow(feed, lambda _: None, plain, None, 0, make, lambda: contextlib.nullcontext(lambda _: None))
     assert feed.is_over
     monkeypatch.setattr(sys, "stdin", io.StringIO(plain.getvalue().decode()))
