@@ -334,14 +334,13 @@ class Bank:
 
     def to_frame(self, kind: Any = "pandas") -> Any:
         """Return all keys and their estimates, as a table of this kind: pandas, pyarrow or polars."""
-        with naming_extra("tables need"):
-            import narwhals as nw
-
         if kind not in _KINDS:
             raise ValueError(f"kind = {kind!r} is not known; give one of {', '.join(_KINDS)}")
         keys = self.keys()
         columns = {"key": keys, **wide("estimate", self.estimate(keys))}
         with naming_extra("this table needs"):
+            import narwhals as nw
+
             return nw.from_dict(columns, backend=kind).to_native()
 
     def save(self, path: str | os.PathLike[str]) -> None:
