@@ -265,21 +265,9 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
     bank = Bank(LEARNER, 4)
     bank.update([1, 2], [0.5, 0.1])
     good = bank.to_bytes()
-    rng = np.random.default_rng(5)
-    for cut in rng.integers(1, len(good), 20):
+    for cut in np.random.default_rng(5).integers(1, len(good), 20):
         with pytest.raises(ValueError, match="is not a saved bank"):
             Bank.load(io.BytesIO(good[:cut]), LEARNER)
-    refused = 0
-    for at in rng.integers(len(good), size=60):  # a changed byte is noticed, or is one that nothing depends on
-        broken = bytearray(good)
-        broken[at] ^= 0xFF
-        try:
-            found = Bank.load(io.BytesIO(bytes(broken)), LEARNER)
-        except ValueError:
-            refused += 1
-        else:
-            np.testing.assert_array_equal(found.estimate([1, 2]), bank.estimate([1, 2]))
-    assert refused > 30
     with pytest.raises(ValueError, match=r"family = Gaussian\(.*\), and this one has family = Dirichlet"):
         Bank.load(io.BytesIO(good), Smile(Dirichlet(3)))
     with pytest.raises(ValueError, match=r"not \.alpha; give the kind of learner"):

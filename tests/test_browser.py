@@ -6,8 +6,6 @@ Needs Chromium (Debian: apt-get install chromium) and playwright.
 import contextlib
 import re
 import shutil
-import socket
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,14 +18,16 @@ pytest.importorskip("playwright.sync_api", reason="the browser is driven by play
 pytest.importorskip("starlette", reason="the page needs starlette")
 
 from playwright import sync_api
+from scipy import stats
 
-from astonish import run
 from astonish.page import worlds
+from astonish.page.server import make_app
 from astonish.paper.figure import RunSettings
 from astonish.paper.figure1 import SIMULATIONS
 from astonish.people.tables import Columns, read_trials
 from astonish.people.tables.facts import choose
 from astonish.people.tables.regressors import regressors
+from test_explorer_jobs import served
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
@@ -42,23 +42,9 @@ TABLE = "who,run,x,here,there\n" + "".join(
 )
 
 
-@contextlib.contextmanager
-def _served(port: int = 0, **options: Any) -> Iterator[str]:
-    """The address of a page that is served as the command serves it."""
-    from astonish.page.server import make_app, make_server
-
-    listening = socket.create_server(("127.0.0.1", port))
-    server = make_server(make_app(warm=False, **options))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-    server.should_exit = True
-    thread.join(timeout=10)
-
-
 @pytest.fixture(scope="module")
 def home(compiled_alike: None) -> Iterator[str]:
-    with _served() as address:
+    with served(make_app(warm=False)) as address:
         yield address
 
 
@@ -118,26 +104,32 @@ def _lines(page: Any) -> str:
     return str(text)
 
 
-def _set(page: Any, name: str, value: Any, tab: str) -> None:
+@contextlib.contextmanager
+def _answering(page: Any, tab: str) -> Iterator[None]:
+    """The server is asked anew in this block; after it, its answer is shown."""
     before = _answers(page, tab)
-    page.fill(f'input[name="{name} number"]', str(value))
+    yield
     _drawn(page, tab, before + 1)
+
+
+def _set(page: Any, name: str, value: Any, tab: str) -> None:
+    with _answering(page, tab):
+        page.fill(f'input[name="{name} number"]', str(value))
 
 
 def _pulled(page: Any, name: str, tab: str) -> float:
     """Move a slider by a key, and say what it then stands at."""
-    before, slider = _answers(page, tab), page.locator(f'input[name="{name}"]')
+    slider = page.locator(f'input[name="{name}"]')
     slider.focus()
     at_the_end = slider.evaluate("each => Number(each.value) >= Number(each.max)")
-    slider.press("ArrowLeft" if at_the_end else "ArrowRight")
-    _drawn(page, tab, before + 1)
+    with _answering(page, tab):
+        slider.press("ArrowLeft" if at_the_end else "ArrowRight")
     return float(page.input_value(f'input[name="{name} number"]'))
 
 
 def _chosen(page: Any, name: str, value: str, tab: str) -> None:
-    before = _answers(page, tab)
-    page.select_option(f'select[name="{name}"]', value)
-    _drawn(page, tab, before + 1)
+    with _answering(page, tab):
+        page.select_option(f'select[name="{name}"]', value)
 
 
 def _cells(page: Any, tab: str, nth: int = 0) -> dict[str, list[str]]:
@@ -156,20 +148,16 @@ def _plotted(page: Any, tab: str, name: str, nth: int = 0, plot: int = 0) -> Any
 
 def _gaussian_world(page: Any, at: dict[str, float], names: list[str]) -> None:
     """The table and the lines on the page are the library's own."""
-    task = worlds.series(at, int(at["seed"]))
-    padded = np.append(task.samples, np.full(worlds.LENGTH - len(task.samples), np.nan))  # compiled already
-    cells = _cells(page, "gaussian")
+    task, cells = worlds.series(at, int(at["seed"])), _cells(page, "gaussian")
     assert list(cells) == names
     assert _plotted(page, "gaussian", "samples") == pytest.approx(task.samples)
     assert _plotted(page, "gaussian", "truth") == pytest.approx(task.truth)
     for name in names:
-        history = run(GAUSSIAN.assembled(name, at).learner, padded)
-        estimate, surprise, rate = (
-            part[: len(task.samples)] for part in (history.estimate, history.surprise, history.learning_rate)
-        )
-        off = np.abs(estimate - task.truth)
-        for nth, expected in enumerate((estimate, surprise, rate, off)):
-            assert _plotted(page, "gaussian", name, nth) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        steps = worlds.followed(GAUSSIAN.assembled(name, at), task).steps
+        off = np.abs(steps.estimate[: len(task.samples)] - task.truth)
+        for nth, expected in enumerate((steps.estimate, steps.surprise, steps.learning_rate, off)):
+            shown = _plotted(page, "gaussian", name, nth)
+            assert shown == pytest.approx(expected[: len(task.samples)], rel=1e-9, abs=1e-12)
         assert [float(cell) for cell in cells[name][:2]] == pytest.approx([(off**2).mean(), off.mean()], rel=1e-3)
 
 
@@ -239,16 +227,21 @@ def _shaped(page: Any, noise: float, mean: float, std: float, x: float, m: float
     """What the page says of a normal belief is what its formulas say."""
     surprise = np.log(noise / std) + (std**2 + (x - mean) ** 2) / (2 * noise**2) - 0.5
     most = np.log(std / noise) + (noise**2 + (x - mean) ** 2) / (2 * std**2) - 0.5
+    shannon = -stats.norm.logpdf(x, mean, np.hypot(std, noise))
     cells = _cells(page, "lab")
-    assert float(cells["confidence_corrected"][0]) == pytest.approx(surprise, rel=1e-3)
-    assert float(cells["absolute_error"][0]) == pytest.approx(abs(x - mean), rel=1e-3)
-    spread = np.hypot(std, noise)
-    shannon = 0.5 * ((x - mean) / spread) ** 2 + np.log(spread * np.sqrt(2 * np.pi))
-    assert float(cells["shannon"][0]) == pytest.approx(shannon, rel=1e-3)
+    for name, value in {"confidence_corrected": surprise, "absolute_error": abs(x - mean), "shannon": shannon}.items():
+        assert float(cells[name][0]) == pytest.approx(value, rel=1e-3)
     names = page.evaluate("document.querySelectorAll('#lab .plot')[1].plotted.map(each => each.name)")
     (line,) = [name for name in names if name and name.startswith("bound")]
     bound, limit = map(float, re.findall(r"[\d.]+(?:e[+-]?\d+)?", line))
     assert [bound, limit] == pytest.approx([most * m * surprise / (1 + m * surprise), most], rel=0.01)
+
+
+def _click(page: Any, right: float, down: float) -> None:
+    """Click on the plot of the lab, so many of its widths and heights from its corner."""
+    box = page.locator("#lab .plot").first.bounding_box()
+    with _answering(page, "lab"):
+        page.mouse.click(box["x"] + right * box["width"], box["y"] + down * box["height"])
 
 
 def test_beliefs_are_shaped_and_observations_dropped(visit: Any) -> None:
@@ -263,9 +256,7 @@ def test_beliefs_are_shaped_and_observations_dropped(visit: Any) -> None:
     for name in at:
         at[name] = _pulled(page, "lab.m" if name == "m" else f"lab.own.{name}", "lab")
     _shaped(page, **at)
-    before, box = _answers(page, "lab"), page.locator("#lab .plot").first.bounding_box()
-    page.mouse.click(box["x"] + 0.3 * box["width"], box["y"] + 0.6 * box["height"])
-    _drawn(page, "lab", before + 1)
+    _click(page, 0.3, 0.6)
     dropped = float(page.input_value('input[name="lab.own.x number"]'))
     assert dropped != at["x"]
     _shaped(page, **at | {"x": dropped})
@@ -273,9 +264,8 @@ def test_beliefs_are_shaped_and_observations_dropped(visit: Any) -> None:
     assert page.input_value('input[name="lab.m"]') == page.get_attribute('input[name="lab.m"]', "min")
     _shaped(page, **at | {"x": dropped, "m": 0.0})
     _set(page, "lab.m", at["m"], "lab")
-    before = _answers(page, "lab")
-    page.select_option('select[name="lab.preset"]', label="Joke: guns, after goldfish")
-    _drawn(page, "lab", before + 1)
+    with _answering(page, "lab"):
+        page.select_option('select[name="lab.preset"]', label="Joke: guns, after goldfish")
     assert page.input_value('select[name="lab.family"]') == "joke"
     joke: Any = SIMULATIONS["joke"](RunSettings())["joke"]
     heard = joke[(joke.word == "guns") & (joke.belief == "after")].surprise.item()
@@ -294,17 +284,13 @@ def test_beliefs_are_shaped_and_observations_dropped(visit: Any) -> None:
 def test_a_click_drops_the_observation_to_expect_there(visit: Any) -> None:
     page = visit("#tab=lab&lab.family=exponential")
     _drawn(page, "lab")
-    box, before = page.locator("#lab .plot").first.bounding_box(), _answers(page, "lab")
-    page.mouse.click(box["x"] + 0.5 * box["width"], box["y"] + 0.6 * box["height"])
-    _drawn(page, "lab", before + 1)
+    _click(page, 0.5, 0.6)
     points = page.evaluate("[...document.querySelector('#lab .plot').plotted[0].x]")
     wait = float(page.input_value('input[name="lab.own.x number"]'))
     assert 0.1 < wait < 3.0
     assert min(abs(1 / wait - np.array(points))) < 0.2  # one over a rate that was drawn
     _chosen(page, "lab.family", "dirichlet", "lab")
-    before = _answers(page, "lab")
-    page.mouse.click(box["x"] + 0.45 * box["width"], box["y"] + 0.7 * box["height"])
-    _drawn(page, "lab", before + 1)
+    _click(page, 0.45, 0.7)
     assert page.input_value('select[name="lab.own.x"]') == "1"
 
 
@@ -333,9 +319,8 @@ def test_a_table_goes_in_and_comes_out(visit: Any, tmp_path: Path) -> None:
     _chosen(page, "data.block", "run", "data")
     columns = Columns("x", "who", "run")
     _measured(page, path, "a", columns, "delta", "continuous")
-    before = _answers(page, "data")
-    page.fill('input[name="data.set.learning_rate"]', "0.5")
-    _drawn(page, "data", before + 1)
+    with _answering(page, "data"):
+        page.fill('input[name="data.set.learning_rate"]', "0.5")
     _chosen(page, "data.who", "b", "data")
     expected = _measured(page, path, "b", columns, "delta", "continuous", learning_rate=0.5)
     with page.expect_download() as waiting:
@@ -374,19 +359,11 @@ def test_kinds_of_outcomes_and_the_example(visit: Any, tmp_path: Path) -> None:
     assert _plotted(fresh, "data", "outcome") == pytest.approx(samples.round(2), abs=0.0051)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "word"),
-    [
-        ("odd.csv", b"", "empty"),
-        ("large.csv", 200 * 2**20, "more than 20 MB"),
-    ],
-)
-def test_what_is_wrong_is_said_on_the_page(
-    browser: Any, home: str, tmp_path: Path, name: str, content: Any, word: str
-) -> None:
-    path = tmp_path / name
+@pytest.mark.parametrize(("size", "word"), [(0, "empty"), (200 * 2**20, "more than 20 MB")])
+def test_what_is_wrong_is_said_on_the_page(browser: Any, home: str, tmp_path: Path, size: int, word: str) -> None:
+    path = tmp_path / "odd.csv"
     with path.open("wb") as file:
-        file.truncate(content) if isinstance(content, int) else file.write(content)
+        file.truncate(size)
     page = browser.new_page()
     page.goto(f"{home}#tab=data")
     page.set_input_files('input[type="file"]', str(path))
@@ -422,7 +399,8 @@ def test_plots_are_saved(visit: Any, kind: str) -> None:
 
 
 def test_a_secret_link_opens_the_page_and_leaves_its_address(browser: Any) -> None:
-    with _served(host="0.0.0.0", token="a-secret") as home, contextlib.closing(browser.new_context()) as context:
+    app = make_app("0.0.0.0", warm=False, token="a-secret")
+    with served(app) as home, contextlib.closing(browser.new_context()) as context:
         page = context.new_page()
         assert page.goto(f"{home}#tab=data").status == 403
         page.goto(f"{home}?token=a-secret#tab=data")

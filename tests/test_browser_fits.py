@@ -10,28 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from astonish import Delta
-from astonish.page.jobs import Jobs
+from astonish.page.jobs import Jobs, PageJob
+from astonish.page.server import make_app
 from astonish.people.fit import Estimate, Model, fit
 from astonish.people.tables import Columns, Trials, read_trials
-from test_browser import _served, browser, pytestmark, visit  # noqa: F401
+from test_browser import browser, pytestmark, visit  # noqa: F401
+from test_explorer_jobs import followers, served
 
 SECONDS = 120_000  # milliseconds that one waits, for a process that imports and compiles
 
 
-def _table() -> pd.DataFrame:
-    """Three people who follow a delta rule for 30 trials."""
-    rng, rows = np.random.default_rng(5), []
-    for name, rate in zip(("ann", "bob", "eve"), (0.3, 0.5, 0.8), strict=True):
-        belief = 0.0
-        for k in range(30):
-            x = round(float(rng.normal(10 if k < 15 else -5, 2)), 2)
-            rows.append((name, k + 1, x, round(belief + float(rng.normal(0, 0.5)), 2), "lab"))
-            belief += rate * (x - belief)
-    return pd.DataFrame(rows, columns=["id", "trial", "x", "estimate", "site"])
+TABLE = followers(("ann", "bob", "eve")).assign(site="lab")
+TABLE.insert(1, "trial", np.tile(np.arange(1, 31), 3))
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +34,7 @@ def jobs() -> Jobs:
 
 @pytest.fixture(scope="module")
 def home(compiled_alike: None, jobs: Jobs) -> Iterator[str]:
-    with _served(jobs=jobs) as address:
+    with served(make_app(warm=False, jobs=jobs)) as address:
         yield address
 
 
@@ -51,13 +44,21 @@ def _drop(page: Any, on: str) -> None:
         """([text, on]) => { const dataTransfer = new DataTransfer(), bubbles = true;
         dataTransfer.items.add(new File([text], "my trials.csv"));
         document.querySelector(on).dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles })); }""",
-        [_table().to_csv(index=False), on],
+        [TABLE.to_csv(index=False), on],
     )
     page.wait_for_selector("#data .plot svg", state="attached", timeout=SECONDS)
 
 
 def _start(page: Any) -> None:
     page.locator(".fits").get_by_role("button", name=re.compile("^Start")).click()
+
+
+def _compare(visit: Any) -> Any:
+    """A page on which learners are about to be compared."""
+    page = visit("#tab=data&data.learner=delta&data.fit=compare&data.responded=before")
+    page.wait_for_selector("#data .drop")
+    _drop(page, "body")
+    return page
 
 
 def _rows(page: Any, heading: str) -> dict[str, list[str]]:
@@ -78,7 +79,6 @@ def test_from_the_dropped_table_to_the_report(visit: Any) -> None:
     _reads_results(page)
     archive = _keeps_files(page)
     _copies(page, archive)
-    page.close()
 
 
 def _looks_at_guesses(page: Any) -> None:
@@ -105,7 +105,7 @@ def _answers_a_question(page: Any) -> None:
 
 def _reads_results(page: Any) -> None:
     """They are those of the library."""
-    trials: Trials = read_trials(_table(), Columns("x", "id", trial="trial", response="estimate"), responds_before=True)
+    trials: Trials = read_trials(TABLE, Columns("x", "id", trial="trial", response="estimate"), responds_before=True)
     found = fit(Model(Delta(start=0.0), Estimate()), trials, ["learning_rate", "response.noise"], starts=2)
     rows = _rows(page, "Parameters of delta, with 95 % intervals")
     assert list(rows) == ["ann", "bob", "eve"]
@@ -152,14 +152,13 @@ def _copies(page: Any, archive: zipfile.ZipFile) -> None:
 
 
 def test_differences_of_bic_are_drawn(visit: Any) -> None:
-    page = visit("#tab=data&data.learner=delta&data.fit=compare&data.responded=before")
-    page.wait_for_selector("#data .drop")
-    _drop(page, "body")
+    page = _compare(visit)
     _start(page)
     page.get_by_text("Download everything (.zip)").wait_for(timeout=SECONDS)
     plot = page.locator('.plot[aria-label^="Which learner has the least BIC"]')
     drawn = {mark["name"]: np.array(mark["y"]) for mark in plot.evaluate("each => each.plotted")}
-    bic = {name: _bic(page, name) for name in drawn}
+    tables = {name: _rows(page, f"Parameters of {name}, with 95 % intervals") for name in drawn}
+    bic = {name: np.array([float(cells[-2]) for cells in rows.values()]) for name, rows in tables.items()}
     least = np.min(list(bic.values()), axis=0)
     for name, heights in drawn.items():
         np.testing.assert_allclose(heights, bic[name] - least, atol=2)  # the table has three digits
@@ -167,22 +166,18 @@ def test_differences_of_bic_are_drawn(visit: Any) -> None:
     assert np.min(list(drawn.values()), axis=0).tolist() == [0.0, 0.0, 0.0]
     words = plot.get_attribute("aria-label")
     assert all(f"{name} for {np.sum(heights == 0)}" in words for name, heights in drawn.items())
-    page.close()
-
-
-def _bic(page: Any, model: str) -> Any:
-    rows = _rows(page, f"Parameters of {model}, with 95 % intervals")
-    return np.array([float(cells[-2]) for cells in rows.values()])
 
 
 def test_cancel_and_a_closed_tab_end_it(visit: Any, jobs: Jobs) -> None:
-    page = visit("#tab=data&data.learner=delta&data.fit=compare&data.responded=before")
-    page.wait_for_selector("#data .drop")
-    _drop(page, "body")
-    with page.expect_response(re.compile("/api/jobs/compare")) as started:
-        _start(page)
-    job = jobs.find(json.loads(started.value.body())["job"])
-    assert job is not None
+    def started() -> PageJob:
+        with page.expect_response(re.compile("/api/jobs/compare")) as answer:
+            _start(page)
+        job = jobs.find(json.loads(answer.value.body())["job"])
+        assert job is not None
+        return job
+
+    page = _compare(visit)
+    job = started()
     assert job.is_running
     with page.expect_response(re.compile("/cancel$")):
         page.locator(".fits").get_by_role("button", name="Cancel").click()
@@ -190,10 +185,7 @@ def test_cancel_and_a_closed_tab_end_it(visit: Any, jobs: Jobs) -> None:
     page.wait_for_function("() => document.querySelector('.analysis progress').hidden")
     assert not job.is_running
     assert page.locator(".fits").get_by_role("button", name="Cancel").is_disabled()
-    with page.expect_response(re.compile("/api/jobs/compare")) as started:
-        _start(page)
-    job = jobs.find(json.loads(started.value.body())["job"])
-    assert job is not None
+    job = started()
     page.get_by_text("Starting").wait_for()
     page.close()
     assert job.stop.wait(20)
@@ -210,4 +202,3 @@ def test_a_link_to_a_table_says_what_is_missing_and_keeps_its_settings(visit: An
     _drop(page, "body")
     assert page.input_value('.fits select[name="data.response"]') == "estimate"
     assert not page.get_by_text("This link is about").is_visible()
-    page.close()

@@ -4,7 +4,7 @@
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,10 @@ import pytest
 
 from astonish import Bayes, Dirichlet, Smile, run
 from astonish.page import worlds
+from astonish.page.server import make_app
 from astonish.watch.stream import Feed, Reading
-from test_browser import _served, browser, pytestmark, sync_api, visit  # noqa: F401
+from test_browser import _answering, _chosen, _drawn, _set, browser, pytestmark, sync_api, visit  # noqa: F401
+from test_explorer_jobs import served
 
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
@@ -25,26 +27,12 @@ def feed() -> Feed:
 
 @pytest.fixture(scope="module")
 def home(feed: Feed, compiled_alike: None) -> Iterator[str]:
-    with _served(feed=feed) as address:
+    with served(make_app(warm=False, feed=feed)) as address:
         yield address
-
-
-def _answered(page: Any, more_than: int = 0) -> int:
-    """Wait until the maze has shown more answers than so many; how many there are."""
-    shown = "() => Number(document.getElementById('maze').dataset.answers ?? 0)"
-    page.wait_for_function(f"n => ({shown})() > n", arg=more_than, timeout=60000)
-    return int(page.evaluate(shown))
 
 
 def _press(page: Any, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
-
-
-def _changed(page: Any, act: Callable[[], Any]) -> None:
-    """Do something that asks the server anew."""
-    before = _answered(page)
-    act()
-    _answered(page, before)
 
 
 def _mode(learner: Any, rooms: Any, room: int) -> Any:
@@ -85,16 +73,17 @@ def _check(page: Any, at: dict[str, float], switches: list[int], learners: dict[
 
 def test_the_agent_walks_and_the_environment_switches(visit: Any) -> None:
     page = visit("#tab=maze&maze.hazard=0&maze.second=bayes")
-    _answered(page)
+    _drawn(page, "maze")
     at: dict[str, float] = {"hazard": 0.0, "seed": 1, "at": 0}
     both = {"smile": Smile(Dirichlet(15), 0.1), "bayes": Bayes(Dirichlet(15))}
     _check(page, at, [], both)
-    _changed(page, lambda: page.fill('input[name="maze.seed number"]', "4"))
+    _set(page, "maze.seed", 4, "maze")
     page.fill('input[name="maze.at number"]', "30")
     _press(page, "Step")
     at |= {"seed": 4, "at": 31}
     _check(page, at, [], both)
-    _changed(page, lambda: _press(page, "Switch environment"))
+    with _answering(page, "maze"):
+        _press(page, "Switch environment")
     _press(page, "Step")
     at["at"] = 32
     _check(page, at, [31], both)
@@ -106,7 +95,7 @@ def test_the_agent_walks_and_the_environment_switches(visit: Any) -> None:
     here = _check(page, at, [31], both)
     page.wait_for_timeout(300)
     other = visit(re.sub(r"^[^#]*", "", page.url))  # the link shows the same
-    _answered(other)
+    _drawn(other, "maze")
     assert _check(other, at, [31], both) == here
     trace = page.locator("#maze .plot").first  # one goes back on the trace, by keys too
     trace.focus()
@@ -123,15 +112,16 @@ def test_the_agent_walks_and_the_environment_switches(visit: Any) -> None:
         for room in set(rooms[:-1].tolist()):
             assert found[room] == pytest.approx(_mode(learner, rooms, room), abs=1e-9)
     assert maps[-1] == worlds.DRAWN.transitions[1].tolist()
-    _changed(page, lambda: page.select_option('select[name="maze.second"]', "none"))
-    _changed(page, lambda: _press(page, "Start over"))
+    _chosen(page, "maze.second", "none", "maze")
+    with _answering(page, "maze"):
+        _press(page, "Start over")
     _check(page, at | {"at": 0}, [], {"smile": both["smile"]})
 
 
 @pytest.mark.parametrize(("size", "motion"), [(WIDE, "no-preference"), (PHONE, "reduce")])
 def test_maze_trace_and_button_are_in_view_together(visit: Any, size: dict[str, int], motion: str) -> None:
     page = visit("#tab=maze&maze.at=400&maze.second=message-passing", viewport=size, reduced_motion=motion)
-    _answered(page)
+    _drawn(page, "maze")
     _press(page, "Step")
     found = page.evaluate(
         """() => ["#maze .views > .tools", "#maze .rooms svg", "#maze .plot svg"].map((part) => {

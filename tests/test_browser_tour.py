@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from astonish.page.tour import SCREENS, TourTab
+from astonish.page.tour.screens import SCREENS, TourTab
 from test_browser import browser, home, pytestmark, visit  # noqa: F401
 
 NAMES = list(SCREENS)

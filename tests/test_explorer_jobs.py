@@ -15,7 +15,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,24 +31,39 @@ pytest.importorskip("starlette", reason="the page needs starlette")
 
 from astonish.page import data, jobs
 from astonish.page.jobs import Jobs
-from astonish.page.server import make_app, make_server
+from astonish.page.server import SECONDS, make_app, make_server
 
 NAMES = ("=ann", "bob", "eve")  # the first is a formula to a spreadsheet
-ASKED = {"name": "my trials.csv", "outcome": "x", "response": "b", "responded": "before", "subject": "id"}
+ASKED = {"name": "my trials.csv", "outcome": "x", "response": "estimate", "responded": "before", "subject": "id"}
 FIT = {**ASKED, "learner": "delta", "starts": "2"}
 LONG = {**ASKED, "learner": "hgf-continuous", "starts": "50"}  # it is still compiled when a test has ended it
 
 
-def _table() -> str:
+def followers(names: Sequence[str] = NAMES) -> pd.DataFrame:
     """Three people who follow a delta rule for 30 trials."""
     rng, rows = np.random.default_rng(3), []
-    for name, rate in zip(NAMES, (0.3, 0.5, 0.8), strict=True):
+    for name, rate in zip(names, (0.3, 0.5, 0.8), strict=True):
         belief = 0.0
         for k in range(30):
             x = round(float(rng.normal(10 if k < 15 else -5, 2)), 2)
             rows.append((name, x, round(belief + float(rng.normal(0, 0.5)), 2)))
             belief += rate * (x - belief)
-    return pd.DataFrame(rows, columns=["id", "x", "b"]).to_csv(index=False)
+    return pd.DataFrame(rows, columns=["id", "x", "estimate"])
+
+
+TABLE = followers().to_csv(index=False)
+
+
+@contextlib.contextmanager
+def served(app: Any, port: int = 0, seconds: float = SECONDS) -> Iterator[str]:
+    """Where an application is served as the command serves the page."""
+    listening, server = socket.create_server(("127.0.0.1", port)), make_server(app, seconds)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+    server.should_exit = True
+    thread.join(timeout=20)
+    assert not thread.is_alive()
 
 
 class Page:
@@ -57,9 +72,8 @@ class Page:
     def __init__(self, home: str, made: Jobs, folder: Path) -> None:
         self.home, self.jobs, self.folder = home, made, folder
 
-    def start(self, analysis: str = "fit", table: str | None = None, **asked: str) -> Any:
-        query = urllib.parse.urlencode(asked)
-        return self.fetch(f"api/jobs/{analysis}?{query}", (_table() if table is None else table).encode())
+    def start(self, analysis: str = "fit", **asked: Any) -> Any:
+        return self.fetch(f"api/jobs/{analysis}?{urllib.parse.urlencode(asked, doseq=True)}", TABLE.encode())
 
     def fetch(self, path: str, body: bytes | None = None) -> Any:
         with urllib.request.urlopen(urllib.request.Request(self.home + path, body), timeout=60) as answer:
@@ -107,13 +121,8 @@ def page(tmp_path_factory: pytest.TempPathFactory, compiled_alike: None) -> Iter
         patch.setattr(tempfile, "tempdir", str(folder))
         patch.setattr(jobs, "ALONE", 1.0)
         made = Jobs()
-        listening, server = socket.create_server(("127.0.0.1", 0)), make_server(make_app(warm=False, jobs=made))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        yield Page(f"http://127.0.0.1:{listening.getsockname()[1]}/", made, folder)
-        server.should_exit = True
-        thread.join(timeout=20)
-        assert not thread.is_alive()
+        with served(make_app(warm=False, jobs=made)) as home:
+            yield Page(home, made, folder)
         assert list(folder.iterdir()) == []
 
 
@@ -133,7 +142,7 @@ def done(page: Page) -> Iterator[dict[str, Any]]:
 def commanded(tmp_path_factory: pytest.TempPathFactory, done: dict[str, Any]) -> Path:
     """The folder that the command writes, the very one that the page shows."""
     folder = tmp_path_factory.mktemp("command")
-    (folder / "my-trials.csv").write_text(_table())
+    (folder / "my-trials.csv").write_text(TABLE)
     with contextlib.chdir(folder):
         result = CliRunner().invoke(command, done["answer"]["command"].split()[1:])
     assert result.exit_code == 0, result.output
@@ -189,9 +198,7 @@ def test_a_report_runs_nothing_and_is_kept_by_itself(page: Page, done: dict[str,
 
 
 def test_learners_are_compared_and_recovered(page: Page) -> None:
-    compare = {**ASKED, "learner": "delta", "starts": "1"}
-    query = f"{urllib.parse.urlencode(compare)}&learner=pearce-hall&baseline=no"
-    started = [page.fetch(f"api/jobs/compare?{query}", _table().encode())]
+    started = [page.start("compare", **ASKED, learner=["delta", "pearce-hall"], starts="1", baseline="no")]
     started.append(page.start("recover", **ASKED, learner="delta", participants="4"))  # beside it
     with page.follow(started[0]["job"]) as one, page.follow(started[1]["job"]) as other:
         with pytest.raises(urllib.error.HTTPError, match="429") as refused:

@@ -32,6 +32,7 @@ from astonish.cli.app import app as command
 from astonish.page import server
 from astonish.page.data import DataTab, as_file
 from astonish.page.jobs import Worker
+from test_explorer_jobs import served
 
 HOME, AWAY = "http://127.0.0.1:8765", "http://192.168.0.7:8765"
 TOKEN, SECONDS = "a-secret", 2
@@ -242,13 +243,8 @@ async def _echo(scope: Any, receive: Any, send: Any) -> None:
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     """Where a server listens that waits for so many seconds."""
-    listening, made = socket.create_server(("127.0.0.1", 0)), server.make_server(_echo, SECONDS)
-    made.config.lifespan = "off"
-    thread = threading.Thread(target=made.run, kwargs={"sockets": [listening]})
-    thread.start()
-    yield listening.getsockname()[1]
-    made.should_exit = True
-    thread.join()
+    with served(_echo, seconds=SECONDS) as address:
+        yield int(address.rstrip("/").rpartition(":")[2])
 
 
 HEAD = b"POST %s HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: %d\r\n\r\n"

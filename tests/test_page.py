@@ -5,13 +5,12 @@ And does a click on a sample explain it, with the numbers of the library, by key
 # ruff: noqa: F811 - fixtures are imported, and named by the tests that use them
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from astonish import explain
+from astonish.online.explanation import Explanation, explain
 from astonish.page import server, worlds
 from test_browser import (
     DEFAULTS,
@@ -19,13 +18,13 @@ from test_browser import (
     _cells,
     _drawn,
     _plotted,
-    _served,
     _set,
     browser,  # noqa: F401
     home,  # noqa: F401
     pytestmark,  # noqa: F401
     visit,  # noqa: F401
 )
+from test_explorer_jobs import served
 
 CSS = (server.STATIC / "style.css").read_text(encoding="utf-8")
 DELTA = "#gaussian.learners=delta&gaussian.samples=40"
@@ -92,7 +91,7 @@ def test_a_number_that_is_not_allowed_is_named_beside_its_field(visit: Any) -> N
 def test_the_page_asks_again_when_the_server_is_back(browser: Any, home: str) -> None:
     with browser.new_context() as context:
         page = context.new_page()
-        with _served() as address:
+        with served(server.make_app(warm=False)) as address:
             page.goto(address + DELTA)
             _drawn(page, "gaussian")
         page.fill('input[name="gaussian.seed number"]', "77")
@@ -100,7 +99,7 @@ def test_the_page_asks_again_when_the_server_is_back(browser: Any, home: str) ->
         assert page.get_attribute("#gaussian .views", "aria-busy") == "true"
         assert "earlier settings" in page.inner_text("#gaussian .outdated")
         before = _plotted(page, "gaussian", "samples")
-        with _served(int(address.split(":")[-1].strip("/"))):
+        with served(server.make_app(warm=False), int(address.split(":")[-1].strip("/"))):
             page.wait_for_selector("#problem", state="hidden", timeout=20000)
             assert page.get_attribute("#gaussian .views", "aria-busy") == "false"
             assert page.locator("#gaussian .outdated").is_hidden()
@@ -200,14 +199,12 @@ def test_axes_have_round_numbers_and_rounding_errors_are_zero(visit: Any) -> Non
 SENTENCE, TITLE = "#gaussian .explain .sentence", "#gaussian .explain .head h2"
 
 
-def _sentence(name: str, at: int) -> str:
-    """What the library says of a sample of the world that is shown first."""
-    return explain(GAUSSIAN.assembled(name, DEFAULTS).learner, worlds.series(DEFAULTS, 1).samples, at).sentence
-
-
-def _says(page: Any, sentence: str) -> None:
+def _says(page: Any, name: str, at: int) -> Explanation:
+    """Wait until the page says what the library says of a sample of the world that is shown first."""
+    found = explain(GAUSSIAN.assembled(name, DEFAULTS).learner, worlds.series(DEFAULTS, 1).samples, at)
     says = "([where, text]) => document.querySelector(where)?.textContent === text"
-    page.wait_for_function(says, arg=[SENTENCE, sentence], timeout=60000)
+    page.wait_for_function(says, arg=[SENTENCE, found.sentence], timeout=60000)
+    return found
 
 
 def _heights(page: Any, plot: int, name: str) -> Any:
@@ -232,10 +229,9 @@ def _places(page: Any) -> list[float]:
 def _click_on(page: Any, index: int) -> None:
     """Click on the marks of a sample in the first plot, which shows 200 of them from 0 to 201."""
     plot = page.locator("#gaussian .plot").first
-    box = plot.evaluate(
+    left, right = plot.evaluate(
         "plot => { const { x, width } = plot.querySelector('clipPath rect').getBBox(); return [x + 5, x + width - 5]; }"
     )
-    left, right = box
     plot.click(position={"x": left + (right - left) * (index + 1) / 201, "y": 120})
 
 
@@ -244,10 +240,8 @@ def test_a_sample_is_explained_by_pointing_and_by_keys(visit: Any) -> None:
     _drawn(page, "gaussian")
     assert page.locator("#gaussian .explain").is_hidden()
     _click_on(page, 93)
-    _says(page, _sentence("smile", 93))
+    found = _says(page, "smile", 93)
     assert page.inner_text(TITLE) == "Explain sample 94"
-    learner, samples = GAUSSIAN.assembled("smile", DEFAULTS).learner, worlds.series(DEFAULTS, 1).samples
-    found = explain(learner, samples, 93)
     assert found.drawing is not None
     assert found.terms is not None
     assert _heights(page, 0, "before") == pytest.approx(found.drawing.heights[0], rel=1e-9, abs=1e-12)
@@ -260,12 +254,12 @@ def test_a_sample_is_explained_by_pointing_and_by_keys(visit: Any) -> None:
     assert found.sentence in label
     assert _places(page) == []
     page.locator("#gaussian .plot").first.press("ArrowRight")
-    _says(page, _sentence("smile", 94))
+    _says(page, "smile", 94)
     assert set(_places(page)) == {1.0}  # never anywhere between
     page.locator("#gaussian .explain button", has_text="Previous").press("ArrowLeft")
-    _says(page, _sentence("smile", 93))
+    _says(page, "smile", 93)
     page.select_option('select[name="gaussian.explained"]', "delta")
-    _says(page, _sentence("delta", 93))
+    _says(page, "delta", 93)
     assert page.locator("#gaussian .explain figure").nth(1).is_hidden()  # for there is no S_cc
     page.keyboard.press("Escape")
     assert page.locator("#gaussian .explain").is_hidden()
@@ -274,11 +268,11 @@ def test_a_sample_is_explained_by_pointing_and_by_keys(visit: Any) -> None:
 
 def test_the_belief_moves_where_motion_is_welcome_and_a_link_opens_it(visit: Any) -> None:
     page = visit("#tab=gaussian&gaussian.pick=93", reduced_motion="no-preference")
-    _says(page, _sentence("smile", 93))
+    _says(page, "smile", 93)
     page.wait_for_selector('#gaussian .explain[data-at="1"]')
     assert _places(page) == []
     page.locator("#gaussian .explain button", has_text="Next").click()
-    _says(page, _sentence("smile", 94))
+    _says(page, "smile", 94)
     page.wait_for_selector('#gaussian .explain[data-at="1"]')
     places = _places(page)
     assert (places[0], places[-1]) == (0.0, 1.0)
@@ -315,8 +309,3 @@ def test_lines_and_borders_are_seen_and_words_are_read(theme: str) -> None:
     assert _contrast(colours["on-accent"], colours["accent"]) >= 4.5
     for rule in re.findall(r"^(?:button|select, input|\.drop) \{[^}]*border: [^;]*", CSS, re.MULTILINE):
         assert "var(--edge)" in rule
-
-
-def test_no_style_is_written_into_elements() -> None:
-    for path in Path(server.STATIC).glob("*.js"):
-        assert not re.search(r"""setAttribute\(["']style|cssText|innerHTML""", path.read_text(encoding="utf-8")), path

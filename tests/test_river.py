@@ -133,18 +133,13 @@ def test_its_surprise_is_that_of_the_learner() -> None:
 def test_a_surprised_regression_follows_a_change_sooner() -> None:
     xs, ys = _rows(400, 2)
     ys[200:] = -ys[200:]
-    errors = {}
+    pairs, errors = [({"a": a, "b": b}, y) for (a, b), y in zip(xs.tolist(), ys.tolist(), strict=True)], {}
     for m in (0.0, 0.01):
         model = OnlineSurpriseRegressor(m=m, noise=0.5)
-        pairs = [({"a": a, "b": b}, y) for (a, b), y in zip(xs.tolist(), ys.tolist(), strict=True)]
-        errors[m] = evaluate.progressive_val_score(pairs[200:], _taught(model, pairs[:200]), metrics.MAE()).get()
+        for x, y in pairs[:200]:
+            model.learn_one(x, y)
+        errors[m] = evaluate.progressive_val_score(pairs[200:], model, metrics.MAE()).get()
     assert errors[0.01] < 0.6 * errors[0.0]
-
-
-def _taught(model: OnlineSurpriseRegressor, pairs: list[Any]) -> OnlineSurpriseRegressor:
-    for x, y in pairs:
-        model.learn_one(x, y)
-    return model
 
 
 def test_it_serves_at_the_end_of_a_pipeline() -> None:
@@ -154,7 +149,8 @@ def test_it_serves_at_the_end_of_a_pipeline() -> None:
 
 
 def test_a_missing_value_is_skipped_and_text_is_refused() -> None:
-    model = _taught(OnlineSurpriseRegressor(), [({"a": 1.0}, 2.0)])
+    model = OnlineSurpriseRegressor()
+    model.learn_one({"a": 1.0}, 2.0)
     before = model.predict_one({"a": 1.0})
     model.learn_one({"a": None}, 1.0)
     model.learn_one({"a": 1.0}, float("nan"))

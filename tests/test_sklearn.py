@@ -31,18 +31,12 @@ def _with_ones(xs: Any) -> Any:
     return np.column_stack([np.ones(len(xs)), xs])
 
 
-def test_without_changes_of_mind_it_is_ridge_regression() -> None:
+def test_without_changes_of_mind_it_is_ridge_regression_that_knows_how_far_off_it_may_be() -> None:
     xs, ys = _rows()
-    model = SurpriseRegressor(m=0.0, noise=0.5, std=2.0).fit(xs, ys)
-    ridge = Ridge(alpha=(0.5 / 2.0) ** 2, fit_intercept=False).fit(_with_ones(xs), ys)
+    rows, model = _with_ones(xs), SurpriseRegressor(m=0.0, noise=0.5, std=2.0).fit(xs, ys)
+    ridge = Ridge(alpha=(0.5 / 2.0) ** 2, fit_intercept=False).fit(rows, ys)
     np.testing.assert_allclose([model.intercept_, *model.coef_], ridge.coef_, rtol=1e-9)
-    np.testing.assert_allclose(model.predict(xs), ridge.predict(_with_ones(xs)), rtol=1e-9)
-
-
-def test_it_knows_how_far_off_it_may_be() -> None:
-    xs, ys = _rows()
-    model = SurpriseRegressor(m=0.0, noise=0.5, std=2.0).fit(xs, ys)
-    rows = _with_ones(xs)
+    np.testing.assert_allclose(model.predict(xs), ridge.predict(rows), rtol=1e-9)
     covariance = np.linalg.inv(rows.T @ rows / 0.25 + np.eye(4) / 4.0)
     mean, std = model.predict(xs, return_std=True)
     np.testing.assert_allclose(std, [np.sqrt(0.25 + row @ covariance @ row) for row in rows], rtol=1e-9)

@@ -108,7 +108,7 @@ def watch(request: WatchRequest) -> None:
 
 def _follower(request: WatchRequest) -> tuple[int, Any]:
     """Return how many samples are needed to make what follows the stream, and the function that makes it of them."""
-    from astonish.watch.followers import DetectorSettings, follower_for, monitor_for, samples_needed
+    from astonish.watch.followers import follower_for, monitor_for, samples_needed
 
     if request.monitor:
         of_learners = ("learner", "settings", "family", "signal", "threshold", "calibrate")
@@ -117,12 +117,10 @@ def _follower(request: WatchRequest) -> tuple[int, Any]:
                 raise ValueError(f"{field.flag} is about a learner, but --monitor needs none; leave one of them out")
         needed = 0 if request.period is not None else request.warm_up
         return needed, partial(monitor_for, period=request.period, false_alarm_rate=request.false_alarm_rate, say=say)
-    names = set(DetectorSettings._fields) & request.said().keys()
-    alarms = DetectorSettings(**{name: getattr(request, name) for name in names})
     name = request.learner or "smile"
     about: Any = {"settings": request.settings, "family": request.family, "kind": request.kind}
     needed = samples_needed(name, warm_up=request.warm_up, **about)
-    make = partial(follower_for, name, alarms=alarms, say=say, **about)
+    make = partial(follower_for, name, alarms=request.said(), say=say, **about)
     return max(needed, request.calibrate or 0), make
 
 

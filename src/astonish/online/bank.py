@@ -281,7 +281,12 @@ class Bank:
         with self._lock:
             self._undo_interrupted()
             self._journal = journal = self._placement.journal()
-            steps = self._learned(journal, keys, samples, observed)
+            if self._native:
+                (slots,) = self._placement.place(keys, len(observed), self._states, journal, part=len(observed))
+                journal.done = self._native.nothing_done(len(observed))
+                steps: Steps = self._native.learn(slots, samples, observed, journal.done)
+            else:
+                steps = self._learned_by_xla(journal, keys, samples, observed)
             self._journal = None  # from here on, all of it is learned
         return steps
 
@@ -329,14 +334,13 @@ class Bank:
 
     def to_frame(self, kind: Any = "pandas") -> Any:
         """Return all keys and their estimates, as a table of this kind: pandas, pyarrow or polars."""
-        with naming_extra("tables need"):
-            import narwhals as nw
-
         if kind not in _KINDS:
             raise ValueError(f"kind = {kind!r} is not known; give one of {', '.join(_KINDS)}")
         keys = self.keys()
         columns = {"key": keys, **wide("estimate", self.estimate(keys))}
         with naming_extra("this table needs"):
+            import narwhals as nw
+
             return nw.from_dict(columns, backend=kind).to_native()
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -416,16 +420,8 @@ class Bank:
             self._placement.undo(journal)
         self._journal = None
 
-    def _learned(self, journal: Journal, keys: Any, samples: Any, observed: BoolArray) -> Steps:
-        """Learn from a batch, and answer for each sample. What is changed goes into the journal first."""
-        if self._native:
-            (slots,) = self._placement.place(keys, len(observed), self._states, journal, part=len(observed))
-            journal.done = self._native.nothing_done(len(observed))
-            return self._native.learn(slots, samples, observed, journal.done)
-        return self._learned_by_xla(journal, keys, samples, observed)
-
     def _learned_by_xla(self, journal: Journal, keys: Any, samples: Any, observed: BoolArray) -> Steps:
-        """Go through all samples, from the states of their keys and back into them.
+        """Go through all samples, from the states of their keys and back into them; the journal has what was there.
 
         All blocks of a turn are begun before any is waited for: while they are computed, the keys of those to come are
         found, and what those before gave is put away. Nor is any state changed before all keys have found room.

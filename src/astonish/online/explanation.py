@@ -65,6 +65,8 @@ class Explanation:
     of (see `surprise.confidence_corrected_terms`). improper: the family in which the scaled likelihood is improper, so
     that S_cc is undefined, or taken against the learner's reference; else empty.
     estimate: before and after. error: the sample minus the expected one, before and after.
+    moved: how far the expected sample moved towards where it could have gone; below 0 if the other way. possible: how
+    far it could have: to the target if the learner moves towards one, else to the sample.
     """
 
     at: int
@@ -84,6 +86,8 @@ class Explanation:
     terms: Mapping[str, float] | None = None
     improper: str = ""
     beliefs: Beliefs | None = None
+    moved: float | None = None
+    possible: float | None = None
 
     @property
     def is_labelled(self) -> bool:
@@ -109,16 +113,6 @@ class Explanation:
         return None if not on_axis else float(self.outcome if period is None else wrapped(self.outcome, period))
 
     @property
-    def moved(self) -> float | None:
-        """How far the expected sample moved towards where it could have gone; below 0 if the other way."""
-        return self._ways[0]
-
-    @property
-    def possible(self) -> float | None:
-        """How far it could have: to the target if the learner moves towards one, else to the sample."""
-        return self._ways[1]
-
-    @property
     def sentence(self) -> str:
         """All of it in words."""
         from astonish.report.views import sentence
@@ -141,21 +135,6 @@ class Explanation:
         from astonish.report.views import plot_explanation
 
         return plot_explanation(self)
-
-    @cached_property
-    def _ways(self) -> tuple[float, float] | tuple[None, None]:
-        if self.error is None:
-            return None, None
-        before, after, target = self.error
-        possible = before if target is None else before - target
-        moved, period = before - after, self.learner.period
-        if period is not None:
-            moved, possible = wrapped(moved, period), wrapped(possible, period)
-        if np.ndim(moved):
-            moved, possible = np.linalg.norm(moved), np.linalg.norm(possible)
-        if not np.isfinite(moved) or not np.isfinite(possible):
-            return None, None
-        return float(moved * (np.sign(possible) or 1.0)), float(abs(possible))
 
 
 def explain(learner: Learner, xs: Any, at: int, seen: str = "", context: str = "") -> Explanation:
@@ -192,6 +171,14 @@ def explain(learner: Learner, xs: Any, at: int, seen: str = "", context: str = "
         fields["terms"] = {name: float(fields["terms"][name]) for name in surprise.TERMS if name in fields["terms"]}
     holds = fields.get("beliefs") is not None
     improper = type(inner.family).__name__ if holds and not inner.family.proper_likelihood else ""
+    if fields["error"] is not None:
+        before, after, target = fields["error"]
+        ways = before - after, before if target is None else before - target
+        if inner.period is not None:
+            ways = wrapped(ways[0], inner.period), wrapped(ways[1], inner.period)
+        moved, possible = map(np.linalg.norm, ways) if np.ndim(before) else ways
+        if np.isfinite(moved) and np.isfinite(possible):
+            fields |= {"moved": float(moved * (np.sign(possible) or 1.0)), "possible": float(abs(possible))}
     outcome, where = np.asarray(jax.tree.leaves(sample)[-1]), context or learner.context_of(x)
     return Explanation(at, inner, outcome, seen, where, improper=improper, **fields)
 

@@ -320,7 +320,8 @@ class _XlaSteps:
         self._shape = estimate.shape
         small, large = packing.pack(start)
         small = jnp.concatenate([small, jnp.zeros(len(MISSED)), jnp.ravel(estimate)])  # laid out as `_stepper` does
-        self.kept = deque([(small, _copied(large))], maxlen=1)  # another object after each update
+        large = jax.tree.map(jnp.copy, large)
+        self.kept = deque([(small, large)], maxlen=1)  # another object after each update
         self._compiled_for: set[Any] = set()  # types of samples
         self._lock = Lock()
 
@@ -346,7 +347,7 @@ class _XlaSteps:
             if large:  # compile it by a step from a copy, before anything is overwritten by it
                 types = tuple(map(type, jax.tree.leaves(sample)))
                 if types not in self._compiled_for:
-                    self._step(self._learner, small, _copied(large), sample)
+                    self._step(self._learner, small, jax.tree.map(jnp.copy, large), sample)
                     self._compiled_for.add(types)
             # One call of compiled code overwrites the old state and keeps the new one, so that no exception can come
             # between the two.
@@ -406,10 +407,6 @@ class _XlaWatch:
             alarm, wait = alarm_and_wait(self._steps.last()[self._signal] > self.threshold, wait, self._cooldown)
             self._after = (self._steps.kept[0], wait, alarm)
         return alarm, wait
-
-
-def _copied(leaves: list[Array]) -> list[Array]:
-    return [jnp.array(leaf, copy=True) for leaf in leaves]
 
 
 @cache

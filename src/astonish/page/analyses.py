@@ -144,13 +144,9 @@ def work(report: Callable[[Json], None], request: Analysis, content: bytes) -> J
 
 def from_anywhere(request: Analysis) -> Analysis:
     """Name learners of one's own, whose files are named from where the page was started, by full paths."""
-    for name in _learners(request):
+    for name in np.atleast_1d(request.learner).tolist():
         LEARNERS.find(name)  # so that a module is found that lies there
     return request.moved(lambda place: place.resolve() if place.suffix == ".py" else place)
-
-
-def _learners(request: Analysis) -> tuple[str, ...]:
-    return (request.learner,) if isinstance(request.learner, str) else request.learner
 
 
 def check_searches(request: Analysis) -> None:
@@ -158,7 +154,7 @@ def check_searches(request: Analysis) -> None:
     trials = read_responses(request)
     check_size(trials)
     people = getattr(request, "participants", len(trials))
-    searches = people * getattr(request, "starts", 5) * max(len(_learners(request)), 1)
+    searches = people * getattr(request, "starts", 5) * max(np.size(request.learner), 1)
     if searches > MOST_SEARCHES:
         raise ValueError(
             f"{people} participants, and what was asked for each, make {searches} searches; the page takes up to "

@@ -8,14 +8,20 @@ from base64 import b64encode
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+import jax
 import numpy as np
 
 from astonish.core.numbers import Domain
-from astonish.core.parameters import Parameter
+from astonish.core.parameters import Parameter, declared
+from astonish.core.programs import interpreted
 from astonish.core.special import difference
+from astonish.learners import Smile
 from astonish.online.explanation import STAGES, Explanation
+from astonish.online.measures import Moment, all_measures
 from astonish.report.views import TERMS, number
+from astonish.theory import expfam, rule
 from astonish.theory.drawing import BARS, CURVES, POINTS
+from astonish.theory.expfam import Belief, Family, bregman
 
 Json = dict[str, Any]
 Values = dict[str, float]
@@ -96,6 +102,9 @@ def limited(domain: Domain, most: float = _LARGEST) -> Domain:
     return Domain(low, min(domain.high, most), domain.whole, domain.open)
 
 
+READINESS = slider_for("m", declared(Smile)["m"])
+
+
 # ---- what is asked
 
 
@@ -152,6 +161,28 @@ def _short(value: Any) -> str:
 
 
 # ---- what is answered
+
+GAMMAS: Any = np.linspace(0.0, 1.0, 101)
+
+
+@interpreted
+def updated(family: Family, belief: Belief, x: Any, m: Any) -> dict[str, Any]:
+    """Update a belief by the SMiLe rule, and measure surprise; for each of `GAMMAS`, how far a step of this size goes.
+
+    again: how surprising the observation would still be; spent: how far the belief moves.
+    """
+    update = rule.smile(family, belief, x, m)
+    prior, scaled = family.prior(), expfam.scaled_likelihood(family, x)
+    curve = jax.vmap(lambda gamma: expfam.log_mass_curve(family, belief, scaled, gamma))(GAMMAS)
+    first, last = (jax.tree.map(lambda values, end=end: values[end], curve) for end in (0, -1))
+    return {
+        **update._asdict(),
+        "beliefs": (belief, scaled, update.belief),
+        "gammas": GAMMAS,
+        "again": bregman(curve, last, 1 - GAMMAS),  # this and the next are read off one curve
+        "spent": bregman(curve, first, -GAMMAS),
+        "measures": all_measures(Moment(family, prior, prior, belief, update.belief, x), None),
+    }
 
 
 def packed(values: Any) -> Json:

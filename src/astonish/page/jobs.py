@@ -270,15 +270,10 @@ def _analyse(report: Callable[[Any], None], request: Analysis, content: bytes) -
 
 
 class Jobs:
-    """All jobs of a server, which asks from one thread.
+    """All jobs of a server, which asks from one thread: the time and the memory, in bytes, that each may take."""
 
-    Args:
-        seconds: Time that each may take.
-        memory: Bytes that each may take.
-    """
-
-    def __init__(self, seconds: float = JOB_SECONDS, memory: int = MEMORY) -> None:
-        self.seconds, self.memory = seconds, memory
+    def __init__(self) -> None:
+        self.seconds, self.memory = JOB_SECONDS, MEMORY
         self._jobs: dict[str, PageJob] = {}
 
     def check(self) -> None:

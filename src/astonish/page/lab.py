@@ -15,8 +15,9 @@ from astonish.learners import Smile
 from astonish.models.parameters import arguments, imports, parameters
 from astonish.models.registry import FAMILIES
 from astonish.online.explanation import explain
-from astonish.online.measures import COLUMNS, Moment, all_measures
+from astonish.online.measures import in_order
 from astonish.page.controls import (
+    READINESS,
     Json,
     Slider,
     Values,
@@ -28,16 +29,14 @@ from astonish.page.controls import (
     packed,
     slider_for,
     stack,
+    updated,
 )
 from astonish.paper import figure1, figure2
 from astonish.paper.figure1 import COLLEAGUES, WORDS, listener, voting
 from astonish.people.tables.regressors import describe
-from astonish.theory import expfam, rule
 from astonish.theory.drawing import BARS, drawn
-from astonish.theory.expfam import Belief, Family, bregman
+from astonish.theory.expfam import Family
 
-READINESS = {"m": slider_for("m", declared(Smile)["m"])}
-GAMMAS: Any = np.linspace(0.0, 1.0, 101)
 DRAWN = ("belief", "scaled", "updated")
 MOST_OUTCOMES, LARGEST_SAMPLE = 50, 1e6
 ALPHA = {"first": 10.0, "second": 4.0, "third": 2.0, "fourth": 1.0}  # of a Dirichlet belief to begin with
@@ -81,17 +80,17 @@ class LabTab:
             for name, shape in self.families.items()
         }
         with double():
-            return {"families": families, "presets": _presets(), "sliders": described(READINESS)}
+            return {"families": families, "presets": _presets(), "sliders": described({"m": READINESS})}
 
     def answer(self, request: Any) -> Json:
         name = request.get("family", "gaussian") if isinstance(request, dict) else "gaussian"
         shape = self.families[one_of("family", name, self.families)]
-        at, _ = numbers(request, {**shape.sliders, **READINESS}, "family")
+        at, _ = numbers(request, {**shape.sliders, "m": READINESS}, "family")
         x, m = at.pop("x"), at.pop("m")
         with double():
             family = as_double(shape.family(at)[0])
             belief = as_double(family.prior(**shape.prior(at)))
-            update = _update(family, belief, x, m)
+            update = updated(family, belief, x, m)
             drawing = drawn(family, jax.tree.map(lambda *parts: np.stack(parts), *update["beliefs"]))
         picture: Json = {"kind": drawing.kind, "at": list(shape.points)}
         picture |= {name: packed(height) for name, height in zip(DRAWN, drawing.heights, strict=True)}
@@ -109,8 +108,7 @@ class LabTab:
             **{name: packed(update[name]) for name in ("gammas", "again", "spent")},
             "measures": [
                 {"name": column, "value": json_number(measures[column]), "meaning": describe(column).replace("`", "")}
-                for column in COLUMNS
-                if column in measures
+                for column in in_order(measures)
             ],
             "python": self.script(shape, at, x, m),
         }
@@ -132,22 +130,6 @@ class LabTab:
             '        print(f"{name}: {value:.4g}")',
         ]
         return "\n".join([*lines, ""])
-
-
-@interpreted
-def _update(family: Family, belief: Belief, x: Any, m: Any) -> dict[str, Any]:
-    update = rule.smile(family, belief, x, m)
-    prior, scaled = family.prior(), expfam.scaled_likelihood(family, x)
-    curve = jax.vmap(lambda gamma: expfam.log_mass_curve(family, belief, scaled, gamma))(GAMMAS)
-    first, last = (jax.tree.map(lambda values, end=end: values[end], curve) for end in (0, -1))
-    return {
-        **update._asdict(),
-        "beliefs": (belief, scaled, update.belief),
-        "gammas": GAMMAS,
-        "again": bregman(curve, last, 1 - GAMMAS),  # this and the next are read off one curve
-        "spent": bregman(curve, first, -GAMMAS),
-        "measures": all_measures(Moment(family, prior, prior, belief, update.belief, x), None),
-    }
 
 
 # ---- which beliefs can be shaped, and what can be set of them

@@ -20,7 +20,7 @@ import jax
 import uvicorn
 from anyio import CapacityLimiter, create_task_group, to_thread
 from starlette.applications import Starlette
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -37,7 +37,8 @@ from astonish.page.data import LARGEST, DataTab, understood
 from astonish.page.jobs import Jobs, PageJob, Worker
 from astonish.page.lab import LabTab
 from astonish.page.stream import StreamTab
-from astonish.page.tour import SCREENS, TourTab
+from astonish.page.tour.screen import SCREENS
+from astonish.page.tour.screens import TourTab
 from astonish.page.worlds import GaussianTab, MazeTab
 from astonish.watch.stream import Feed
 
@@ -112,8 +113,7 @@ def make_app(
         state.worker, state.jobs, state.learners = process, fits, data.learners
         state.controls = {"data": data.controls, **{name: tab.controls for name, tab in tabs.items()}}
         state.answers = {**more, **{name: tab.answer for name, tab in tabs.items()}}
-        tables = {"preview": data.preview, "data": data.answer, "table": data.table, "explain-data": data.explain}
-        state.tables = tables
+        state.tables = {"preview": data.preview, "data": data.answer, "table": data.table, "explain-data": data.explain}
         async with create_task_group() as group:
             if warm:
                 group.start_soon(warm_up, state, tabs)
@@ -292,34 +292,29 @@ class Guard:
             await self.app(scope, receive, send)
             return
         request, cookie = HTTPConnection(scope), f"astonish-{scope['server'][1]}"  # browsers share cookies across ports
-        problem = from_elsewhere(request.headers, scope["path"])
-        by_link = problem is None and self._is_token(request.query_params.get("token", ""))
-        if problem is None and self.token and not (by_link or self._is_token(request.cookies.get(cookie, ""))):
+        headers, problem = request.headers, ""
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
+        if origin is not None and origin.partition("://")[2] != headers.get("host"):
+            problem = f"requests from {origin[:60]!r} are not answered; use the page itself"
+        elif scope["path"].startswith("/api/") and site not in ("same-origin", "none"):
+            problem = "requests from other sites are not answered; use the page itself"
+        by_link = not problem and self._is_token(request.query_params.get("token", ""))
+        if not problem and self.token and not (by_link or self._is_token(request.cookies.get(cookie, ""))):
             problem = "this page answers only to those who have its link; open the one that astonish explore printed"
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
+                answer = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
-                    headers.setdefault(name, value)  # a report has a policy of its own
+                    answer.setdefault(name, value)  # a report has a policy of its own
                 if by_link:
-                    headers.append("set-cookie", f"{cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict")
+                    answer.append("set-cookie", f"{cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict")
             await send(message)
 
         await (refusal(403, problem) if problem else self.app)(scope, receive, sending)
 
     def _is_token(self, text: str) -> bool:
         return self.token is not None and compare_digest(text.encode(), self.token.encode())
-
-
-def from_elsewhere(headers: Headers, path: str) -> str | None:
-    """Say why a request is refused that comes from another site; None if it does not."""
-    origin = headers.get("origin")
-    if origin is not None and origin.partition("://")[2] != headers.get("host"):
-        return f"requests from {origin[:60]!r} are not answered; use the page itself"
-    if path.startswith("/api/") and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        return "requests from other sites are not answered; use the page itself"
-    return None
 
 
 def is_loopback(host: str) -> bool:

@@ -24,24 +24,18 @@ class StreamTab:
         is_over = self.feed.is_over  # before the rows, lest the last be missed
         rows = self.feed.rows(int(one("after", after, Domain(0, 1e15, whole=True))))
         columns = np.array(rows, float).reshape(len(rows), len(Row._fields)).T
-        return {
-            "rows": {name: packed(column) for name, column in zip(Row._fields, columns, strict=True)},
-            "about": self.feed.about,
-            "samples": self.feed.samples,
-            "alarms": self.feed.alarms,
-            "is_over": is_over,
-            "python": self.script(),
-        }
-
-    def script(self) -> str:
-        """Write the same in Python, for numbers on standard input; nothing as long as nothing follows the stream."""
-        if not self.feed.code:
-            return ""
-        lines = [
+        script = [
             "import sys",
             self.feed.code,
             "for sample, line in enumerate(sys.stdin, start=1):",
             '    if follower.update(float(line.strip() or "nan")):',
             '        print("alarm at sample", sample)',
         ]
-        return "\n".join([*lines, ""])
+        return {
+            "rows": {name: packed(column) for name, column in zip(Row._fields, columns, strict=True)},
+            "about": self.feed.about,
+            "samples": self.feed.samples,
+            "alarms": self.feed.alarms,
+            "is_over": is_over,
+            "python": "\n".join([*script, ""]) if self.feed.code else "",  # as long as nothing follows the stream
+        }

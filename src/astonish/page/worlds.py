@@ -33,6 +33,7 @@ from astonish.page.controls import (
     packed,
     slider_for,
 )
+from astonish.watch.followers import settings_of
 from astonish.worlds.gaussian_jumps import Episode, facts, gaussian_jumps
 from astonish.worlds.maze import A, B, Walk, current_error, estimator, follow, maze
 
@@ -101,11 +102,6 @@ class WorldTab(ABC):
         """Make a learner that is given the facts about this world, and what is set for it."""
         own = {word: at[word] for word, names in self.owners.items() if name in names}
         return assemble(name, self.outcomes(at), own, contexts=self.contexts)
-
-
-def settings_of(assembly: Assembly) -> str:
-    """Write the parameters of a learner for the page."""
-    return ", ".join(f"{word} {value:.4g}" for word, value in assembly.settings.items() if value is not None)
 
 
 # ---- the Gaussian world
@@ -341,26 +337,17 @@ class MazeTab(WorldTab):
     def script(self, at: Values, made: dict[str, Assembly], switches: list[int]) -> str:
         """Write the same in Python."""
         lines = [
-            "import numpy as np",
             *imports([kind for assembly in made.values() for kind in assembly.classes]),
-            "from astonish.worlds.maze import A, B, maze",
-            "from astonish.worlds.maze import current_error, follow",
+            "from astonish.page.worlds import walked",
+            "from astonish.worlds.maze import A, B, current_error, follow, maze",
             "",
-            f"rooms, rng = maze(A, B), np.random.default_rng({at['seed']})",
-            f"room, ways, switched = rng.integers(16), rng.integers(4, size={STEPS}), "
-            f"rng.random({STEPS}) < {at['hazard']!r}",
-            f"for step in {switches!r}:  # where the button was pressed",
-            "    switched[step] ^= True",
-            "visited, environment = [room], np.cumsum(switched) % 2",
-            "for now, way in zip(environment, ways):",
-            "    visited.append(rooms.doors[now, visited[-1], way])",
-            "here, there = np.array(visited[:-1]), np.array(visited[1:])",
+            f"way = walked({at['hazard']!r}, {at['seed']}, {switches!r})  # hazard, seed, where the button was pressed",
             "learners = {",
             *(f"    {name!r}: {assembly.code}," for name, assembly in made.items()),
             "}",
             "for name, learner in learners.items():",
-            "    course = follow(learner, (here, there - (there > here)))  # .believed, .surprise, .learning_rate",
-            "    error = current_error(course.believed, rooms.transitions, environment)",
+            "    course = follow(learner, way.choices)  # .believed, .surprise, .learning_rate",
+            "    error = current_error(course.believed, maze(A, B).transitions, way.environment)",
             '    print(f"{name}: mean surprise {course.surprise.mean():.4g}, "',
             '          f"mean learning rate {course.learning_rate.mean():.4g}, mean error {error.mean():.4g}")',
         ]

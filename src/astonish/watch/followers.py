@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 
@@ -19,21 +19,7 @@ from astonish.people.tables.facts import fact_of
 from astonish.watch.stream import Follower, Reading
 
 WIDTH = 2.0  # standard deviations on either side of an estimate, between which it is believed to lie
-
-
-class DetectorSettings(NamedTuple):
-    """What can be said about alarms; see `Detector`.
-
-    threshold: if None, it is found: from the first `calibrate` samples, or else from the learner's own model.
-    """
-
-    threshold: float | None = None
-    false_alarm_rate: float = 0.001
-    calibrate: int | None = None
-    signal: str | None = None
-    cooldown: int = 10
-    burn_in: int = 50
-    within: int = 1
+DETECTOR = ("signal", "cooldown", "burn_in", "within")  # settings of a detector, whose defaults it knows itself
 
 
 class UnknownFactError(Exception):
@@ -57,7 +43,7 @@ def follower_for(
     name: str,
     first: list[float],
     settings: Mapping[str, float],
-    alarms: DetectorSettings,
+    alarms: Mapping[str, Any],
     kind: str = OutcomeKind.CONTINUOUS,
     family: str | None = None,
     say: Callable[[str], None] = lambda _: None,
@@ -68,7 +54,8 @@ def follower_for(
         name: Of the learner.
         first: Samples that decide what was not set.
         settings: Parameters of the learner.
-        alarms: What gives an alarm.
+        alarms: What was said of `DETECTOR`, and where the threshold comes from: threshold, or else calibrate, so many
+            first samples, or else the learner's own model; false_alarm_rate.
         kind: Of the samples.
         family: Of beliefs, on which the learner runs; else the usual one.
         say: Told what was assumed.
@@ -85,13 +72,13 @@ def follower_for(
     assembly = _assembled(name, lambda word, given: fact_of(trials(), word, given), settings, kind, family)
     for sentence in assembly.assumed:
         say(f"astonish: assumed from the first {len(first)} samples: {sentence}")
-    learner, rate, condition = assembly.learner, alarms.false_alarm_rate, ""
-    kept = {name: getattr(alarms, name) for name in ("signal", "cooldown", "burn_in", "within")}
-    if alarms.threshold is not None:
-        detector = Detector(learner, float(FINITE.check("threshold", alarms.threshold)), **kept)
-    elif alarms.calibrate is not None:
-        detector = Detector.calibrated(learner, first[: alarms.calibrate], rate, **kept)
-        condition = f"later samples are like the first {alarms.calibrate}"
+    learner, rate, condition = assembly.learner, alarms.get("false_alarm_rate", 0.001), ""
+    kept = {name: alarms[name] for name in DETECTOR if name in alarms}
+    if "threshold" in alarms:
+        detector = Detector(learner, float(FINITE.check("threshold", alarms["threshold"])), **kept)
+    elif "calibrate" in alarms:
+        detector = Detector.calibrated(learner, first[: alarms["calibrate"]], rate, **kept)
+        condition = f"later samples are like the first {alarms['calibrate']}"
     else:
         try:
             detector = Detector.simulated(learner, rate, **kept)
@@ -99,13 +86,18 @@ def follower_for(
             why = f"{type(learner).__name__} does not say how samples come about, so none can be drawn"
             raise ValueError(f"{why}; give --threshold, or --calibrate and a number of samples") from None
         condition = "samples are as the learner's model has them"
-    values = ", ".join(f"{word} {value:.4g}" for word, value in assembly.settings.items() if value is not None)
     alarm = f"alarm above {detector.signal} {detector.threshold:.4g}"
     if condition:
         alarm += f": {detector.false_alarm_rate:.2g} false alarms per sample, if {condition}"
     made = arguments({"threshold": detector.threshold, **detector.settings})
     code = [*imports(assembly.classes, "Detector"), f"follower = Detector({assembly.code}, {made})"]
-    return Follower(f"{type(learner).__name__} ({values}); {alarm}", "\n".join(code), _update(detector))
+    about = f"{type(learner).__name__} ({settings_of(assembly)}); {alarm}"
+    return Follower(about, "\n".join(code), _update(detector))
+
+
+def settings_of(assembly: Assembly) -> str:
+    """Write the parameters of a learner, as far as they have values."""
+    return ", ".join(f"{word} {value:.4g}" for word, value in assembly.settings.items() if value is not None)
 
 
 def _update(detector: Detector) -> Callable[[float], Reading]:

@@ -5,32 +5,24 @@ Screens 5 to 8 are the simulations of Figures 3, 5, 7 and 8, in which worlds cha
 
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
-from jax import Array
 
 from astonish.beliefs import Gaussian
 from astonish.core.numbers import Domain, FloatArray, double
-from astonish.core.parameters import declared
-from astonish.core.programs import interpreted
-from astonish.learners import Smile
-from astonish.page.controls import Json, Slider, Values, one_of, slider_for
+from astonish.page.controls import GAMMAS, READINESS, Json, Slider, Values, one_of, updated
 from astonish.page.tour.screen import SCREENS, Options, Screen, Shown, Words, mark, panel, with_band
 from astonish.paper import figure3, figure8, maze_learners as agents
 from astonish.paper.figure import RunSettings, interval, same, verdict
 from astonish.paper.figure1 import COLLEAGUES, density, elected, measured, told
-from astonish.paper.figure2 import FAR, folded_pair, log_evidence, normal_pair, surprise_again
+from astonish.paper.figure2 import FAR, folded_pair, log_evidence, normal_pair
 from astonish.paper.figure5 import around_switches
 from astonish.paper.maze_learners import ACCURATE, FROZEN, summary
-from astonish.theory import rule
 from astonish.theory.expfam import Belief, Family
 from astonish.worlds.gaussian_jumps import Episode
 from astonish.worlds.maze import A, B, maze, walk
-
-READINESS = slider_for("m", declared(Smile)["m"])
-
 
 # ---- 1, Fig. 1B: why is a joke surprising?
 
@@ -227,14 +219,6 @@ def _commitment(at: Values, chosen: Words) -> Shown:
 
 # ---- 4, Fig. 2B: how far may a surprise move a belief?
 
-GAMMAS: FloatArray = np.linspace(0.0, 1.0, 101)
-
-
-@interpreted
-def _update(family: Gaussian, belief: Belief, x: Any, m: Any) -> tuple[rule.Update, Array]:
-    spent = jax.vmap(lambda gamma: rule.bound_from_gamma(family, belief, x, gamma))(GAMMAS)
-    return rule.smile(family, belief, x, m), spent
-
 
 @Screen(
     "bound",
@@ -252,18 +236,16 @@ def _update(family: Gaussian, belief: Belief, x: Any, m: Any) -> tuple[rule.Upda
 )
 def _bound(at: Values, _: Words) -> Shown:
     family, m, width = Gaussian(), at["m"], at["width"]
-    belief = family.prior(std=width)
-    update, spent = _update(family, belief, FAR, m)
-    again = np.asarray(surprise_again(family, belief, FAR, GAMMAS))
+    update = updated(family, family.prior(std=width), FAR, m)
+    again, gamma, bound = update["again"], float(update["gamma"]), float(update["bound"])
     parabola = again[0] * (1 - GAMMAS) ** 2
     off = float(np.abs(again - parabola).max() / again[0])
-    gamma, bound = float(update.gamma), float(update.bound)
     left = float(np.interp(gamma, GAMMAS, again))
     shape = "a parabola" if off < 1e-9 else f"no parabola: it is off by up to {off:.0%} of its start"
     sentence = (
-        f"A surprise of {update.surprise:.2f} nats allows a change of {bound:.2f} of at most {update.bound_max:.2f} "
-        f"nats, which gives gamma = {gamma:.2f}; seen again, the sample would surprise by {left:.2f} nats. "
-        f"The curve is {shape}."
+        f"A surprise of {update['surprise']:.2f} nats allows a change of {bound:.2f} of at most "
+        f"{update['bound_max']:.2f} nats, which gives gamma = {gamma:.2f}; seen again, the sample would surprise by "
+        f"{left:.2f} nats. The curve is {shape}."
     )
     surprises = [
         mark("line", "the parabola of the same start", 6, x=GAMMAS, y=parabola, dash="dash", width=2),
@@ -271,7 +253,7 @@ def _bound(at: Values, _: Words) -> Shown:
         mark("dots", "the step that is made", 1, x=np.array([gamma]), y=np.array([left]), size=9),
     ]
     changes = [
-        mark("line", "change of the belief", 2, x=GAMMAS, y=spent, width=3),
+        mark("line", "change of the belief", 2, x=GAMMAS, y=update["spent"], width=3),
         mark("line", "bound B", 1, x=np.array([0.0, 1.0]), y=np.array([bound, bound]), width=2, dash="dot"),
         mark("dots", "", 1, x=np.array([gamma]), y=np.array([bound]), size=9),
     ]
@@ -302,22 +284,13 @@ def _better(difference: Any, better: str, worse: str, neither: str) -> str:
     return better if difference.low > 0 else worse if difference.high < 0 else neither
 
 
-class Scores(NamedTuple):
-    """Errors in each of 50 episodes: fixed, of each rate (rows), and of SMiLe. estimate: SMiLe's in the first one."""
-
-    task: Episode
-    estimate: FloatArray
-    fixed: dict[str, FloatArray]
-    smile: dict[str, FloatArray]
-
-
 @lru_cache(maxsize=8)
-def scores(hazard: float) -> Scores:
-    """Score SMiLe and all fixed learning rates in a Gaussian world."""
+def scores(hazard: float) -> tuple[Episode, FloatArray, dict[str, FloatArray], dict[str, FloatArray]]:
+    """Make 50 episodes, SMiLe's estimates in the first, and errors in each: of fixed rates (rows), and of SMiLe."""
     task = figure3.episodes(RunSettings(), hazard)
-    trace = figure3.follow(figure3.smile(), task)
+    estimate = figure3.follow(figure3.smile(), task).estimate
     fixed = jax.device_get(figure3.scores_of_fixed(figure3.RATES, task))
-    return Scores(task, trace.estimate[0], fixed, figure3.scores_of(trace.estimate, task))
+    return task, estimate[0], fixed, figure3.scores_of(estimate, task)
 
 
 @Screen(
@@ -361,8 +334,7 @@ def _jumps(at: Values, chosen: Words) -> Shown:
         panel(f"mean {error} error", errors, "fixed learning rate", 1, range=[0, most]),
     ]
     script = f"""
-        from astonish.paper.figure import interval
-        from astonish.paper.figure import RunSettings
+        from astonish.paper.figure import RunSettings, interval
         from astonish.paper.figure3 import RATES, episodes, follow, scores_of, scores_of_fixed, smile
         from astonish.core.numbers import double
 
@@ -394,12 +366,16 @@ def walks() -> agents.MazeWalks:
     return agents.MazeWalks(walked, np.stack([rooms.transitions] * WALKS))
 
 
+def current_errors(errors: FloatArray) -> FloatArray:
+    """Choose, of errors in each environment, those in the one that each walk is in."""
+    return agents.current(walks().walk.environment, errors)
+
+
 @lru_cache(maxsize=8)
 def _around(m: float) -> Any:
     """Compute the signals of SMiLe around the switches of each walk."""
-    where = walks()
-    control = agents.current(where.walk.environment, agents.errors(agents.naive(), where))
-    return around_switches(where.walk, agents.signals_of(agents.smile(m), where), control)
+    control = current_errors(agents.errors(agents.naive(), walks()))
+    return around_switches(walks().walk, agents.signals_of(agents.smile(m), walks()), control)
 
 
 @Screen(
@@ -459,36 +435,16 @@ def _switch(at: Values, _: Words) -> Shown:
 BIN = 200  # steps over which the curves are averaged
 
 
-class Errors(NamedTuple):
-    """Of each walk: the error in the current environment, step by step, and the first step in A at which it is small.
-
-    A walk in which it never is small counts as infinite.
-    """
-
-    each: Any
-    first: Any
-
-    def __str__(self) -> str:
-        middle, reached = float(np.median(self.first)), int(np.isfinite(self.first).sum())
-        after = f" (median: step {middle:.0f})" if np.isfinite(middle) else ""
-        return f"in {reached} of {len(self.first)} walks{after}"
-
-
-def _errors(errors: Any) -> Errors:
-    where = walks()
-    return Errors(agents.current(where.walk.environment, errors), summary(where, errors).first_in_a.fillna(np.inf))
+@lru_cache(maxsize=8)
+def errors_of_smile(m: float) -> FloatArray:
+    """Follow the walks by SMiLe: its errors in each environment, step by step."""
+    return agents.errors(agents.smile(m), walks())
 
 
 @lru_cache(maxsize=8)
-def errors_of_smile(m: float) -> Errors:
-    """Follow the walks by SMiLe."""
-    return _errors(agents.errors(agents.smile(m), walks()))
-
-
-@lru_cache(maxsize=8)
-def errors_of_online_em(frozen: int) -> Errors:
+def errors_of_online_em(frozen: int) -> FloatArray:
     """Follow the walks by online EM, which only collects statistics in the first steps."""
-    return _errors(np.asarray(agents.errors_of_em_on_device(walks(), 1, agents.OURS._replace(frozen=frozen))))
+    return np.asarray(agents.errors_of_em_on_device(walks(), 1, agents.OURS._replace(frozen=frozen)))
 
 
 @Screen(
@@ -509,18 +465,22 @@ def errors_of_online_em(frozen: int) -> Errors:
 )
 def _online_em(at: Values, _: Words) -> Shown:
     m, frozen = at["m"], int(at["frozen"])
-    errors = {"SMiLe": errors_of_smile(m), "online EM": errors_of_online_em(frozen)}
-    ours, em = errors.values()
-    slower = interval(em.each[:, :FROZEN].mean(1) - ours.each[:, :FROZEN].mean(1))
+    learners = {"SMiLe": errors_of_smile(m), "online EM": errors_of_online_em(frozen)}
+    marks, early, reached = [], [], []
+    for look, (name, errors) in enumerate(learners.items()):
+        now, first = current_errors(errors), summary(walks(), errors).first_in_a
+        early.append(now[:, :FROZEN].mean(1))
+        middle = float(first.fillna(np.inf).median())
+        after = f" (median: step {middle:.0f})" if np.isfinite(middle) else ""
+        reached.append(f"{name} in {first.notna().sum()} of {WALKS} walks{after}")
+        binned = now.reshape(WALKS, -1, BIN).mean(2)
+        marks += with_band(name, look, np.arange(BIN / 2, STEPS, BIN), [interval(values) for values in binned.T])
+    slower = interval(early[1] - early[0])
     faster = _better(slower, "SMiLe learns faster", "online EM learns faster", "neither is faster")
     sentence = (
         f"In the first {FROZEN} of {STEPS} steps, in {WALKS} walks, the error of online EM minus SMiLe's is {slower}: "
-        f"{faster}. An error in A below {ACCURATE:g} is reached by SMiLe {ours}; online EM {em}."
+        f"{faster}. An error in A below {ACCURATE:g} is reached by {'; '.join(reached)}."
     )
-    marks = []
-    for look, (name, errors_of_one) in enumerate(errors.items()):
-        binned = errors_of_one.each.reshape(WALKS, -1, BIN).mean(2)
-        marks += with_band(name, look, np.arange(BIN / 2, STEPS, BIN), [interval(values) for values in binned.T])
     x, level = np.array([0.0, STEPS]), np.full(2, ACCURATE)
     marks.append(mark("line", f"{ACCURATE:g}", x=x, y=level, colour="quiet", dash="dot", width=1.5))
     picture = panel("error in the current arrangement", marks, "step", STEPS, zero=True)
