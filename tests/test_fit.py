@@ -54,10 +54,10 @@ from astonish.people.fit.likelihood import (
     _moving,
     begin,
     evaluate,
-    given_trial,
     log_likelihoods_and_gradients,
     participant_data,
     simulate,
+    trial,
 )
 from astonish.people.fit.search import minimise
 from astonish.people.fit.space import Space
@@ -222,7 +222,7 @@ def test_only_what_a_parameter_changes_has_derivatives(free: str) -> None:
     own = _one(model, _trials(False))
     moves = _moving(
         lambda value, own: begin(space.put(model, value), own),
-        lambda value, memory, at: given_trial(space.put(model, value), False, memory, at),
+        lambda value, memory, at: trial(space.put(model, value), False, memory, at),
         jnp.asarray(space.constrained(space.start(model))),
         own,
     )

@@ -29,7 +29,7 @@ from astonish.people.fit.search import (
     search,
     second_derivatives,
 )
-from astonish.people.fit.space import LIMIT, Space, usual, usual_of_each
+from astonish.people.fit.space import LIMIT, Space, usual
 from astonish.people.tables import Columns, Trials, read_trials
 from test_optima import CASES, simulated
 
@@ -212,7 +212,7 @@ def _read(table: DataFrame) -> Trials:
 def test_ranges_are_those_of_each_participant() -> None:
     trials = _read(_table(3))
     space = Space.of(ESTIMATES, FREE)
-    low, high = usual_of_each(space, trials)
+    low, high = usual(space, trials, of_each=True)
     np.testing.assert_allclose(space.constrained(low)[:, 0], 0.05)
     for row, own in enumerate(trials.responses):  # type: ignore[arg-type]
         assert np.exp(low[row, 1]) == pytest.approx(0.01 * np.ptp(own))
@@ -247,7 +247,7 @@ def test_starts_cover_all_rates_and_the_logarithms_of_what_has_one_bound() -> No
     rates, noises = space.constrained(points[0]).T
     on_its_own_scale = rates[::2]
     assert stats.kstest(on_its_own_scale, "uniform").statistic < 0.03
-    low, high = (end[0, 1] for end in usual_of_each(space, trials))
+    low, high = (end[0, 1] for end in usual(space, trials, of_each=True))
     quarter = 0.25 * (high - low)
     wider = stats.uniform(low - quarter, 1.5 * (high - low))
     assert stats.kstest(np.log(noises), wider.cdf).statistic < 0.03

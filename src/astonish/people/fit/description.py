@@ -116,8 +116,8 @@ def differences(fit: Fit) -> DataFrame:
         for covariate, numbers in fit.trials.covariates.items():
             ranks = _p(stats.spearmanr, numbers, x)
             add(name, f"with {covariate}", ~known, ranks, _pearson(numbers[known], x[known]))
-    for paths in fit.space.by_condition.values():
-        names = [fit.names[fit.space.names.index(path)] for path in paths]
+    for places in fit.space.by_condition.values():
+        names = [fit.names[k] for k in places]
         for (one, first), (other, second) in combinations(zip(names, fit.trials.conditions, strict=True), 2):
             known, apart = inside[one] & inside[other], values[one] - values[other]
             comparison = f"{first} - {second}"

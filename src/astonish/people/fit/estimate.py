@@ -9,7 +9,6 @@ searched for as that of one participant is.
 import hashlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,9 +103,19 @@ def fit(
         stem = _fingerprint((model, data, prior, box, first, starts, seed, space.names, trials.responds_before, size))
     groups, parts = np.array_split(np.arange(len(trials)), -(-len(trials) // size)), []
     for k, who in enumerate(groups):
-        its_first = None if first is None else first[who]
-        search_group = partial(_search, losses, box.at(who), its_first, starts, seed, part_of(progress, k, len(groups)))
-        best = search_group() if checkpoint is None else _keep(checkpoint / f"{stem}-{k}.npz", search_group)
+        best: Optimum | None = None
+        path = None if checkpoint is None else checkpoint / f"{stem}-{k}.npz"
+        if path is not None and path.is_file():
+            with suppress(DamagedError):  # else it is found anew
+                best = Optimum(**read(path, _WHAT)[0])
+        if best is None:
+            begin = best_starts(losses, box.at(who), starts, seed)
+            if first is not None:
+                begin[:, 0] = first[who]
+            best = search(losses, box.at(who), begin, part_of(progress, k, len(groups)))
+            if path is not None:
+                with atomic_write(path) as file:
+                    write(file, _WHAT, best._asdict())
         parts.append(best)
         if fitted and not same:
             few = trials.at(who, tuple(trials.subjects[row] for row in who))
@@ -151,27 +160,6 @@ def _rows(data: ParticipantData, rows: Any, trials: Trials) -> ParticipantData:
     return few
 
 
-def _search(
-    losses: Losses, box: Box, first: FloatArray | None, starts: int, seed: int, progress: Progress | None
-) -> Optimum:
-    """Find the best parameters of some participants. first: where the first search of each participant starts."""
-    begin = best_starts(losses, box, starts, seed)
-    if first is not None:
-        begin[:, 0] = first
-    return search(losses, box, begin, progress)
-
-
-def _keep(path: Path, search: Callable[[], Optimum]) -> Optimum:
-    """Read an optimum from a file if it is there and not damaged; else search for it, and keep it there."""
-    if path.is_file():
-        with suppress(DamagedError):
-            return Optimum(**read(path, _WHAT)[0])
-    optimum = search()
-    with atomic_write(path) as file:
-        write(file, _WHAT, optimum._asdict())
-    return optimum
-
-
 def _fingerprint(about: Any) -> str:
     """Return a name that another fit would not have: of other data, another model or other settings."""
     leaves, structure = jax.tree.flatten(about)
@@ -200,44 +188,33 @@ def fit_shared(
     low, high = (end[:, shared].mean(0, keepdims=True) for end in (box.low, box.high))
     columns: Any = (part[shared] for part in (box.limit, box.bounded, box.rates, box.held))
     common = Box(np.zeros(1, np.intp), low, high, *columns)  # everybody is searched for as one participant
-    count, own = min(starts, _SHARED_STARTS), alone
+    people, count = len(alone), min(starts, _SHARED_STARTS)
+    own, hessian = alone, second_derivatives(objective, alone, np.arange(people))
+
+    def solve(values: FloatArray) -> Minimum:
+        """Search for the other parameters of all participants at each row of shared values, from their own now."""
+        rows = len(values)
+        begin, held = np.tile(own, (rows, 1)), np.broadcast_to(shared, (rows * people, len(shared)))
+        begin[:, shared] = np.repeat(values, people, 0)
+        known: Any = {"limit": box.limit, "fixed": held, "hessian": np.tile(hessian, (rows, 1, 1))}
+        return minimise(objective, begin, np.tile(np.arange(people), rows), tolerance=_EXACT, **known)
+
+    def joint_loss(values: FloatArray, _: Rows) -> tuple[FloatArray, FloatArray]:
+        solved, shape = solve(values), (len(values), people)
+        gradient = solved.gradient[:, shared].reshape(*shape, shared.sum())  # by their own there is none
+        return solved.loss.reshape(shape).sum(1), gradient.sum(1)
+
     for _ in range(_ROUNDS):
-        joint = _JointLoss(objective, box.limit, own, shared)
-        begin = best_starts(joint, common, count, seed)
+        begin = best_starts(joint_loss, common, count, seed)
         begin[:, 0] = np.median(own[:, shared], 0)
-        best = search(joint, common, begin)
-        solved = joint.solved(best.x)
+        best = search(joint_loss, common, begin)
+        solved = solve(best.x)
         own, loss, hessian, ended = look_around(objective, box._replace(held=shared), solved.x)
         if loss.sum() > solved.loss.sum() - _BETTER:
             break
-    converged = np.full(len(alone), bool(best.converged[0] and ended.all()))
-    at_optimum = np.full(len(alone), int(best.starts_at_optimum[0]))
+    converged = np.full(people, bool(best.converged[0] and ended.all()))
+    at_optimum = np.full(people, int(best.starts_at_optimum[0]))
     return Optimum(own, pooled_hessian(hessian, shared), converged, at_optimum, np.full(own.shape, np.nan)), count
-
-
-class _JointLoss:
-    """The loss of all participants at shared values, a row of these for each, and its gradient.
-
-    own: the parameters of all participants, from which their own are searched for.
-    """
-
-    def __init__(self, objective: Objective, limit: FloatArray, own: FloatArray, shared: BoolArray) -> None:
-        self._objective, self._limit, self._own, self._shared = objective, limit, own, shared
-        self._hessian = second_derivatives(objective, own, np.arange(len(own)))
-
-    def __call__(self, values: FloatArray, _: Rows) -> tuple[FloatArray, FloatArray]:
-        solved, shape = self.solved(values), (len(values), len(self._own))
-        gradient = solved.gradient[:, self._shared].reshape(*shape, self._shared.sum())  # by their own there is none
-        return solved.loss.reshape(shape).sum(1), gradient.sum(1)
-
-    def solved(self, values: FloatArray) -> Minimum:
-        """Find the best parameters of all participants at each row of shared values, one row after the other."""
-        rows, people = len(values), len(self._own)
-        begin = np.tile(self._own, (rows, 1))
-        begin[:, self._shared] = np.repeat(values, people, 0)
-        held = np.broadcast_to(self._shared, begin.shape)
-        who, hessian = np.tile(np.arange(people), rows), np.tile(self._hessian, (rows, 1, 1))
-        return minimise(self._objective, begin, who, limit=self._limit, tolerance=_EXACT, fixed=held, hessian=hessian)
 
 
 def pooled_hessian(hessian: FloatArray, shared: BoolArray) -> FloatArray:

@@ -222,7 +222,7 @@ def _check_numbers(learner: Learner, response: Response, trials: Trials, respons
 
 def evaluate(model: Model, data: ParticipantData, responds_before: bool) -> TrialOutputs:
     """Run the model over one participant's trials, each response given before (or after) its outcome."""
-    return loop(partial(given_trial, model, responds_before), begin(model, data), data)[1]
+    return loop(partial(trial, model, responds_before), begin(model, data), data)[1]
 
 
 def simulate(model: Model, data: ParticipantData, responds_before: bool, key: Array) -> TrialOutputs:
@@ -245,19 +245,17 @@ def begin(model: Model, data: ParticipantData) -> TrialCarry:
     return _fresh(model.in_trial(first), first)
 
 
-def given_trial(
-    model: Model, responds_before: bool, carry: TrialCarry, at: ParticipantData
-) -> tuple[TrialCarry, TrialOutputs]:
-    """Go through a trial with the response that was given."""
-    return trial(model, responds_before, carry, at, lambda _, given, second: given)  # noqa: ARG005
-
-
 def trial(
-    model: Model, responds_before: bool, carry: TrialCarry, at: ParticipantData, respond: Respond
+    model: Model,
+    responds_before: bool,
+    carry: TrialCarry,
+    at: ParticipantData,
+    respond: Respond = lambda _, given, second: given,  # noqa: ARG005
 ) -> tuple[TrialCarry, TrialOutputs]:
     """Go through one trial, responding before its outcome or after it.
 
-    respond: makes a response of its distribution, the one given (NaN if none was), and whether it is the second.
+    respond: makes a response of its distribution, the one given (NaN if none was), and whether it is the second. If
+    left out, it is the one given.
     """
     here = model.in_trial(at)
     carry = jax.tree.map(lambda new, old: jnp.where(at.starts, new, old), _fresh(here, at), carry)
@@ -427,7 +425,7 @@ def log_likelihoods_and_gradients(
         return begin(space.put(model, value), own)
 
     def one(value: Array, carry: TrialCarry, at: ParticipantData) -> Any:
-        return given_trial(space.put(model, value), responds_before, carry, at)
+        return trial(space.put(model, value), responds_before, carry, at)
 
     moves = _moving(first, one, values[0], jax.tree.map(lambda part: part[0], data))
 
@@ -439,13 +437,13 @@ def log_likelihoods_and_gradients(
     def step(carry: Any, at: ParticipantData) -> tuple[Any, None]:
         (moving, total), (tangents, gradient), still = carry
 
-        def trial(values: Array, moving: Any) -> tuple[Any, Any]:
+        def split_trial(values: Array, moving: Any) -> tuple[Any, Any]:
             whole = jax.tree.map(lambda a, b: b if a is None else a, moving, still, is_leaf=lambda leaf: leaf is None)
             memory, outputs = jax.vmap(one)(values, whole, at)
             moved, others = split(memory)
             return (moved, outputs.log_likelihood), others
 
-        (moving, more), (tangents, steeper), still = _along(trial, values, moving)(steepness, tangents)
+        (moving, more), (tangents, steeper), still = _along(split_trial, values, moving)(steepness, tangents)
         return ((moving, total + more), (tangents, gradient + steeper), still), None
 
     moving, tangents, still = _along(lambda values: split(jax.vmap(first)(values, data)), values)(steepness)

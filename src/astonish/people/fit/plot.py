@@ -220,8 +220,7 @@ def plot_differences(fit: Fit) -> Figure:
     for k in own if trials.group is not None else ():
         groups = {label: x[those, k] for label, those in members(fit).items()}
         panels.append((k, partial(_columns, groups, trials.columns.group, fit.names[k])))
-    for path, names in fit.space.by_condition.items():
-        places = [fit.space.names.index(name) for name in names]
+    for path, places in fit.space.by_condition.items():
         conditions = dict(zip(trials.conditions, x[:, places].T, strict=True))
         draw = partial(_columns, conditions, trials.columns.condition, path.rpartition(".")[2], joined=True)
         panels.append((places[0], draw))

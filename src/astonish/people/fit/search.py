@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 from scipy.special import logit
 
 from astonish.core.numbers import BoolArray, FloatArray
-from astonish.people.fit.space import Space, usual_of_each
+from astonish.people.fit.space import Space, usual
 from astonish.people.tables import Trials
 
 # Where searches start
@@ -76,7 +76,7 @@ class Box(NamedTuple):
     @classmethod
     def of(cls, space: Space, trials: Trials, first: FloatArray) -> "Box":
         """Widen the usual ranges of these participants a little. first: the middle of those that are not known."""
-        low, high = np.sort(usual_of_each(space, trials), axis=0)
+        low, high = np.sort(usual(space, trials, of_each=True), axis=0)
         wider, known = _WIDER * (high - low), ~np.isnan(low)
         low, high = np.where(known, low - wider, first - _AROUND), np.where(known, high + wider, first + _AROUND)
         bounds = np.array([domain.has_low + domain.has_high for domain in space.domains])

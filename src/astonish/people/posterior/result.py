@@ -126,8 +126,7 @@ class Posterior:
         difference has the sign of its median (Makowski, Ben-Shachar, Chen & Luedecke 2019).
         """
         drawn: list[tuple[str, str, FloatArray]] = []
-        for path, names in self.space.by_condition.items():  # at the mean of the group
-            places = [self.space.names.index(name) for name in names]
+        for path, places in self.space.by_condition.items():  # at the mean of the group
             if set(places) <= set(self.roles.grouped):
                 means = (self._at(self.mean) @ np.array(self.space.basis).T)[..., places]
                 for (one, a), (other, b) in combinations(enumerate(self.trials.conditions), 2):
