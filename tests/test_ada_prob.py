@@ -122,13 +122,6 @@ def test_the_command_keeps_what_is_done(tmp_path: Path) -> None:
     assert "did you mean 'SMiLe'?" in CliRunner().invoke(app, [*words[:2], "--learner", "smile"]).output
 
 
-def test_what_is_needed_is_said(tmp_path: Path) -> None:
-    for words in ([], ["--data", str(tmp_path)]):
-        result = CliRunner().invoke(app, words)
-        assert result.exit_code == 2
-        assert "ada_prob needs a folder with main_ada-prob.csv.gz" in result.output
-
-
 @needs_data
 @pytest.mark.parametrize("label", ["delta rule", pytest.param("volatile Kalman filter", marks=pytest.mark.published)])
 def test_errors_on_all_people_are_the_published_ones(label: str, monkeypatch: pytest.MonkeyPatch) -> None:

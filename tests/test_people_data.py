@@ -1,6 +1,5 @@
 """People in published experiments: the helicopter task and two tasks of Foucault & Meyniel (2024), end to end."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +14,17 @@ from astonish.people.fit import Model, StickyEstimate, fit
 from astonish.people.fit.estimate import prepare
 from astonish.people.fit.likelihood import Losses
 from astonish.people.tables import Columns, Trials, read_trials
+from published_data import published_data
 
-DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-pytestmark = [
-    pytest.mark.computes,
-    pytest.mark.published,
-    pytest.mark.skipif(
-        not (DATA / "helicopter").is_dir(), reason=f"no data of people in {DATA}; name their folder by ASTONISH_DATA"
-    ),
-]
+DATA, needs_data = published_data("helicopter", "data of people")
+pytestmark = [pytest.mark.computes, pytest.mark.published, needs_data]
 HELICOPTER = (
-    DATA / "helicopter" / "exp1.csv.gz",
+    DATA / "exp1.csv.gz",
     *("--outcome", "x_t", "--response", "b_t", "--responded", "before", "--subject", "subj_num"),
     *("--block", "new_block", "--ignore", "v_t", "--per-trial", "noise=sigma"),
 )
 POSITION = (
-    DATA / "ada_learn" / "main_ada-pos.csv.gz",
+    DATA.parent / "ada_learn" / "main_ada-pos.csv.gz",
     *("--outcome", "outcome", "--response", "estimate", "--responded", "after", "--subject", "run"),
     *("--block", "session", "--set", "noise=0.0333333333", "--set", "mean=0.5", "--set", "start=0.5"),
     *("--set", "low=0", "--set", "high=1"),
@@ -69,7 +63,7 @@ def test_position(tmp_path: Path) -> None:
 
 
 def test_probability(tmp_path: Path) -> None:
-    people = pd.read_csv(DATA / "ada_learn" / "main_ada-prob.csv.gz")
+    people = pd.read_csv(DATA.parent / "ada_learn" / "main_ada-prob.csv.gz")
     some = tmp_path / "some.csv"
     people[people.run.isin(people.run.unique()[:12])].to_csv(some, index=False)
     table = _compared(tmp_path, (some, *PROBABILITY), ("delta", "smile"))
@@ -80,7 +74,7 @@ def test_probability(tmp_path: Path) -> None:
 def _helicopter(people: int) -> Trials:
     """The first so many people."""
     columns = Columns("x_t", subject="subj_num", block="new_block", response="b_t", given={"noise": "sigma"})
-    frame = pd.read_csv(DATA / "helicopter" / "exp1.csv.gz")
+    frame = pd.read_csv(DATA / "exp1.csv.gz")
     return read_trials(
         frame[frame.subj_num.isin(sorted(frame.subj_num.unique())[:people])], columns, responds_before=True
     )
@@ -92,8 +86,7 @@ def test_published_parameters_of_the_reduced_bayesian_model() -> None:
     The authors' model has two parts more: a bias by reward, and what is learned when the mean is visible. The lapse
     stands for the least probability that they allow.
     """
-    file = DATA / "helicopter" / "published_estimates_first_exp_10_sp.csv"
-    published = pd.read_csv(file).sort_values("subj_num")
+    published = pd.read_csv(DATA / "published_estimates_first_exp_10_sp.csv").sort_values("subj_num")
     response = StickyEstimate(4.0, 0.2, lapse=1e-6, low=0.0, high=300.0, half=2.0, slope=-0.3)
     model = Model(Nassar2012(noise=10.0, low=0.0, high=300.0), response)
     free = [

@@ -222,17 +222,16 @@ def test_ranges_are_those_of_each_participant() -> None:
 
 def test_a_participant_is_fitted_the_same_whoever_else_there_is() -> None:
     trials = _read(_table(3))
-    space, data, none, *_ = prepare(ESTIMATES, trials, FREE, None)
-    box = Box.of(space, trials, space.start(ESTIMATES))
-    begin = best_starts(Losses(ESTIMATES, data, space, False, none, 8), box, 4, seed=0)
+
+    def starts(of: Trials) -> Any:
+        space, data, none, *_ = prepare(ESTIMATES, of, FREE, None)
+        box = Box.of(space, of, space.start(ESTIMATES))
+        return best_starts(Losses(ESTIMATES, data, space, False, none, 8), box, 4, seed=0)
+
     everybody = fit(ESTIMATES, trials, FREE, starts=4)
     for who in ("p1", "p0"):
-        alone = trials.only([who])
-        space, data, none, *_ = prepare(ESTIMATES, alone, FREE, None)
-        own = Box.of(space, alone, space.start(ESTIMATES))
-        row = trials.subjects.index(who)
-        starts = best_starts(Losses(ESTIMATES, data, space, False, none, 8), own, 4, seed=0)
-        np.testing.assert_array_equal(starts[0], begin[row])
+        alone, row = trials.only([who]), trials.subjects.index(who)
+        np.testing.assert_array_equal(starts(alone)[0], starts(trials)[row])
         found = fit(ESTIMATES, alone, FREE, starts=4)
         np.testing.assert_allclose(found.unconstrained[0], everybody.unconstrained[row], atol=1e-6)
         assert found.starts_at_optimum[0] == everybody.starts_at_optimum[row]

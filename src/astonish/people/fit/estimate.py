@@ -47,13 +47,17 @@ Progress = Callable[[float], Any]
 
 
 class Problem(NamedTuple):
-    """What is to be fitted: free parameters, data, priors, trials of the participants who can be; why others cannot."""
+    """What is to be fitted: free parameters, data, priors, trials of the participants who can be; why others cannot.
+
+    shared: full names of the parameters that have one value for all participants.
+    """
 
     space: Space
     data: ParticipantData
     prior: FloatArray
     trials: Trials
     excluded: dict[str, str]
+    shared: tuple[str, ...]
 
 
 def fit(
@@ -91,9 +95,7 @@ def fit(
     """
     if starts < 1:
         raise ValueError(f"starts = {starts} is no search; give at least 1")
-    same = Space.of(model, shared, trials).names
-    names = tuple(dict.fromkeys((*Space.of(model, free, trials).names, *same)))
-    space, data, prior, trials, excluded = prepare(model, trials, names, priors, same)
+    space, data, prior, trials, excluded, same = prepare(model, trials, free, priors, shared)
     losses = Losses(model, data, space, trials.responds_before, prior, min(BATCH, -(-len(trials) * starts // 8) * 8))
     first = None if start_values is None else np.broadcast_to(space.unconstrained(start_values), prior.shape[1:])
     box = Box.of(space, trials, space.start(model) if first is None else first)
@@ -130,12 +132,13 @@ def fit(
 
 
 def prepare(
-    model: Model, trials: Trials, free: Iterable[str], priors: Priors = None, shared: tuple[str, ...] = ()
+    model: Model, trials: Trials, free: Iterable[str], priors: Priors = None, shared: Iterable[str] = ()
 ) -> Problem:
     """Check model and trials, and leave out participants whose responses cannot tell the free parameters."""
     check_parameters(model)
     check(model.learner)
-    space = Space.of(model, free, trials)
+    same = Space.of(model, shared, trials).names
+    space = Space.of(model, dict.fromkeys((*Space.of(model, free, trials).names, *same)), trials)
     data, excluded = participant_data(model, trials), dict(trials.excluded)
     for subject, own, scored in zip(trials.subjects, data.responses, data.scored, strict=True):
         responses = own[scored]
@@ -151,7 +154,8 @@ def prepare(
         raise ValueError("nothing is free; name at least one parameter to be found")
     left = trials.at(kept, tuple(trials.subjects[row] for row in kept))
     space = Space.of(model, space.names, left)
-    return Problem(space, _rows(data, kept, left), normal_priors(model, space, left, priors, shared), left, excluded)
+    prior = normal_priors(model, space, left, priors, same)
+    return Problem(space, _rows(data, kept, left), prior, left, excluded, same)
 
 
 def _rows(data: ParticipantData, rows: Any, trials: Trials) -> ParticipantData:

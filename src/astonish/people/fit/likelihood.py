@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.extend.core import Literal
+from pandas import Series
 
 from astonish.core.names import MEASURED, OutcomeKind, ResponseKind
 from astonish.core.numbers import BoolArray, FloatArray, as_double, double, pytree_dataclass
@@ -143,11 +144,14 @@ def explained(model: Model, trials: Trials) -> BoolArray:
         return np.asarray(trials.scored & trials.observed)
     if not model.response.anchored:
         return np.asarray(trials.scored)
-    responded, steps = ~np.isnan(np.asarray(trials.responses)), np.arange(trials.starts.shape[1])
-    block = np.maximum.accumulate(np.where(trials.starts, steps, 0), axis=1)
-    last = np.maximum.accumulate(np.where(responded, steps, -1), axis=1)
-    before = np.concatenate([np.full((len(last), 1), -1), last[:, :-1]], axis=1)
-    return np.asarray(trials.scored & (before >= block))
+    return np.asarray(trials.scored & ~np.isnan(last_of_block(trials.responses, trials.starts)))
+
+
+def last_of_block(values: Any, starts: BoolArray) -> FloatArray:
+    """Return the value before each that is there, in the same block; NaN where there is none."""
+    block = np.cumsum(starts)
+    filled = Series(np.asarray(values, np.float64).ravel()).groupby(block).ffill()
+    return np.asarray(filled.groupby(block).shift(), np.float64).reshape(starts.shape)
 
 
 def _explicable_responses(learner: Learner, response: Response, trials: Trials) -> FloatArray:
@@ -160,9 +164,8 @@ def _explicable_responses(learner: Learner, response: Response, trials: Trials) 
         shape = jax.eval_shape(lambda: learner.estimate(learner.init())).shape
     if trials.response_kind not in response.takes:
         kind = {"choice": "choices", "circular": "angles"}.get(str(trials.response_kind), "numbers")
-        able = " or ".join(
-            other.__name__ for other in RESPONSES.classes().values() if trials.response_kind in other.takes
-        )
+        takers = (other for other in RESPONSES.classes().values() if trials.response_kind in other.takes)
+        able = " or ".join(other.__name__ for other in takers)
         raise ValueError(f"these responses are {kind}, which {type(response).__name__} does not give; give {able}")
     if response.kind == "choice":
         _check_choice(name, response, shape, trials, trials.responses)
@@ -171,9 +174,8 @@ def _explicable_responses(learner: Learner, response: Response, trials: Trials) 
             raise ValueError(f"{name} estimates {shape[0]} numbers, but a response is one; give Readout")
         if learner.period is not None and trials.response_kind != ResponseKind.CIRCULAR:
             problem = f"{name} estimates an angle, but these responses were read as other numbers"
-            raise ValueError(
-                f"{problem}; give kind='circular' to read_trials, and CircularEstimate() for the responses"
-            )
+            advice = "give kind='circular' to read_trials, and CircularEstimate() for the responses"
+            raise ValueError(f"{problem}; {advice}")
         if trials.another_scale:
             raise ValueError(trials.another_scale)
     if response.anchored:
@@ -260,14 +262,13 @@ def trial(
     here = model.in_trial(at)
     carry = jax.tree.map(lambda new, old: jnp.where(at.starts, new, old), _fresh(here, at), carry)
     prediction = _predict(here.learner, carry.state, at)
+    if not responds_before:
+        carry, learned = _learn(here, carry, at)
+    carry, responded = _respond(here, carry, at, prediction, respond)
+    if responds_before and at.payoffs is not None:
+        at = at._replace(outcomes=consequences(at.outcomes, at.payoffs, responded["responses"]))
     if responds_before:
-        carry, responded = _respond(here, carry, at, prediction, respond)
-        if at.payoffs is not None:
-            at = at._replace(outcomes=consequences(at.outcomes, at.payoffs, responded["responses"]))
         carry, learned = _learn(here, carry, at)
-    else:
-        carry, learned = _learn(here, carry, at)
-        carry, responded = _respond(here, carry, at, prediction, respond)
     return carry, TrialOutputs(**responded, **learned)
 
 
@@ -283,19 +284,14 @@ def consequences(outcomes: Any, payoffs: Array, response: Array) -> Any:
 
 def _fresh(model: Model, at: ParticipantData) -> TrialCarry:
     state = jax.tree.map(jnp.asarray, model.learner.init())
-    estimate = _estimate(model.learner, state, at)
+    estimate = jnp.asarray(model.learner.estimate_at(state, at.outcomes))
     zero = jnp.zeros((), estimate.dtype)
     return TrialCarry(state, ResponseInput(estimate, estimate, zero, zero, jnp.full((), jnp.nan, estimate.dtype)))
 
 
-def _estimate(learner: Learner, state: State, at: ParticipantData) -> Array:
-    """Return the estimate on which a response in this trial rests."""
-    return jnp.asarray(learner.estimate_at(state, at.outcomes))
-
-
 def _predict(learner: Learner, state: State, at: ParticipantData) -> Prediction:
     """Predict the outcome of this trial; of several options, by the estimates alone."""
-    estimate = _estimate(learner, state, at)
+    estimate = jnp.asarray(learner.estimate_at(state, at.outcomes))
     if estimate.ndim:
         return Prediction(estimate, None, None)
     inner, held, _ = learner.in_context(state, at.outcomes)
@@ -305,10 +301,10 @@ def _predict(learner: Learner, state: State, at: ParticipantData) -> Prediction:
 def _learn(model: Model, carry: TrialCarry, at: ParticipantData) -> tuple[TrialCarry, dict[str, Any]]:
     before = carry.last.estimate  # unless something other than the last outcome has changed it, or the context
     if model.response.anchored or at.given or len(jax.tree.leaves(at.outcomes)) > 1:
-        before = _estimate(model.learner, carry.state, at)
+        before = jnp.asarray(model.learner.estimate_at(carry.state, at.outcomes))
     state, info = advance(model.learner, carry.state, at.outcomes, at.observed)
     surprise = jnp.where(at.observed, info.surprise, 0.0)
-    after = _estimate(model.learner, state, at)
+    after = jnp.asarray(model.learner.estimate_at(state, at.outcomes))
     last = ResponseInput(after, before, surprise, info.learning_rate, carry.last.last_response)
     failed = newly_failed(model.learner, carry.state, state)
     return TrialCarry(state, last), {"learning_rate": info.learning_rate, "surprise": info.surprise, "failed": failed}

@@ -55,8 +55,19 @@ class Space:
         for name in names:
             short, _, condition = name.partition("[")
             parameter = find_parameter(parameters(model), short)
-            labels = _conditions(parameter.path, condition, model, trials)
-            free |= {f"{parameter.path}[{label}]": parameter for label in labels} or {parameter.path: parameter}
+            path, conditions = parameter.path, trials.conditions if trials is not None else ()
+            if path not in model.differs:
+                if condition:
+                    raise ValueError(f"{path} is the same in all conditions; give Model(..., differs=({path!r},))")
+                free[path] = parameter
+                continue
+            if not conditions:
+                problem = f"{path} is to differ between conditions, but none are known"
+                raise ValueError(f"{problem}; name their column (condition=)")
+            chosen = [label for label in conditions if condition in ("", f"{label}]")]
+            if not chosen:
+                raise unknown("condition", condition.removesuffix("]"), conditions)
+            free |= {f"{path}[{label}]": parameter for label in chosen}
         for parameter in free.values():
             if parameter.known.domain.whole:
                 problem = f"{parameter.path} is a whole number and cannot be found by gradients"
@@ -182,20 +193,6 @@ class Space:
     @property
     def _limits(self) -> FloatArray:
         return np.array([LIMIT + self.further * known.has_units for known in self.known])
-
-
-def _conditions(path: str, condition: str, model: Any, trials: Trials | None) -> tuple[Any, ...]:
-    """List the conditions for each of which there is such a parameter; none if it is the same in all of them."""
-    if path not in model.differs:
-        if condition:
-            raise ValueError(f"{path} is the same in all conditions; give Model(..., differs=({path!r},))")
-        return ()
-    if trials is None or not trials.conditions:
-        raise ValueError(f"{path} is to differ between conditions, but none are known; name their column (condition=)")
-    chosen = tuple(label for label in trials.conditions if condition in ("", f"{label}]"))
-    if not chosen:
-        raise unknown("condition", condition.removesuffix("]"), trials.conditions)
-    return chosen
 
 
 def _constrain(domain: Domain, unit: float, unconstrained: Array) -> Array:

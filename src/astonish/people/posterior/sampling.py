@@ -27,7 +27,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from astonish.core.numbers import COUNT, OPEN_PROBABILITY, FloatArray, as_double, double
+from astonish.core.numbers import COUNT, OPEN_PROBABILITY, as_double, double
 from astonish.core.programs import compiled
 from astonish.core.refusal import naming_extra
 from astonish.online.series import OPTIONS
@@ -95,13 +95,22 @@ def hierarchical(
     for name, number in {"draws": draws, "warmup": warmup, "chains": chains}.items():
         COUNT.check(name, number)
     OPEN_PROBABILITY.check("accept", 0.5 if accept is None else accept)
-    same = Space.of(model, shared, trials).names
-    names = tuple(dict.fromkeys((*Space.of(model, free, trials).names, *same)))
-    space, data, _, trials, excluded = prepare(model, trials, names)
+    space, data, _, trials, excluded, same = prepare(model, trials, free, shared=shared)
     space = space.contrasted()
     alone = by_column(model, trials, space, known or {}, 2, "known")
     design = design_of(trials)
-    roles = _roles(space, same, alone, len(trials), design.columns)
+    # Which parameters are shared, which are each participant's own, and which of those have a group
+    common = tuple(k for k, name in enumerate(space.names) if name in same)
+    both = [space.names[k] for k in common if k in alone]
+    if both:
+        raise ValueError(f"{both[0]} is both shared and known; a shared parameter has no group, so give priors instead")
+    own = tuple(k for k in range(len(space)) if k not in common)
+    grouped = tuple(k for k in own if k not in alone)
+    if grouped and len(trials) < 2:
+        missing = f"one participant is no group, so that {space.names[grouped[0]]} of a group cannot be found"
+        raise ValueError(f"{missing}; give known={{...}}, or name it in shared")
+    roles = ParameterBlocks(own, grouped, common, design.matrix.shape[1])
+    # What is expected of them, and draws
     std = np.nan_to_num(usual_priors(*usual(space, trials))[1], nan=_STD)
     prior = Prior(space.start(model), std, std / 2)
     for k, given in (by_column(model, trials, space, priors or {}, 2, "priors") | alone).items():
@@ -113,27 +122,9 @@ def hierarchical(
     settings: Any = {"draws": draws, "warmup": warmup, "chains": chains, "accept": accept, "seed": seed}
     drawn = sample(roles, space, trials.responds_before, target, progress=progress, **settings)
     with double():
-        common, xs = jax.device_get(_common_and_own(roles, jax.tree.map(jnp.asarray, target), drawn.z))
-    parts = common.coefficients, common.std[..., roles.among], xs, drawn, excluded, design
+        in_common, xs = jax.device_get(_common_and_own(roles, jax.tree.map(jnp.asarray, target), drawn.z))
+    parts = in_common.coefficients, in_common.std[..., roles.among], xs, drawn, excluded, design
     return Posterior(model, trials, space, data, roles, *parts, (chains, draws))
-
-
-def _roles(
-    space: Space, same: tuple[str, ...], alone: Mapping[int, FloatArray], people: int, coefficients: int
-) -> ParameterBlocks:
-    """Sort parameters by which are shared, which are each participant's own, and which of those have a group."""
-    shared = tuple(k for k, name in enumerate(space.names) if name in same)
-    both = [space.names[k] for k in shared if k in alone]
-    if both:
-        raise ValueError(f"{both[0]} is both shared and known; a shared parameter has no group, so give priors instead")
-    own = tuple(k for k in range(len(space)) if k not in shared)
-    grouped = tuple(k for k in own if k not in alone)
-    if grouped and people < 2:
-        raise ValueError(
-            f"one participant is no group, so that {space.names[grouped[0]]} of a group cannot be found; "
-            "give known={...}, or name it in shared"
-        )
-    return ParameterBlocks(own, grouped, shared, coefficients)
 
 
 @partial(jax.jit, static_argnums=0)
