@@ -408,23 +408,19 @@ def test_choices_follow_the_predicted_probabilities(before: bool, learner: Any) 
 def test_the_unit_square_sigmoid_raises_odds_to_a_power() -> None:
     """By hand: odds of 4 to 1 with zeta = 1.5 are odds of 8 to 1; with zeta = 0 all choices are alike."""
 
-    def probabilities(zeta: float, estimate: Any) -> Any:
+    def logs(zeta: Any, estimate: Any) -> Any:
         given = ResponseInput(*[jnp.asarray(estimate)] * 2, *[jnp.zeros(())] * 3)
-        return np.exp(UnitSquare(zeta).distribution(given).log_probabilities)
+        distribution = UnitSquare(zeta).distribution(given)
+        return jnp.stack([distribution.log_prob(jnp.asarray(choice)) for choice in range(max(np.size(estimate), 2))])
 
     with double():
-        np.testing.assert_allclose(probabilities(1.5, 0.8), [1 / 9, 8 / 9], rtol=1e-12)
-        np.testing.assert_allclose(probabilities(1.0, 0.3), [0.7, 0.3], rtol=1e-12)
-        np.testing.assert_allclose(probabilities(2.0, [0.5, 0.3, 0.2]), np.array([25, 9, 4]) / 38, rtol=1e-12)
+        np.testing.assert_allclose(np.exp(logs(1.5, 0.8)), [1 / 9, 8 / 9], rtol=1e-12)
+        np.testing.assert_allclose(np.exp(logs(1.0, 0.3)), [0.7, 0.3], rtol=1e-12)
+        np.testing.assert_allclose(np.exp(logs(2.0, [0.5, 0.3, 0.2])), np.array([25, 9, 4]) / 38, rtol=1e-12)
         for certain in (0.0, 1.0):
-            np.testing.assert_allclose(probabilities(0.0, certain), [0.5, 0.5], rtol=1e-12)
-            slope = jax.grad(lambda zeta, at=certain: _log_probability_of_1(zeta, at))(20.0)
-            assert np.isfinite([slope, _log_probability_of_1(1e6, certain)]).all()
-
-
-def _log_probability_of_1(zeta: Any, estimate: float) -> Any:
-    given = ResponseInput(jnp.asarray(estimate), *[jnp.zeros(())] * 4)
-    return UnitSquare(zeta).distribution(given).log_prob(jnp.ones(()))
+            np.testing.assert_allclose(np.exp(logs(0.0, certain)), [0.5, 0.5], rtol=1e-12)
+            slope = jax.grad(lambda zeta, at=certain: logs(zeta, at)[1])(20.0)
+            assert np.isfinite([slope, logs(1e6, certain)[1]]).all()
 
 
 def test_choices_in_contexts_follow_the_context_of_the_trial() -> None:

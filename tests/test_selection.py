@@ -33,6 +33,7 @@ from astonish.people.fit import (
 )
 from astonish.people.tables import Columns, Trials, read_trials
 from astonish.worlds.gaussian_jumps import many_gaussian_jumps
+from oracles import delta_rule
 
 MODELS = {
     "delta rule": (Model(Delta(0.4), Estimate(2.0)), ("learning_rate", "response.noise")),
@@ -106,7 +107,7 @@ def test_a_model_that_all_use_exceeds_all_others_and_equal_ones_do_not() -> None
 @pytest.fixture(scope="module")
 def answers() -> dict[str, Trials]:
     """What six people answer to outcomes around a mean that jumps, if they are as a model is."""
-    task = many_gaussian_jumps(BLOCKS * LENGTH, range(PEOPLE), hazard=0.12, noise=2.0, low=-15.0, high=15.0)
+    task = many_gaussian_jumps(BLOCKS * LENGTH, range(36, 36 + PEOPLE), hazard=0.12, noise=2.0, low=-15.0, high=15.0)
     trials = replace(plan_trials(task, responds_before=False, blocks=LENGTH), subjects=tuple("abcdef"))
     truths = enumerate(("delta rule", "SMiLe"))
     return {name: simulate_responses(MODELS[name][0], trials, seed=seed) for seed, name in truths}
@@ -321,12 +322,7 @@ def test_models_are_told_apart_by_what_they_predict(answers: dict[str, Trials]) 
 
 def _free_running(rate: float, trials: Trials, row: int) -> Any:
     """The estimates of a delta rule that starts each block at 0, and goes its own way."""
-    estimates, estimate = [], 0.0
-    for x, starts in zip(trials.outcomes[row], trials.starts[row], strict=True):
-        estimate = 0.0 if starts else estimate
-        estimate += rate * (x - estimate)
-        estimates.append(estimate)
-    return np.array(estimates)
+    return np.ravel([delta_rule(rate, outcomes) for outcomes in trials.outcomes[row].reshape(BLOCKS, LENGTH)])
 
 
 def test_squared_errors_are_those_of_a_fit_by_squared_error(answers: dict[str, Trials]) -> None:

@@ -14,6 +14,7 @@ from validation.searches import CASES, TASKS, TITLES, Looked, looked, looked_lin
 
 from astonish import Delta
 from astonish.people.fit import Estimate, Model, fit
+from oracles import delta_rule
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "searches.md").read_text()
 
@@ -30,11 +31,8 @@ def _people(before: bool) -> pd.DataFrame:
 
 
 def _estimates(rate: float, outcomes: Any, before: bool) -> Any:
-    estimate, found = 0.5, [0.5]
-    for x in outcomes:
-        estimate += rate * (x - estimate)
-        found.append(estimate)
-    return np.array(found[:-1] if before else found[1:])
+    after = delta_rule(rate, outcomes, start=0.5)
+    return np.append(0.5, after[:-1]) if before else after
 
 
 @pytest.mark.parametrize("before", [False, True])

@@ -227,6 +227,12 @@ def evaluate(model: Model, data: ParticipantData, responds_before: bool) -> Tria
     return loop(partial(trial, model, responds_before), begin(model, data), data)[1]
 
 
+@partial(compiled, static_argnums=(3, 4), compiler_options=OPTIONS)
+def outputs_of_all(model: Model, data: ParticipantData, xs: Array, space: Space, responds_before: bool) -> TrialOutputs:
+    """Run the model over the trials of all participants, each with a row of unconstrained parameters."""
+    return jax.vmap(lambda x, own: evaluate(space.bind(model, x), own, responds_before))(xs, data)
+
+
 def simulate(model: Model, data: ParticipantData, responds_before: bool, key: Array) -> TrialOutputs:
     """Run the model with simulated responses, wherever the participant gave one."""
 

@@ -55,6 +55,9 @@ class Space:
         for name in names:
             short, _, condition = name.partition("[")
             parameter = find_parameter(parameters(model), short)
+            if parameter.known.domain.whole:
+                problem = f"{parameter.path} is a whole number and cannot be found by gradients"
+                raise ValueError(f"{problem}; give it a value instead")
             path, conditions = parameter.path, trials.conditions if trials is not None else ()
             if path not in model.differs:
                 if condition:
@@ -68,10 +71,6 @@ class Space:
             if not chosen:
                 raise unknown("condition", condition.removesuffix("]"), conditions)
             free |= {f"{path}[{label}]": parameter for label in chosen}
-        for parameter in free.values():
-            if parameter.known.domain.whole:
-                problem = f"{parameter.path} is a whole number and cannot be found by gradients"
-                raise ValueError(f"{problem}; give it a value instead")
         values = [parameter.value for parameter in free.values()]
         units = tuple(float(abs(value) if isinstance(value, float | int) else 0) or 1.0 for value in values)
         further = 0.0
@@ -275,8 +274,9 @@ def normal_priors(model: Any, space: Space, trials: Trials, priors: Priors, shar
         if str(priors) != "usual":
             form = "'usual', or means and standard deviations by name"
             raise ValueError(f"priors = {priors!r} is not allowed; give {form}")
-        of_each, of_all = usual_priors(*usual(space, trials, of_each=True)), usual_priors(*usual(space, trials))
-        mean, std = (np.where(same, everybody, own) for own, everybody in zip(of_each, of_all, strict=True))
+        ends = zip(usual(space, trials, of_each=True), usual(space, trials), strict=True)
+        low, high = (np.where(same, of_all, of_each) for of_each, of_all in ends)
+        mean, std = 0.5 * (low + high), 0.5 * np.abs(high - low)
         known = ~np.isnan(mean)
         prior[0][known], prior[1][known] = mean[known], std[known] ** -2.0
     else:
@@ -284,11 +284,6 @@ def normal_priors(model: Any, space: Space, trials: Trials, priors: Priors, shar
             prior[:, :, k] = np.array([mean, std**-2.0])[:, None]
     prior[1] = np.where(same, prior[1] / people, prior[1])
     return prior
-
-
-def usual_priors(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return means and standard deviations of what lies usually between these ends."""
-    return 0.5 * (low + high), 0.5 * np.abs(high - low)
 
 
 def by_column(

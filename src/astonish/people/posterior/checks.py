@@ -150,9 +150,7 @@ def interpretation(row: "Series[Any]") -> str:
     numbers = f"observed {row['observed']:.3g}, {simulated}"
     if _SURE <= row["p"] <= 1 - _SURE:
         return f"{row['statistic']}: the model does as people do ({numbers})"
-    less, more = _MEANINGS.get(
-        str(row["statistic"]), ("the model has too little of it", "the model has too much of it")
-    )
+    less, more = _MEANINGS[row["statistic"]]
     return f"{row['statistic']}: {more if row['p'] > 0.5 else less} ({numbers})"
 
 

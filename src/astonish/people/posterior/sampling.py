@@ -33,7 +33,7 @@ from astonish.core.refusal import naming_extra
 from astonish.online.series import OPTIONS
 from astonish.people.fit.estimate import Progress, prepare
 from astonish.people.fit.likelihood import Model
-from astonish.people.fit.space import Space, by_column, usual, usual_priors
+from astonish.people.fit.space import Space, by_column, usual
 from astonish.people.posterior.density import (
     ParameterBlocks,
     Prior,
@@ -111,7 +111,7 @@ def hierarchical(
         raise ValueError(f"{missing}; give known={{...}}, or name it in shared")
     roles = ParameterBlocks(own, grouped, common, design.matrix.shape[1])
     # What is expected of them, and draws
-    std = np.nan_to_num(usual_priors(*usual(space, trials))[1], nan=_STD)
+    std = np.nan_to_num(0.5 * np.abs(np.subtract(*usual(space, trials))), nan=_STD)
     prior = Prior(space.start(model), std, std / 2)
     for k, given in (by_column(model, trials, space, priors or {}, 2, "priors") | alone).items():
         prior.mean[k], prior.std[k] = given
@@ -119,8 +119,10 @@ def hierarchical(
         prior.spread[k] = given
     laplace = laplace_approximation(model, data, space, trials.responds_before, roles, prior, design.matrix, seed)
     target = Target(*as_double((model, data, prior, laplace, design.matrix)))
-    settings: Any = {"draws": draws, "warmup": warmup, "chains": chains, "accept": accept, "seed": seed}
-    drawn = sample(roles, space, trials.responds_before, target, progress=progress, **settings)
+    few = roles.common + len(trials) * len(own) < MANY
+    accept = accept or (ACCEPTED if few else ACCEPTED_OF_MANY)
+    kernel = _kernel(roles, space, trials.responds_before, warmup, accept)
+    drawn = sample(kernel, target, draws, warmup, chains, seed, progress)
     with double():
         in_common, xs = jax.device_get(_common_and_own(roles, jax.tree.map(jnp.asarray, target), drawn.z))
     parts = in_common.coefficients, in_common.std[..., roles.among], xs, drawn, excluded, design
@@ -134,26 +136,14 @@ def _common_and_own(roles: ParameterBlocks, target: Target, z: Any) -> Any:
 
 
 def sample(
-    roles: ParameterBlocks,
-    space: Space,
-    responds_before: bool,
-    target: Target,
-    *,
-    draws: int,
-    warmup: int,
-    chains: int,
-    accept: float | None,
-    seed: int,
-    progress: Progress | None,
+    kernel: tuple[Any, Any], target: Target, draws: int, warmup: int, chains: int, seed: int, progress: Progress | None
 ) -> Drawn:
     """Draw from the posterior by this many chains, each from a start of its own; the same seed, the same draws.
 
     After an interruption (Ctrl-C), the draws made so far: equally many of each chain, and of as many chains as makes
     most of them. If these are too few, the interruption goes on.
     """
-    dimensions = roles.common + len(target.laplace.information) * len(roles.own)
-    accept = accept or (ACCEPTED if dimensions < MANY else ACCEPTED_OF_MANY)
-    begin, piece = _kernel(roles, space, responds_before, warmup, accept)
+    begin, piece = kernel
     total, stop, first, done = warmup + draws, Event(), Lock(), [0] * chains
     with double():
         moved = jax.tree.map(jnp.asarray, target)
@@ -181,7 +171,7 @@ def sample(
     long = (jax.tree.map(lambda *parts: np.concatenate(parts)[:end], *pieces[which]) for which in keep)
     whole = jax.tree.map(lambda *rows: np.stack(rows), *long)
     kept = jax.tree.map(lambda part: part[:, warmup:], whole)
-    return kept._replace(warmup_steps=whole.steps[:, :warmup].sum(1))
+    return kept._replace(warmup_steps=whole.n_steps[:, :warmup].sum(1))
 
 
 def _most(lengths: Sequence[int], warmup: int, total: int) -> tuple[list[int], int]:
@@ -210,13 +200,11 @@ def _all(chain: Callable[[int], Any], chains: int, stop: Event, report: Callable
                 for future in over:
                     future.result()
                 report()
-            return [future.result() for future in futures]
         except KeyboardInterrupt:
+            pass  # what is drawn by then may be enough
+        finally:
             stop.set()
-            return [future.result() for future in futures]
-        except BaseException:
-            stop.set()
-            raise
+        return [future.result() for future in futures]
 
 
 @lru_cache(maxsize=16)  # so that nothing is compiled twice

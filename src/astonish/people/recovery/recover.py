@@ -66,13 +66,36 @@ class Recovery:
         - `at_bound`: for how many the value found is at a bound. `not_told`: for how many more there is no interval, or
           no value, since the responses do not tell.
         """
-        return DataFrame([self._row(k) for k in range(len(self.names))], index=list(self.names))
+        fit, rows = self.fit, []
+        truths, values = fit.space.unconstrained(self.truth), self._of_all(fit.unconstrained)
+        edges, spreads = self._of_all(fit.space.at_bound(fit.unconstrained)), self._of_all(fit.unconstrained_error)
+        for true, value, edge, spread in zip(truths.T, values.T, edges.T, spreads.T, strict=True):
+            inside, bound = edge == 0, int((np.abs(edge) == 1).sum())  # NaN of those who were not fitted
+            error, count, sure = (value - true)[inside], int(inside.sum()), inside & np.isfinite(spread)
+            related, low, high = correlation(true[inside], value[inside]), np.nan, np.nan
+            if count > 3 and abs(related) < 1:  # normal on Fisher's scale (1921)
+                low, high = np.tanh(np.arctanh(related) + np.array([-SURE, SURE]) / (count - 3) ** 0.5).tolist()
+            rows.append({
+                "participants": count,
+                "correlation": related,
+                "correlation_low": low,
+                "correlation_high": high,
+                "bias": float(np.mean(error)) if count else np.nan,
+                "rmse": float(np.mean(error**2)) ** 0.5 if count else np.nan,
+                "width": float(np.median(2 * SURE * spread[sure])) if sure.any() else np.nan,
+                "coverage": float(np.mean(np.abs(value - true)[sure] <= SURE * spread[sure])) if sure.any() else np.nan,
+                "coverage_se": (_NOMINAL * (1 - _NOMINAL) / sure.sum()) ** 0.5 if sure.any() else np.nan,
+                "at_bound": bound,
+                "not_told": len(true) - int(sure.sum()) - bound,
+            })  # fmt: skip
+        return DataFrame(rows, index=list(self.names))
 
     def plot(self) -> "Figure":
         """Draw a panel for each parameter: the values found over the true ones, with their 95 % intervals."""
         with styled_panels(len(self.names), 3.0, 3.2) as (figure, axes):
             for k, (axis, (name, row)) in enumerate(zip(axes, self.summary().iterrows(), strict=True)):
-                space, inside = self.fit.space.only(k), self._edges(k) == 0
+                space, edges = self.fit.space.only(k), self.fit.space.at_bound(self.fit.unconstrained)
+                inside = self._of_all(edges)[:, k] == 0
                 columns = (self.truth, *map(self._of_all, (self.fit.values, self.fit.low, self.fit.high)))
                 true, value, low, high = (space.unconstrained(part[inside, k : k + 1])[:, 0] for part in columns)
                 bars = np.nan_to_num(np.abs([value - low, high - value]))  # below an upper bound, ends change places
@@ -95,32 +118,6 @@ class Recovery:
 
     def __repr__(self) -> str:
         return str(self.summary().to_string(float_format="{:.3g}".format))
-
-    def _row(self, k: int) -> dict[str, float]:
-        edges, spread = self._edges(k), self._of_all(self.fit.unconstrained_error)[:, k]
-        true, value = self.fit.space.unconstrained(self.truth)[:, k], self._of_all(self.fit.unconstrained)[:, k]
-        inside, bound = edges == 0, int((np.abs(edges) == 1).sum())
-        error, count, sure = (value - true)[inside], int(inside.sum()), inside & np.isfinite(spread)
-        related, low, high = correlation(true[inside], value[inside]), np.nan, np.nan
-        if count > 3 and abs(related) < 1:  # normal on Fisher's scale (1921)
-            low, high = np.tanh(np.arctanh(related) + np.array([-SURE, SURE]) / (count - 3) ** 0.5).tolist()
-        return {
-            "participants": count,
-            "correlation": related,
-            "correlation_low": low,
-            "correlation_high": high,
-            "bias": float(np.mean(error)) if count else np.nan,
-            "rmse": float(np.mean(error**2)) ** 0.5 if count else np.nan,
-            "width": float(np.median(2 * SURE * spread[sure])) if sure.any() else np.nan,
-            "coverage": float(np.mean(np.abs(value - true)[sure] <= SURE * spread[sure])) if sure.any() else np.nan,
-            "coverage_se": (_NOMINAL * (1 - _NOMINAL) / sure.sum()) ** 0.5 if sure.any() else np.nan,
-            "at_bound": bound,
-            "not_told": len(true) - int(sure.sum()) - bound,
-        }
-
-    def _edges(self, k: int) -> FloatArray:
-        """Tell at which bound the value of a parameter is: 0 at none, NaN of those who were not fitted."""
-        return self._of_all(self.fit.space.at_bound(self.fit.unconstrained))[:, k]
 
     def _of_all(self, values: FloatArray) -> FloatArray:
         """Put the rows of those who were fitted among those of all; NaN for the others."""
