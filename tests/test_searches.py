@@ -17,13 +17,14 @@ from astonish.core.numbers import Domain
 from astonish.core.parameters import Parameter
 from astonish.people.fit import Estimate, Model, compare_fits, fit, recover_parameters
 from astonish.people.fit.description import describe
-from astonish.people.fit.estimate import fit_shared, prepare
+from astonish.people.fit.estimate import prepare
 from astonish.people.fit.likelihood import Losses
 from astonish.people.fit.search import (
     Box,
     best_starts,
     choose,
     evenly,
+    fit_shared,
     look_around,
     minimise,
     search,

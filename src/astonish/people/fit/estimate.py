@@ -1,9 +1,7 @@
 """Maximum-likelihood fits of a model to each participant's responses; maximum a posteriori if there are priors.
 
 All participants and starts of the search are rows of one compiled computation, with exact gradients; `search` decides
-where each search starts, where it goes next, and whether there is anything better. Where parameters are shared, the
-loss that is left at their values, of all participants together, is a function of these values alone, and its minimum is
-searched for as that of one participant is.
+where each search starts, where it goes next, and whether there is anything better.
 """
 
 import hashlib
@@ -15,33 +13,19 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from astonish.core.numbers import BoolArray, FloatArray
+from astonish.core.numbers import FloatArray
 from astonish.core.parameters import check_parameters
 from astonish.io.files import DamagedError, atomic_write, read, write
 from astonish.learners.base import check
 from astonish.people.fit.likelihood import BATCH, Losses, Model, ParticipantData, participant_data
 from astonish.people.fit.result import Fit
-from astonish.people.fit.search import (
-    Box,
-    Minimum,
-    Objective,
-    Optimum,
-    Rows,
-    best_starts,
-    look_around,
-    minimise,
-    search,
-    second_derivatives,
-)
+from astonish.people.fit.search import Box, Optimum, best_starts, fit_shared, search
 from astonish.people.fit.space import Priors, Space, normal_priors
 from astonish.people.tables import Trials
 
 _TOGETHER = 32  # participants who are finished, and kept in a file, together
 _FEW = 8  # if somebody waits for what is found
 _WHAT = "checkpoint of a fit"
-_SHARED_STARTS = 4  # searches for shared values, at most
-_EXACT = 1e-8  # an expected gain that ends the search for somebody's own parameters, at shared values
-_BETTER, _ROUNDS = 1e-3, 4  # a gain of all participants together for which it is worth going on, and how often at most
 
 Progress = Callable[[float], Any]
 
@@ -177,61 +161,3 @@ def _fingerprint(about: Any) -> str:
 def part_of(progress: Progress | None, part: int, parts: int) -> Progress | None:
     """Report the progress of one of several searches or fits as that of all of them."""
     return None if progress is None else lambda share: progress((part + share) / parts)
-
-
-# Values that all participants share
-
-
-def fit_shared(
-    objective: Objective, box: Box, alone: FloatArray, shared: BoolArray, starts: int, seed: int
-) -> tuple[Optimum, int]:
-    """Find the best parameters if some columns are the same in all rows, and count the searches for these.
-
-    alone: the best parameters where they need not be the same.
-    """
-    low, high = (end[:, shared].mean(0, keepdims=True) for end in (box.low, box.high))
-    columns: Any = (part[shared] for part in (box.limit, box.bounded, box.rates, box.held))
-    common = Box(np.zeros(1, np.intp), low, high, *columns)  # everybody is searched for as one participant
-    people, count = len(alone), min(starts, _SHARED_STARTS)
-    own, hessian = alone, second_derivatives(objective, alone, np.arange(people))
-
-    def solve(values: FloatArray) -> Minimum:
-        """Search for the other parameters of all participants at each row of shared values, from their own now."""
-        rows = len(values)
-        begin, held = np.tile(own, (rows, 1)), np.broadcast_to(shared, (rows * people, len(shared)))
-        begin[:, shared] = np.repeat(values, people, 0)
-        known: Any = {"limit": box.limit, "fixed": held, "hessian": np.tile(hessian, (rows, 1, 1))}
-        return minimise(objective, begin, np.tile(np.arange(people), rows), tolerance=_EXACT, **known)
-
-    def joint_loss(values: FloatArray, _: Rows) -> tuple[FloatArray, FloatArray]:
-        solved, shape = solve(values), (len(values), people)
-        gradient = solved.gradient[:, shared].reshape(*shape, shared.sum())  # by their own there is none
-        return solved.loss.reshape(shape).sum(1), gradient.sum(1)
-
-    for _ in range(_ROUNDS):
-        begin = best_starts(joint_loss, common, count, seed)
-        begin[:, 0] = np.median(own[:, shared], 0)
-        best = search(joint_loss, common, begin)
-        solved = solve(best.x)
-        own, loss, hessian, ended = look_around(objective, box._replace(held=shared), solved.x)
-        if loss.sum() > solved.loss.sum() - _BETTER:
-            break
-    converged = np.full(people, bool(best.converged[0] and ended.all()))
-    at_optimum = np.full(people, int(best.starts_at_optimum[0]))
-    return Optimum(own, pooled_hessian(hessian, shared), converged, at_optimum, np.full(own.shape, np.nan)), count
-
-
-def pooled_hessian(hessian: FloatArray, shared: BoolArray) -> FloatArray:
-    """Add to each participant's Hessian what all the others tell about the shared parameters.
-
-    The Hessian of all parameters together has a block for each participant, and rows for what is shared; with the other
-    participants' own parameters eliminated, it is that of one participant plus what remains of the others.
-    """
-    own = ~shared
-    remains = np.zeros((len(hessian), shared.sum(), shared.sum()))
-    for row, matrix in enumerate(hessian):
-        across = matrix[np.ix_(own, shared)]
-        remains[row] = matrix[np.ix_(shared, shared)] - across.T @ np.linalg.pinv(matrix[np.ix_(own, own)]) @ across
-    pooled = hessian.copy()
-    pooled[np.ix_(np.arange(len(hessian)), shared, shared)] += remains.sum(0) - remains
-    return pooled
