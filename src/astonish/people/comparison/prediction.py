@@ -7,23 +7,27 @@ weights make up for what is wrong with that too (Magnusson, Andersen, Jonasson &
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
+from jax import Array
 from numpy.typing import NDArray
 from pandas import DataFrame
 from scipy.special import logsumexp
 
 from astonish.core.names import ResponseKind
 from astonish.core.numbers import Domain, FloatArray, as_double, double
+from astonish.core.programs import compiled
 from astonish.core.refusal import check_installed
 from astonish.core.special import difference
+from astonish.online.series import OPTIONS
 from astonish.people.comparison.selection import baseline_place, compared, select, share_columns
 from astonish.people.fit.estimate import Progress, fit, prepare
-from astonish.people.fit.likelihood import Model, outputs_of_all, participant_data
+from astonish.people.fit.likelihood import Model, ParticipantData, evaluate, participant_data
 from astonish.people.fit.result import Fit
-from astonish.people.fit.space import Priors
+from astonish.people.fit.space import Priors, Space
 from astonish.people.tables import Trials
 
 DOUBTFUL = 0.7  # Pareto's k beyond which importance weights are not to be trusted (Vehtari et al. 2024)
@@ -157,10 +161,8 @@ def psis_loo(fit: Fit, *, draws: int = 1000, seed: int = 0, progress: Progress |
         steps = rng.standard_normal((draws, len(fit.space))) / np.sqrt(rng.chisquare(_TAIL, (draws, 1)) / _TAIL)
         xs = fit.unconstrained[row] + np.linalg.solve(np.linalg.cholesky(fit.hessian[row]).T, steps.T).T
         with double():
-            data = jax.tree.map(lambda part, row=row: np.repeat(part[row : row + 1], draws, 0), fit.data)
-            given = as_double((fit.model, data, xs))
-            outputs = outputs_of_all(*given, fit.space, fit.trials.responds_before)
-            log_likelihoods = np.asarray(outputs.log_likelihood)
+            model, data = as_double((fit.model, jax.tree.map(lambda part, row=row: part[row], fit.data)))
+            log_likelihoods = np.asarray(_log_likelihoods(model, data, xs, fit.space, fit.trials.responds_before))
         # Weigh the draws as if the response had not been there
         mean, precision = fit.prior[:, row]
         posterior = log_likelihoods.sum(1) - 0.5 * (precision * (xs - mean) ** 2).sum(1)
@@ -173,6 +175,12 @@ def psis_loo(fit: Fit, *, draws: int = 1000, seed: int = 0, progress: Progress |
     subjects = tuple(fit.trials.subjects[row] for row in kept)
     flat = [who for who in fit.trials.subjects if who not in subjects]
     return HeldOut(subjects, values, {**fit.excluded, **dict.fromkeys(flat, "the posterior has no peak")}, pareto_k)
+
+
+@partial(compiled, static_argnums=(3, 4), compiler_options=OPTIONS)
+def _log_likelihoods(model: Model, data: ParticipantData, xs: Array, space: Space, responds_before: bool) -> Any:
+    """The log-likelihood of each response, a row for each row of parameters."""
+    return jax.vmap(lambda x: evaluate(space.bind(model, x), data, responds_before).log_likelihood)(xs)
 
 
 def compare_elpd(elpd: Mapping[str, HeldOut | Any], baseline: str | None = None) -> DataFrame:

@@ -13,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.extend.core import Literal
-from pandas import Series
 
 from astonish.core.names import MEASURED, OutcomeKind, ResponseKind
 from astonish.core.numbers import BoolArray, FloatArray, as_double, double, pytree_dataclass
@@ -149,9 +148,11 @@ def explained(model: Model, trials: Trials) -> BoolArray:
 
 def last_of_block(values: Any, starts: BoolArray) -> FloatArray:
     """Return the value before each that is there, in the same block; NaN where there is none."""
-    block = np.cumsum(starts)
-    filled = Series(np.asarray(values, np.float64).ravel()).groupby(block).ffill()
-    return np.asarray(filled.groupby(block).shift(), np.float64).reshape(starts.shape)
+    numbers, steps = np.asarray(values, np.float64), np.arange(starts.shape[1])
+    block = np.maximum.accumulate(np.where(starts, steps, 0), axis=1)
+    last = np.maximum.accumulate(np.where(np.isnan(numbers), -1, steps), axis=1)
+    before = np.concatenate([np.full((len(last), 1), -1), last[:, :-1]], axis=1)
+    return np.where(before >= block, np.take_along_axis(numbers, before, 1), np.nan)
 
 
 def _explicable_responses(learner: Learner, response: Response, trials: Trials) -> FloatArray:
@@ -225,12 +226,6 @@ def _check_numbers(learner: Learner, response: Response, trials: Trials, respons
 def evaluate(model: Model, data: ParticipantData, responds_before: bool) -> TrialOutputs:
     """Run the model over one participant's trials, each response given before (or after) its outcome."""
     return loop(partial(trial, model, responds_before), begin(model, data), data)[1]
-
-
-@partial(compiled, static_argnums=(3, 4), compiler_options=OPTIONS)
-def outputs_of_all(model: Model, data: ParticipantData, xs: Array, space: Space, responds_before: bool) -> TrialOutputs:
-    """Run the model over the trials of all participants, each with a row of unconstrained parameters."""
-    return jax.vmap(lambda x, own: evaluate(space.bind(model, x), own, responds_before))(xs, data)
 
 
 def simulate(model: Model, data: ParticipantData, responds_before: bool, key: Array) -> TrialOutputs:

@@ -2,18 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from numpy.typing import NDArray
 from pandas import DataFrame
 
 from astonish.core.numbers import BoolArray, FloatArray, as_double, double
+from astonish.core.programs import compiled
 from astonish.learners.base import failed
 from astonish.models.parameters import short_names
-from astonish.people.fit.likelihood import Model, ParticipantData, TrialOutputs, outputs_of_all
+from astonish.online.series import OPTIONS
+from astonish.people.fit.likelihood import Model, ParticipantData, TrialOutputs, evaluate
 from astonish.people.fit.search import SAME
 from astonish.people.fit.space import Space, in_words
 from astonish.people.tables import Trials
@@ -94,7 +97,7 @@ class Fit:
         """What the model computes for each trial, at these values."""
         with double():
             given = as_double((self.model, self.data, self.unconstrained))
-            return TrialOutputs(*jax.device_get(outputs_of_all(*given, self.space, self.trials.responds_before)))
+            return TrialOutputs(*jax.device_get(_outputs(*given, self.space, self.trials.responds_before)))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -240,3 +243,8 @@ class Fit:
 
         table = describe(self).to_string(index=False, float_format="{:.4g}".format, na_rep="-")
         return f"a fit to {len(self.values)} participants (people() has a row for each)\n{table}"
+
+
+@partial(compiled, static_argnums=(3, 4), compiler_options=OPTIONS)
+def _outputs(model: Model, data: ParticipantData, xs: Array, space: Space, responds_before: bool) -> TrialOutputs:
+    return jax.vmap(lambda x, own: evaluate(space.bind(model, x), own, responds_before))(xs, data)
