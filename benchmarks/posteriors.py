@@ -76,7 +76,7 @@ def measure() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "load": load,
         "seconds": seconds,
-        "gradients": int(found.drawn.steps.sum() + found.drawn.warmup_steps.sum()),
+        "gradients": int(found.drawn.n_steps.sum() + found.drawn.warmup_steps.sum()),
         "gradient": gradient(trials),
         "r_hat": float(found.trust["r_hat"].max()),
         "ess": float(min(found.trust["ess_bulk"].min(), found.trust["ess_tail"].min())),

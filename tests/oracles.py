@@ -33,6 +33,15 @@ def recursion(task: Episode, rate: Callable[[Vector], Any]) -> tuple[Vector, Vec
     return np.stack(off, axis=1), np.stack(rates, axis=1)
 
 
+def delta_rule(rate: Any, outcomes: Any, start: float = 0.0) -> Vector:
+    """Return the estimates after each outcome; of several rows of them side by side, at a rate each."""
+    estimate, estimates = np.zeros(np.shape(outcomes)[1:]) + start, []
+    for x in outcomes:
+        estimate = estimate + rate * (x - estimate)
+        estimates.append(estimate)
+    return np.array(estimates)
+
+
 def smile_rate(error: Vector) -> Vector:
     """Eq. 10, at m = .1 and noise 4."""
     product = 0.1 * error**2 / 32

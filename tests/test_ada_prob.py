@@ -16,6 +16,7 @@ from validation import ada_prob
 from validation.ada_prob import ENTRIES, FILE, UNIT, app, as_text, errors, table
 
 from astonish.people.tables import read_trials
+from oracles import delta_rule
 from published_data import published_data
 
 pytestmark = pytest.mark.computes
@@ -26,12 +27,7 @@ Predict = Callable[[float, Any], Any]
 
 
 def _delta(rate: float, outcomes: Any) -> Any:
-    """The estimates after each outcome of a session."""
-    estimate, found = 0.5, []
-    for x in outcomes:
-        estimate += rate * (x - estimate)
-        found.append(estimate)
-    return np.array(found)
+    return delta_rule(rate, outcomes, start=0.5)
 
 
 def _observer(hazard: float, outcomes: Any) -> Any:
@@ -120,13 +116,6 @@ def test_the_command_keeps_what_is_done(tmp_path: Path) -> None:
     assert f"{0.6 * UNIT:.3f}" in result.output
     assert "leaky integration" in result.output
     assert "did you mean 'SMiLe'?" in CliRunner().invoke(app, [*words[:2], "--learner", "smile"]).output
-
-
-def test_what_is_needed_is_said(tmp_path: Path) -> None:
-    for words in ([], ["--data", str(tmp_path)]):
-        result = CliRunner().invoke(app, words)
-        assert result.exit_code == 2
-        assert "ada_prob needs a folder with main_ada-prob.csv.gz" in result.output
 
 
 @needs_data

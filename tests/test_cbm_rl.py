@@ -1,27 +1,21 @@
 """Are our likelihood of choices, and its maximum, those that the cbm toolbox has published with its example?
 
-The choices are not part of the project: tests that need them look in the folder `cbm_rl` of the one that ASTONISH_DATA
-names (or of ../shared/data), and are skipped where it is not there.
+The data is not part of the project: tests that need it are skipped where it is not there (see `published_data`).
 """
 
-import os
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 from validation import cbm_rl
 
 from astonish.people.fit import compare_fits, fit
+from published_data import published_data
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = (ROOT / "docs" / "cbm_rl.md").read_text()
-DATA = Path(os.environ.get("ASTONISH_DATA", ROOT.parent / "shared" / "data")) / "cbm_rl"
-needs_data = pytest.mark.skipif(
-    not DATA.is_dir(), reason=f"no choices in {DATA}; name a folder that has cbm_rl/ by ASTONISH_DATA"
-)
+PAGE = (Path(__file__).resolve().parents[1] / "docs" / "cbm_rl.md").read_text()
+DATA, needs_data = published_data("cbm_rl", "choices")
 
 
 @pytest.fixture(scope="module")
@@ -93,10 +87,3 @@ def test_rate_and_beta_are_found_again_as_the_page_says(data: Any, method: str) 
         shown = [row.correlation, row.bias, row.rmse, row.coverage, row.at_bound]
         assert _row(f"{method}: {name}") == pytest.approx(shown, abs=0.03)
         assert row.coverage == pytest.approx(0.95, abs=3 * row.coverage_se)
-
-
-def test_what_is_missing_is_said(tmp_path: Path) -> None:
-    for words in ([], ["--data", str(tmp_path)]):
-        result = CliRunner().invoke(cbm_rl.app, words)
-        assert result.exit_code == 2
-        assert "cbm_rl needs a folder with choices.csv.gz" in result.stderr

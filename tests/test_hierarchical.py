@@ -20,6 +20,7 @@ from astonish.people.fit import Estimate, Model, Readout, Softmax
 from astonish.people.posterior import Posterior, hierarchical, sampling
 from astonish.people.tables import Columns, Trials, read_trials
 from astonish.responses.base import Normal, Response, ResponseInput
+from oracles import delta_rule
 
 RESPONSES = 12
 LEVELS = Model(Delta(0.3), Readout(offset=0.0, slope=0.0, noise=1.0))  # answers that do not depend on outcomes
@@ -59,11 +60,8 @@ def leveled(responses: Any) -> Trials:
 
 def followed(outcomes: Any, rate: Any, noise: Any, rng: np.random.Generator) -> Any:
     """The responses of delta rules, in plain NumPy."""
-    estimate, found = np.zeros(len(outcomes)), []
-    for x in outcomes.T:
-        found.append(estimate + noise * rng.standard_normal(len(outcomes)))
-        estimate = estimate + rate * (x - estimate)
-    return np.stack(found, 1)
+    before = np.concatenate([np.zeros((1, len(outcomes))), delta_rule(rate, outcomes.T)[:-1]])
+    return (before + noise * rng.standard_normal(before.shape)).T
 
 
 def sigmoid(x: Any) -> Any:

@@ -217,7 +217,7 @@ def test_a_killed_fit_goes_on(file: Path, tmp_path: Path, monkeypatch: pytest.Mo
     words = f"fit {file} {PEOPLE} --learner delta --set start=0 --starts 2 --out {out}"
     from astonish.people.fit import estimate
 
-    searched, calls = estimate._search, []
+    searched, calls = estimate.search, []
 
     def interrupted(*args: Any) -> Any:
         calls.append(args)
@@ -225,7 +225,7 @@ def test_a_killed_fit_goes_on(file: Path, tmp_path: Path, monkeypatch: pytest.Mo
             raise KeyboardInterrupt
         return searched(*args)
 
-    monkeypatch.setattr(estimate, "_search", interrupted)
+    monkeypatch.setattr(estimate, "search", interrupted)
     stopped = run(words)
     assert stopped.exit_code == 130
     assert "stopped; the same command continues from what is finished" in stopped.stderr

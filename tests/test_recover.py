@@ -44,17 +44,6 @@ def found() -> Recovery:
         return recover_parameters(DELTA, TASK, FREE, participants=PEOPLE, spread=SPREAD, starts=2)
 
 
-def _reread(trials: Trials) -> Trials:
-    same: Any = {name: getattr(trials, name) for name in ("kind", "response_kind", "responds_before", "labels")}
-    return read_trials(trials.frame, trials.columns, **same)
-
-
-def _same(a: Trials, b: Trials) -> None:
-    assert a.subjects == b.subjects
-    for name in ("outcomes", "observed", "starts", "rows", "responses", "scored", "given"):
-        jax.tree.map(np.testing.assert_array_equal, getattr(a, name), getattr(b, name))
-
-
 def _gappy() -> Trials:
     samples = EPISODES.samples[:3, :40].copy()
     samples[1, 5:8] = np.nan
@@ -74,7 +63,10 @@ def _walks() -> Trials:
 )
 def test_simulated_trials_are_those_that_their_own_table_tells(trials: Trials, model: Model) -> None:
     made = simulate_responses(model, repeated(trials, len(trials) + 2), seed=3)
-    _same(made, _reread(made))
+    same: Any = {name: getattr(made, name) for name in ("kind", "response_kind", "responds_before", "labels")}
+    read = read_trials(made.frame, made.columns, **same)
+    for name in ("subjects", "outcomes", "observed", "starts", "rows", "responses", "scored", "given"):
+        jax.tree.map(np.testing.assert_array_equal, getattr(made, name), getattr(read, name))
     assert made.responses is not None
     assert np.isfinite(made.responses).all()
     assert (made.responses[0] != made.responses[len(trials)]).any()  # the same trials, another participant
@@ -200,17 +192,14 @@ def test_smile_is_recovered_and_told_apart_from_others() -> None:
         np.testing.assert_allclose(confusion.table[criterion], penalty - 2 * confusion.table["log_likelihood"])
 
 
-def _confusion() -> Confusion:
+def test_the_confusion_matrix_and_its_inverse() -> None:
     """Of four participants of each model: a is chosen for a 3 times, for b once; c never."""
     rows = []
     for k, (true, chosen) in enumerate(zip("aaaabbbbcccc", "aaababbbbbbb", strict=True)):
         for name in "abc":
             rows.append((str(k), true, name, -5.0 if name == chosen else 0.0, 0.0 if name == "c" else 1.0))
-    return Confusion(("a", "b", "c"), DataFrame(rows, columns=["participant", "simulated", "fitted", "bic", "aic"]))
-
-
-def test_the_confusion_matrix_and_its_inverse() -> None:
-    found = _confusion()
+    columns = ["participant", "simulated", "fitted", "bic", "aic"]
+    found = Confusion(("a", "b", "c"), DataFrame(rows, columns=columns))
     np.testing.assert_allclose(found.matrix(), [[0.75, 0.25, 0.0], [0.25, 0.75, 0.0], [0.0, 1.0, 0.0]])
     np.testing.assert_allclose(found.inverse(), [[0.75, 0.125, np.nan], [0.25, 0.375, np.nan], [0.0, 0.5, np.nan]])
     np.testing.assert_allclose(found.matrix("aic"), [[0.0, 0.0, 1.0]] * 3)

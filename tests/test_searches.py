@@ -17,19 +17,20 @@ from astonish.core.numbers import Domain
 from astonish.core.parameters import Parameter
 from astonish.people.fit import Estimate, Model, compare_fits, fit, recover_parameters
 from astonish.people.fit.description import describe
-from astonish.people.fit.estimate import fit_shared, prepare
+from astonish.people.fit.estimate import prepare
 from astonish.people.fit.likelihood import Losses
 from astonish.people.fit.search import (
     Box,
     best_starts,
     choose,
     evenly,
+    fit_shared,
     look_around,
     minimise,
     search,
     second_derivatives,
 )
-from astonish.people.fit.space import LIMIT, Space, usual, usual_of_each
+from astonish.people.fit.space import LIMIT, Space, usual
 from astonish.people.tables import Columns, Trials, read_trials
 from test_optima import CASES, simulated
 
@@ -212,7 +213,7 @@ def _read(table: DataFrame) -> Trials:
 def test_ranges_are_those_of_each_participant() -> None:
     trials = _read(_table(3))
     space = Space.of(ESTIMATES, FREE)
-    low, high = usual_of_each(space, trials)
+    low, high = usual(space, trials, of_each=True)
     np.testing.assert_allclose(space.constrained(low)[:, 0], 0.05)
     for row, own in enumerate(trials.responses):  # type: ignore[arg-type]
         assert np.exp(low[row, 1]) == pytest.approx(0.01 * np.ptp(own))
@@ -222,17 +223,16 @@ def test_ranges_are_those_of_each_participant() -> None:
 
 def test_a_participant_is_fitted_the_same_whoever_else_there_is() -> None:
     trials = _read(_table(3))
-    space, data, none, *_ = prepare(ESTIMATES, trials, FREE, None)
-    box = Box.of(space, trials, space.start(ESTIMATES))
-    begin = best_starts(Losses(ESTIMATES, data, space, False, none, 8), box, 4, seed=0)
+
+    def starts(of: Trials) -> Any:
+        space, data, none, *_ = prepare(ESTIMATES, of, FREE, None)
+        box = Box.of(space, of, space.start(ESTIMATES))
+        return best_starts(Losses(ESTIMATES, data, space, False, none, 8), box, 4, seed=0)
+
     everybody = fit(ESTIMATES, trials, FREE, starts=4)
     for who in ("p1", "p0"):
-        alone = trials.only([who])
-        space, data, none, *_ = prepare(ESTIMATES, alone, FREE, None)
-        own = Box.of(space, alone, space.start(ESTIMATES))
-        row = trials.subjects.index(who)
-        starts = best_starts(Losses(ESTIMATES, data, space, False, none, 8), own, 4, seed=0)
-        np.testing.assert_array_equal(starts[0], begin[row])
+        alone, row = trials.only([who]), trials.subjects.index(who)
+        np.testing.assert_array_equal(starts(alone)[0], starts(trials)[row])
         found = fit(ESTIMATES, alone, FREE, starts=4)
         np.testing.assert_allclose(found.unconstrained[0], everybody.unconstrained[row], atol=1e-6)
         assert found.starts_at_optimum[0] == everybody.starts_at_optimum[row]
@@ -247,7 +247,7 @@ def test_starts_cover_all_rates_and_the_logarithms_of_what_has_one_bound() -> No
     rates, noises = space.constrained(points[0]).T
     on_its_own_scale = rates[::2]
     assert stats.kstest(on_its_own_scale, "uniform").statistic < 0.03
-    low, high = (end[0, 1] for end in usual_of_each(space, trials))
+    low, high = (end[0, 1] for end in usual(space, trials, of_each=True))
     quarter = 0.25 * (high - low)
     wider = stats.uniform(low - quarter, 1.5 * (high - low))
     assert stats.kstest(np.log(noises), wider.cdf).statistic < 0.03

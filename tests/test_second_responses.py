@@ -23,11 +23,11 @@ from astonish.people.fit import (
     simulate_responses,
 )
 from astonish.people.fit.description import probability_of_choices, r_squared
-from astonish.people.fit.estimate import prepare
-from astonish.people.fit.likelihood import Losses, evaluate, participant_data
+from astonish.people.fit.likelihood import evaluate, participant_data
 from astonish.people.fit.plot import plot_fit
 from astonish.people.tables import Columns, read_trials
 from astonish.responses.reaction_time import LogNormal
+from test_fit import gradients_are_exact
 
 COINS = np.random.default_rng(4).integers(2, size=40)
 
@@ -157,12 +157,7 @@ def test_derivatives_are_exact() -> None:
     trials = read_trials(_table(), BOTH, responds_before=True)
     model = Model(HGF(), Softmax(2.0), LogReactionTime(-0.5, 0.1, 0.2, 0.1, 0.1))
     free = ["omega2", "beta", "by_surprise", "by_variance", "by_uncertainty", "by_volatility", "second.noise"]
-    space, data, none, *_ = prepare(model, trials, free, None)
-    losses, x = Losses(model, data, space, True, none, batch=8), space.start(model)
-    steps = 1e-5 * np.eye(len(x))
-    found, gradients = losses(np.concatenate([x[None], x + steps, x - steps]), np.zeros(1 + 2 * len(x), int))
-    central = (found[1 : 1 + len(x)] - found[1 + len(x) :]) / 2e-5
-    np.testing.assert_allclose(gradients[0], central, rtol=1e-5, atol=1e-5)
+    gradients_are_exact(model, trials, free)
 
 
 @pytest.mark.parametrize(

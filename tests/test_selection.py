@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import jax
 import mpmath
 import numpy as np
 import pandas as pd
@@ -14,7 +13,6 @@ from matplotlib import pyplot as plt
 from scipy import integrate, optimize, special, stats
 
 from astonish import Delta, DeltaCircular, Gaussian, Nassar2012, Smile
-from astonish.core.numbers import as_double, double
 from astonish.people.comparison.selection import exceedance
 from astonish.people.fit import (
     CircularEstimate,
@@ -28,11 +26,14 @@ from astonish.people.fit import (
     compare_mse,
     fit,
     held_out,
+    plan_trials,
     psis_loo,
     select,
+    simulate_responses,
 )
-from astonish.people.fit.likelihood import participant_data, simulate
 from astonish.people.tables import Columns, Trials, read_trials
+from astonish.worlds.gaussian_jumps import many_gaussian_jumps
+from oracles import delta_rule
 
 MODELS = {
     "delta rule": (Model(Delta(0.4), Estimate(2.0)), ("learning_rate", "response.noise")),
@@ -103,36 +104,13 @@ def test_a_model_that_all_use_exceeds_all_others_and_equal_ones_do_not() -> None
 # People who are known
 
 
-def _trials() -> Trials:
-    """Outcomes around a mean that jumps, and answers still to be drawn."""
-    rng = np.random.default_rng(4)
-    steps = BLOCKS * LENGTH
-    jumps = rng.random((PEOPLE, steps)) < 0.12
-    means = np.take_along_axis(
-        rng.uniform(-15, 15, (PEOPLE, steps)), np.maximum.accumulate(np.where(jumps, np.arange(steps), 0), axis=1), 1
-    )
-    table = pd.DataFrame({
-        "who": np.repeat(list("abcdef"), steps),
-        "block": np.tile(np.repeat(np.arange(BLOCKS), LENGTH), PEOPLE),
-        "x": (means + 2.0 * rng.standard_normal(means.shape)).ravel(),
-        "y": 0.0,
-    })  # fmt: skip
-    return read_trials(
-        table, Columns("x", "who", "block", "y"), kind="continuous", response_kind="continuous", responds_before=False
-    )
-
-
-def _answered(model: Model, trials: Trials, seed: int) -> Trials:
-    keys = jax.random.split(jax.random.key(seed), len(trials))
-    with double():
-        data = as_double(participant_data(model, trials))
-        outputs = jax.vmap(lambda own, key: simulate(model, own, trials.responds_before, key))(data, keys)
-    return replace(trials, responses=np.asarray(outputs.responses))
-
-
 @pytest.fixture(scope="module")
 def answers() -> dict[str, Trials]:
-    return {name: _answered(MODELS[name][0], _trials(), seed) for seed, name in enumerate(("delta rule", "SMiLe"))}
+    """What six people answer to outcomes around a mean that jumps, if they are as a model is."""
+    task = many_gaussian_jumps(BLOCKS * LENGTH, range(36, 36 + PEOPLE), hazard=0.12, noise=2.0, low=-15.0, high=15.0)
+    trials = replace(plan_trials(task, responds_before=False, blocks=LENGTH), subjects=tuple("abcdef"))
+    truths = enumerate(("delta rule", "SMiLe"))
+    return {name: simulate_responses(MODELS[name][0], trials, seed=seed) for seed, name in truths}
 
 
 @pytest.fixture(scope="module")
@@ -344,12 +322,7 @@ def test_models_are_told_apart_by_what_they_predict(answers: dict[str, Trials]) 
 
 def _free_running(rate: float, trials: Trials, row: int) -> Any:
     """The estimates of a delta rule that starts each block at 0, and goes its own way."""
-    estimates, estimate = [], 0.0
-    for x, starts in zip(trials.outcomes[row], trials.starts[row], strict=True):
-        estimate = 0.0 if starts else estimate
-        estimate += rate * (x - estimate)
-        estimates.append(estimate)
-    return np.array(estimates)
+    return np.ravel([delta_rule(rate, outcomes) for outcomes in trials.outcomes[row].reshape(BLOCKS, LENGTH)])
 
 
 def test_squared_errors_are_those_of_a_fit_by_squared_error(answers: dict[str, Trials]) -> None:

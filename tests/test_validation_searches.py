@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
-from validation import searches
+from validation import ada_prob, cbm_rl, searches, squires1976
 from validation.searches import CASES, TASKS, TITLES, Looked, looked, looked_lines, squared_errors, trials_of
 
 from astonish import Delta
 from astonish.people.fit import Estimate, Model, fit
+from oracles import delta_rule
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "searches.md").read_text()
 
@@ -30,11 +31,8 @@ def _people(before: bool) -> pd.DataFrame:
 
 
 def _estimates(rate: float, outcomes: Any, before: bool) -> Any:
-    estimate, found = 0.5, [0.5]
-    for x in outcomes:
-        estimate += rate * (x - estimate)
-        found.append(estimate)
-    return np.array(found[:-1] if before else found[1:])
+    after = delta_rule(rate, outcomes, start=0.5)
+    return np.append(0.5, after[:-1]) if before else after
 
 
 @pytest.mark.parametrize("before", [False, True])
@@ -82,8 +80,18 @@ def test_errors_with_few_trials_are_those_of_the_page(name: str, steps: int) -> 
     assert [each[2] for each in found] == pytest.approx(shown[4:], abs=1)
 
 
-def test_what_is_needed_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("program", "file"),
+    [
+        (ada_prob, "main_ada-prob.csv.gz"),
+        (cbm_rl, "choices.csv.gz"),
+        (searches, "ada_learn/main_ada-pos.csv.gz"),
+        (squires1976, "p300_by_pattern.csv"),
+    ],
+    ids=lambda it: getattr(it, "__name__", ""),
+)
+def test_what_is_needed_is_said(program: Any, file: str, tmp_path: Path) -> None:
     for words in ([], ["--data", str(tmp_path)]):
-        result = CliRunner().invoke(searches.app, words)
+        result = CliRunner().invoke(program.app, words)
         assert result.exit_code == 2
-        assert "searches needs a folder with ada_learn/main_ada-pos.csv.gz" in result.output
+        assert f"{program.__name__.rpartition('.')[2]} needs a folder with {file}" in result.stderr

@@ -32,6 +32,7 @@ STYLE: Any = {
     "lines.linewidth": 1.2,
     "pdf.fonttype": 42,
 }
+_ACROSS = 3  # panels in a row
 _PER_REM = 25  # pixels of a figure, of which there are 200 to the inch
 
 
@@ -52,6 +53,17 @@ def styled_figure(rows: int = 1, columns: int = 1, style: Any = None, **options:
 
     with mpl.rc_context({**STYLE, **(style or {})}):
         yield plt.subplots(rows, columns, layout="constrained", **options)
+
+
+@contextmanager
+def styled_panels(count: int, width: float, height: float, margin: float = 0.0) -> "Iterator[tuple[Figure, Any]]":
+    """Do the same for any number of panels of this size (in inches), three in a row."""
+    rows, columns = -(-count // _ACROSS), min(_ACROSS, count)
+    size = (width * columns + margin, height * rows)
+    with styled_figure(rows, columns, figsize=size, squeeze=False) as (figure, axes):
+        for axis in axes.flat[count:]:
+            axis.set_axis_off()
+        yield figure, axes.flat[:count]
 
 
 @naming_extra("a plot needs")

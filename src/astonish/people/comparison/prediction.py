@@ -136,10 +136,8 @@ def parts_to_leave_out(
         else:
             parts[row, there] = np.arange(count) * folds // count
         if parts[row].max() == 0:
-            raise ValueError(
-                f"the responses of participant {who} are all in one block, without which there is nothing to fit; "
-                "give folds=5 (--folds 5) to leave out stretches of trials in turn"
-            )
+            reason = f"the responses of participant {who} are all in one block, without which there is nothing to fit"
+            raise ValueError(f"{reason}; give folds=5 (--folds 5) to leave out stretches of trials in turn")
     return trials, excluded, parts
 
 
@@ -240,21 +238,18 @@ def _of_participants(predictions: Mapping[str, Any], part_name: str, over_trials
         first, of_first = next(iter(subjects.items()))
         if who != of_first:
             odd = sorted({*who} ^ {*of_first}) or who
-            raise ValueError(
-                f"{first} and {name} differ in participant {odd[0]}; give both the same participants, by only(...)"
-            )
+            problem = f"{first} and {name} differ in participant {odd[0]}"
+            raise ValueError(f"{problem}; give both the same participants, by only(...)")
     numbers = {}
     for name, part in predictions.items():
         values = getattr(part, part_name) if isinstance(part, HeldOut) else part
         if values is None:
-            raise ValueError(
-                f"squared errors of {name} are not known; give what held_out finds for responses in numbers"
-            )
+            advice = "give what held_out finds for responses in numbers"
+            raise ValueError(f"squared errors of {name} are not known; {advice}")
         values = np.asarray(values, np.float64)
         if values.ndim not in (1, 2):
-            raise ValueError(
-                f"{name} has shape {values.shape}; give a row for each participant, a column for each trial"
-            )
+            form = "give a row for each participant, a column for each trial"
+            raise ValueError(f"{name} has shape {values.shape}; {form}")
         Domain().check(name, values[~np.isnan(values)])
         numbers[name] = values[:, None] if values.ndim == 1 else values
     there = {name: [np.flatnonzero(~np.isnan(row)).tolist() for row in part] for name, part in numbers.items()}

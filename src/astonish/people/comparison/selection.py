@@ -198,9 +198,8 @@ def share_columns(shares: ModelFrequencies) -> dict[str, FloatArray]:
 def baseline_place(models: Mapping[str, Any], baseline: str | None) -> int:
     """Find the place of the model to which the others are compared: the one named, or the first."""
     if not isinstance(models, Mapping) or len(models) < 2:
-        raise ValueError(
-            f'got {models!r}; give two models or more by name, such as {{"SMiLe": ..., "delta rule": ...}}'
-        )
+        example = '{"SMiLe": ..., "delta rule": ...}'
+        raise ValueError(f"got {models!r}; give two models or more by name, such as {example}")
     if baseline is not None and baseline not in models:
         raise ValueError(f"baseline = {baseline!r} is none of the models; give one of {', '.join(models)}")
     return 0 if baseline is None else list(models).index(baseline)
@@ -220,9 +219,8 @@ def _participants(fits: Mapping[str, Fit]) -> tuple[list[str], dict[str, str]]:
             raise ValueError(f"{name} was not fitted to participant {absent[0]}; fit all models to the same trials")
     if not subjects:
         why = "; ".join(f"{who}: {reason}" for who, reason in list(excluded.items())[:3])
-        raise ValueError(
-            f"there is no participant whom all models explain ({why}); give participants with more responses"
-        )
+        problem = f"there is no participant whom all models explain ({why})"
+        raise ValueError(f"{problem}; give participants with more responses")
     return subjects, excluded
 
 
@@ -253,9 +251,8 @@ def select(log_evidence: Any, prior: float = 1.0) -> ModelFrequencies:
     """
     evidence = Domain().check("log_evidence", log_evidence)
     if evidence.ndim != 2 or not evidence.size:
-        raise ValueError(
-            f"log_evidence has shape {evidence.shape}; give a row for each participant, a column per model"
-        )
+        form = "give a row for each participant, a column per model"
+        raise ValueError(f"log_evidence has shape {evidence.shape}; {form}")
     POSITIVE.check("prior", prior)
     models = evidence.shape[1]
     alpha = np.full(models, float(prior))

@@ -4,16 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from astonish.core.refusal import naming_extra
-from astonish.responses import (
-    CircularEstimate,
-    Confidence,
-    Estimate,
-    LogReactionTime,
-    Readout,
-    Softmax,
-    StickyEstimate,
-    UnitSquare,
-)
+from astonish.responses import *
 
 with naming_extra("fits need"):
     from astonish.people.fit.estimate import fit
@@ -21,23 +12,8 @@ with naming_extra("fits need"):
     from astonish.people.fit.result import Fit
 
 if TYPE_CHECKING:
-    from astonish.people.comparison import (
-        HeldOut,
-        Selection,
-        compare_elpd,
-        compare_fits,
-        compare_mse,
-        held_out,
-        psis_loo,
-        select,
-    )
-    from astonish.people.recovery import (
-        plan_trials,
-        recover_models,
-        recover_parameters,
-        simulate_responses,
-        trials_needed,
-    )
+    from astonish.people.comparison import *
+    from astonish.people.recovery import *
 
 __all__ = [
     "CircularEstimate", "Confidence", "Estimate", "Fit", "HeldOut", "LogReactionTime", "Model", "Readout", "Selection",

@@ -16,6 +16,7 @@ from scipy import stats
 from astonish.core.names import ResponseKind
 from astonish.core.numbers import BoolArray, FloatArray
 from astonish.core.special import difference
+from astonish.people.fit.likelihood import last_of_block
 from astonish.people.fit.result import Fit
 from astonish.people.tables.cells import in_order
 
@@ -116,8 +117,8 @@ def differences(fit: Fit) -> DataFrame:
         for covariate, numbers in fit.trials.covariates.items():
             ranks = _p(stats.spearmanr, numbers, x)
             add(name, f"with {covariate}", ~known, ranks, _pearson(numbers[known], x[known]))
-    for paths in fit.space.by_condition.values():
-        names = [fit.names[fit.space.names.index(path)] for path in paths]
+    for places in fit.space.by_condition.values():
+        names = [fit.names[k] for k in places]
         for (one, first), (other, second) in combinations(zip(names, fit.trials.conditions, strict=True), 2):
             known, apart = inside[one] & inside[other], values[one] - values[other]
             comparison = f"{first} - {second}"
@@ -233,7 +234,7 @@ def steps(fit: Fit) -> DataFrame:
     the world last changed (0: the first outcome after a change), NaN if the table does not say so.
     """
     expected, responses, period = fit.outputs.expected, fit.outputs.responses, fit.model.learner.period
-    last, outcome, there = _transitions(fit)
+    last, outcome, there = transitions(fit)
     before = last if fit.model.response.anchored else last_of_block(expected, fit.trials.starts)
     numbers = {
         "error": difference(outcome, last, period),
@@ -250,7 +251,7 @@ def repeats(fit: Fit) -> DataFrame:
     repeated: 1 if it is the same, else 0; model_repeated: how probable that was. outcome: between the two, less the
     participant's mean, so that above 0 it was better than usual; lag: as in `steps`.
     """
-    last, outcome, there = _transitions(fit)
+    last, outcome, there = transitions(fit)
     if fit.trials.options is None:  # a prediction was right, or it was wrong
         outcome = (outcome == last) - 0.5
     else:
@@ -300,25 +301,16 @@ def repeats_by_outcome(fits: Mapping[str, Fit]) -> DataFrame:
     return _beside(tables, lambda name, table, *of: _mean_rates(name, table, "after", *of), ("", "repeated"))
 
 
-def last_of_block(values: FloatArray, starts: Any) -> FloatArray:
-    """Return the value before each that is there, in the same block."""
-    block = np.cumsum(starts)
-    filled = Series(np.asarray(values, np.float64).ravel()).groupby(block).ffill()
-    return np.asarray(filled.groupby(block).shift(), np.float64).reshape(starts.shape)
-
-
 def between(fit: Fit, values: FloatArray) -> FloatArray:
     """Return what is known of the outcome between a response and the one before; NaN where it was not seen.
 
     It is the outcome of the response's own trial, or of the trial before.
     """
     seen = np.where(fit.trials.observed, values, np.nan)
-    if not fit.trials.responds_before:
-        return seen
-    return np.where(fit.trials.starts, np.nan, np.concatenate([np.full((len(seen), 1), np.nan), seen[:, :-1]], axis=1))
+    return np.where(fit.trials.starts, np.nan, np.roll(seen, 1, axis=1)) if fit.trials.responds_before else seen
 
 
-def _transitions(fit: Fit) -> tuple[FloatArray, FloatArray, BoolArray]:
+def transitions(fit: Fit) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Return the response before each, the outcome between both, and whether both are there and it is explained."""
     last, outcome = last_of_block(fit.outputs.responses, fit.trials.starts), between(fit, fit.trials.scalar_outcomes)
     return last, outcome, np.asarray(fit.data.scored, bool) & np.isfinite(last) & np.isfinite(outcome)

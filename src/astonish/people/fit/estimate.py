@@ -1,60 +1,47 @@
 """Maximum-likelihood fits of a model to each participant's responses; maximum a posteriori if there are priors.
 
 All participants and starts of the search are rows of one compiled computation, with exact gradients; `search` decides
-where each search starts, where it goes next, and whether there is anything better. Where parameters are shared, the
-loss that is left at their values, of all participants together, is a function of these values alone, and its minimum is
-searched for as that of one participant is.
+where each search starts, where it goes next, and whether there is anything better.
 """
 
 import hashlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from astonish.core.numbers import BoolArray, FloatArray
+from astonish.core.numbers import FloatArray
 from astonish.core.parameters import check_parameters
 from astonish.io.files import DamagedError, atomic_write, read, write
 from astonish.learners.base import check
 from astonish.people.fit.likelihood import BATCH, Losses, Model, ParticipantData, participant_data
 from astonish.people.fit.result import Fit
-from astonish.people.fit.search import (
-    Box,
-    Minimum,
-    Objective,
-    Optimum,
-    Rows,
-    best_starts,
-    look_around,
-    minimise,
-    search,
-    second_derivatives,
-)
+from astonish.people.fit.search import Box, Optimum, best_starts, fit_shared, search
 from astonish.people.fit.space import Priors, Space, normal_priors
 from astonish.people.tables import Trials
 
 _TOGETHER = 32  # participants who are finished, and kept in a file, together
 _FEW = 8  # if somebody waits for what is found
 _WHAT = "checkpoint of a fit"
-_SHARED_STARTS = 4  # searches for shared values, at most
-_EXACT = 1e-8  # an expected gain that ends the search for somebody's own parameters, at shared values
-_BETTER, _ROUNDS = 1e-3, 4  # a gain of all participants together for which it is worth going on, and how often at most
 
 Progress = Callable[[float], Any]
 
 
 class Problem(NamedTuple):
-    """What is to be fitted: free parameters, data, priors, trials of the participants who can be; why others cannot."""
+    """What is to be fitted: free parameters, data, priors, trials of the participants who can be; why others cannot.
+
+    shared: full names of the parameters that have one value for all participants.
+    """
 
     space: Space
     data: ParticipantData
     prior: FloatArray
     trials: Trials
     excluded: dict[str, str]
+    shared: tuple[str, ...]
 
 
 def fit(
@@ -92,9 +79,7 @@ def fit(
     """
     if starts < 1:
         raise ValueError(f"starts = {starts} is no search; give at least 1")
-    same = Space.of(model, shared, trials).names
-    names = tuple(dict.fromkeys((*Space.of(model, free, trials).names, *same)))
-    space, data, prior, trials, excluded = prepare(model, trials, names, priors, same)
+    space, data, prior, trials, excluded, same = prepare(model, trials, free, priors, shared)
     losses = Losses(model, data, space, trials.responds_before, prior, min(BATCH, -(-len(trials) * starts // 8) * 8))
     first = None if start_values is None else np.broadcast_to(space.unconstrained(start_values), prior.shape[1:])
     box = Box.of(space, trials, space.start(model) if first is None else first)
@@ -104,9 +89,19 @@ def fit(
         stem = _fingerprint((model, data, prior, box, first, starts, seed, space.names, trials.responds_before, size))
     groups, parts = np.array_split(np.arange(len(trials)), -(-len(trials) // size)), []
     for k, who in enumerate(groups):
-        its_first = None if first is None else first[who]
-        search_group = partial(_search, losses, box.at(who), its_first, starts, seed, part_of(progress, k, len(groups)))
-        best = search_group() if checkpoint is None else _keep(checkpoint / f"{stem}-{k}.npz", search_group)
+        best: Optimum | None = None
+        path = None if checkpoint is None else checkpoint / f"{stem}-{k}.npz"
+        if path is not None and path.is_file():
+            with suppress(DamagedError):  # else it is found anew
+                best = Optimum(**read(path, _WHAT)[0])
+        if best is None:
+            begin = best_starts(losses, box.at(who), starts, seed)
+            if first is not None:
+                begin[:, 0] = first[who]
+            best = search(losses, box.at(who), begin, part_of(progress, k, len(groups)))
+            if path is not None:
+                with atomic_write(path) as file:
+                    write(file, _WHAT, best._asdict())
         parts.append(best)
         if fitted and not same:
             few = trials.at(who, tuple(trials.subjects[row] for row in who))
@@ -121,12 +116,13 @@ def fit(
 
 
 def prepare(
-    model: Model, trials: Trials, free: Iterable[str], priors: Priors = None, shared: tuple[str, ...] = ()
+    model: Model, trials: Trials, free: Iterable[str], priors: Priors = None, shared: Iterable[str] = ()
 ) -> Problem:
     """Check model and trials, and leave out participants whose responses cannot tell the free parameters."""
     check_parameters(model)
     check(model.learner)
-    space = Space.of(model, free, trials)
+    same = Space.of(model, shared, trials).names
+    space = Space.of(model, dict.fromkeys((*Space.of(model, free, trials).names, *same)), trials)
     data, excluded = participant_data(model, trials), dict(trials.excluded)
     for subject, own, scored in zip(trials.subjects, data.responses, data.scored, strict=True):
         responses = own[scored]
@@ -142,34 +138,14 @@ def prepare(
         raise ValueError("nothing is free; name at least one parameter to be found")
     left = trials.at(kept, tuple(trials.subjects[row] for row in kept))
     space = Space.of(model, space.names, left)
-    return Problem(space, _rows(data, kept, left), normal_priors(model, space, left, priors, shared), left, excluded)
+    prior = normal_priors(model, space, left, priors, same)
+    return Problem(space, _rows(data, kept, left), prior, left, excluded, same)
 
 
 def _rows(data: ParticipantData, rows: Any, trials: Trials) -> ParticipantData:
     """Return the data of some participants, which are padded to the longest of these as their trials are."""
     few: ParticipantData = jax.tree.map(lambda part: part[rows, : trials.rows.shape[1]], data)
     return few
-
-
-def _search(
-    losses: Losses, box: Box, first: FloatArray | None, starts: int, seed: int, progress: Progress | None
-) -> Optimum:
-    """Find the best parameters of some participants. first: where the first search of each participant starts."""
-    begin = best_starts(losses, box, starts, seed)
-    if first is not None:
-        begin[:, 0] = first
-    return search(losses, box, begin, progress)
-
-
-def _keep(path: Path, search: Callable[[], Optimum]) -> Optimum:
-    """Read an optimum from a file if it is there and not damaged; else search for it, and keep it there."""
-    if path.is_file():
-        with suppress(DamagedError):
-            return Optimum(**read(path, _WHAT)[0])
-    optimum = search()
-    with atomic_write(path) as file:
-        write(file, _WHAT, optimum._asdict())
-    return optimum
 
 
 def _fingerprint(about: Any) -> str:
@@ -185,72 +161,3 @@ def _fingerprint(about: Any) -> str:
 def part_of(progress: Progress | None, part: int, parts: int) -> Progress | None:
     """Report the progress of one of several searches or fits as that of all of them."""
     return None if progress is None else lambda share: progress((part + share) / parts)
-
-
-# Values that all participants share
-
-
-def fit_shared(
-    objective: Objective, box: Box, alone: FloatArray, shared: BoolArray, starts: int, seed: int
-) -> tuple[Optimum, int]:
-    """Find the best parameters if some columns are the same in all rows, and count the searches for these.
-
-    alone: the best parameters where they need not be the same.
-    """
-    low, high = (end[:, shared].mean(0, keepdims=True) for end in (box.low, box.high))
-    columns: Any = (part[shared] for part in (box.limit, box.bounded, box.rates, box.held))
-    common = Box(np.zeros(1, np.intp), low, high, *columns)  # everybody is searched for as one participant
-    count, own = min(starts, _SHARED_STARTS), alone
-    for _ in range(_ROUNDS):
-        joint = _JointLoss(objective, box.limit, own, shared)
-        begin = best_starts(joint, common, count, seed)
-        begin[:, 0] = np.median(own[:, shared], 0)
-        best = search(joint, common, begin)
-        solved = joint.solved(best.x)
-        own, loss, hessian, ended = look_around(objective, box._replace(held=shared), solved.x)
-        if loss.sum() > solved.loss.sum() - _BETTER:
-            break
-    converged = np.full(len(alone), bool(best.converged[0] and ended.all()))
-    at_optimum = np.full(len(alone), int(best.starts_at_optimum[0]))
-    return Optimum(own, pooled_hessian(hessian, shared), converged, at_optimum, np.full(own.shape, np.nan)), count
-
-
-class _JointLoss:
-    """The loss of all participants at shared values, a row of these for each, and its gradient.
-
-    own: the parameters of all participants, from which their own are searched for.
-    """
-
-    def __init__(self, objective: Objective, limit: FloatArray, own: FloatArray, shared: BoolArray) -> None:
-        self._objective, self._limit, self._own, self._shared = objective, limit, own, shared
-        self._hessian = second_derivatives(objective, own, np.arange(len(own)))
-
-    def __call__(self, values: FloatArray, _: Rows) -> tuple[FloatArray, FloatArray]:
-        solved, shape = self.solved(values), (len(values), len(self._own))
-        gradient = solved.gradient[:, self._shared].reshape(*shape, self._shared.sum())  # by their own there is none
-        return solved.loss.reshape(shape).sum(1), gradient.sum(1)
-
-    def solved(self, values: FloatArray) -> Minimum:
-        """Find the best parameters of all participants at each row of shared values, one row after the other."""
-        rows, people = len(values), len(self._own)
-        begin = np.tile(self._own, (rows, 1))
-        begin[:, self._shared] = np.repeat(values, people, 0)
-        held = np.broadcast_to(self._shared, begin.shape)
-        who, hessian = np.tile(np.arange(people), rows), np.tile(self._hessian, (rows, 1, 1))
-        return minimise(self._objective, begin, who, limit=self._limit, tolerance=_EXACT, fixed=held, hessian=hessian)
-
-
-def pooled_hessian(hessian: FloatArray, shared: BoolArray) -> FloatArray:
-    """Add to each participant's Hessian what all the others tell about the shared parameters.
-
-    The Hessian of all parameters together has a block for each participant, and rows for what is shared; with the other
-    participants' own parameters eliminated, it is that of one participant plus what remains of the others.
-    """
-    own = ~shared
-    remains = np.zeros((len(hessian), shared.sum(), shared.sum()))
-    for row, matrix in enumerate(hessian):
-        across = matrix[np.ix_(own, shared)]
-        remains[row] = matrix[np.ix_(shared, shared)] - across.T @ np.linalg.pinv(matrix[np.ix_(own, own)]) @ across
-    pooled = hessian.copy()
-    pooled[np.ix_(np.arange(len(hessian)), shared, shared)] += remains.sum(0) - remains
-    return pooled

@@ -143,11 +143,16 @@ def explained(model: Model, trials: Trials) -> BoolArray:
         return np.asarray(trials.scored & trials.observed)
     if not model.response.anchored:
         return np.asarray(trials.scored)
-    responded, steps = ~np.isnan(np.asarray(trials.responses)), np.arange(trials.starts.shape[1])
-    block = np.maximum.accumulate(np.where(trials.starts, steps, 0), axis=1)
-    last = np.maximum.accumulate(np.where(responded, steps, -1), axis=1)
+    return np.asarray(trials.scored & ~np.isnan(last_of_block(trials.responses, trials.starts)))
+
+
+def last_of_block(values: Any, starts: BoolArray) -> FloatArray:
+    """Return the value before each that is there, in the same block; NaN where there is none."""
+    numbers, steps = np.asarray(values, np.float64), np.arange(starts.shape[1])
+    block = np.maximum.accumulate(np.where(starts, steps, 0), axis=1)
+    last = np.maximum.accumulate(np.where(np.isnan(numbers), -1, steps), axis=1)
     before = np.concatenate([np.full((len(last), 1), -1), last[:, :-1]], axis=1)
-    return np.asarray(trials.scored & (before >= block))
+    return np.where(before >= block, np.take_along_axis(numbers, before, 1), np.nan)
 
 
 def _explicable_responses(learner: Learner, response: Response, trials: Trials) -> FloatArray:
@@ -160,9 +165,8 @@ def _explicable_responses(learner: Learner, response: Response, trials: Trials) 
         shape = jax.eval_shape(lambda: learner.estimate(learner.init())).shape
     if trials.response_kind not in response.takes:
         kind = {"choice": "choices", "circular": "angles"}.get(str(trials.response_kind), "numbers")
-        able = " or ".join(
-            other.__name__ for other in RESPONSES.classes().values() if trials.response_kind in other.takes
-        )
+        takers = (other for other in RESPONSES.classes().values() if trials.response_kind in other.takes)
+        able = " or ".join(other.__name__ for other in takers)
         raise ValueError(f"these responses are {kind}, which {type(response).__name__} does not give; give {able}")
     if response.kind == "choice":
         _check_choice(name, response, shape, trials, trials.responses)
@@ -171,9 +175,8 @@ def _explicable_responses(learner: Learner, response: Response, trials: Trials) 
             raise ValueError(f"{name} estimates {shape[0]} numbers, but a response is one; give Readout")
         if learner.period is not None and trials.response_kind != ResponseKind.CIRCULAR:
             problem = f"{name} estimates an angle, but these responses were read as other numbers"
-            raise ValueError(
-                f"{problem}; give kind='circular' to read_trials, and CircularEstimate() for the responses"
-            )
+            advice = "give kind='circular' to read_trials, and CircularEstimate() for the responses"
+            raise ValueError(f"{problem}; {advice}")
         if trials.another_scale:
             raise ValueError(trials.another_scale)
     if response.anchored:
@@ -222,7 +225,7 @@ def _check_numbers(learner: Learner, response: Response, trials: Trials, respons
 
 def evaluate(model: Model, data: ParticipantData, responds_before: bool) -> TrialOutputs:
     """Run the model over one participant's trials, each response given before (or after) its outcome."""
-    return loop(partial(given_trial, model, responds_before), begin(model, data), data)[1]
+    return loop(partial(trial, model, responds_before), begin(model, data), data)[1]
 
 
 def simulate(model: Model, data: ParticipantData, responds_before: bool, key: Array) -> TrialOutputs:
@@ -245,31 +248,28 @@ def begin(model: Model, data: ParticipantData) -> TrialCarry:
     return _fresh(model.in_trial(first), first)
 
 
-def given_trial(
-    model: Model, responds_before: bool, carry: TrialCarry, at: ParticipantData
-) -> tuple[TrialCarry, TrialOutputs]:
-    """Go through a trial with the response that was given."""
-    return trial(model, responds_before, carry, at, lambda _, given, second: given)  # noqa: ARG005
-
-
 def trial(
-    model: Model, responds_before: bool, carry: TrialCarry, at: ParticipantData, respond: Respond
+    model: Model,
+    responds_before: bool,
+    carry: TrialCarry,
+    at: ParticipantData,
+    respond: Respond = lambda _, given, second: given,  # noqa: ARG005
 ) -> tuple[TrialCarry, TrialOutputs]:
     """Go through one trial, responding before its outcome or after it.
 
-    respond: makes a response of its distribution, the one given (NaN if none was), and whether it is the second.
+    respond: makes a response of its distribution, the one given (NaN if none was), and whether it is the second. If
+    left out, it is the one given.
     """
     here = model.in_trial(at)
     carry = jax.tree.map(lambda new, old: jnp.where(at.starts, new, old), _fresh(here, at), carry)
     prediction = _predict(here.learner, carry.state, at)
+    if not responds_before:
+        carry, learned = _learn(here, carry, at)
+    carry, responded = _respond(here, carry, at, prediction, respond)
+    if responds_before and at.payoffs is not None:
+        at = at._replace(outcomes=consequences(at.outcomes, at.payoffs, responded["responses"]))
     if responds_before:
-        carry, responded = _respond(here, carry, at, prediction, respond)
-        if at.payoffs is not None:
-            at = at._replace(outcomes=consequences(at.outcomes, at.payoffs, responded["responses"]))
         carry, learned = _learn(here, carry, at)
-    else:
-        carry, learned = _learn(here, carry, at)
-        carry, responded = _respond(here, carry, at, prediction, respond)
     return carry, TrialOutputs(**responded, **learned)
 
 
@@ -285,19 +285,14 @@ def consequences(outcomes: Any, payoffs: Array, response: Array) -> Any:
 
 def _fresh(model: Model, at: ParticipantData) -> TrialCarry:
     state = jax.tree.map(jnp.asarray, model.learner.init())
-    estimate = _estimate(model.learner, state, at)
+    estimate = jnp.asarray(model.learner.estimate_at(state, at.outcomes))
     zero = jnp.zeros((), estimate.dtype)
     return TrialCarry(state, ResponseInput(estimate, estimate, zero, zero, jnp.full((), jnp.nan, estimate.dtype)))
 
 
-def _estimate(learner: Learner, state: State, at: ParticipantData) -> Array:
-    """Return the estimate on which a response in this trial rests."""
-    return jnp.asarray(learner.estimate_at(state, at.outcomes))
-
-
 def _predict(learner: Learner, state: State, at: ParticipantData) -> Prediction:
     """Predict the outcome of this trial; of several options, by the estimates alone."""
-    estimate = _estimate(learner, state, at)
+    estimate = jnp.asarray(learner.estimate_at(state, at.outcomes))
     if estimate.ndim:
         return Prediction(estimate, None, None)
     inner, held, _ = learner.in_context(state, at.outcomes)
@@ -307,10 +302,10 @@ def _predict(learner: Learner, state: State, at: ParticipantData) -> Prediction:
 def _learn(model: Model, carry: TrialCarry, at: ParticipantData) -> tuple[TrialCarry, dict[str, Any]]:
     before = carry.last.estimate  # unless something other than the last outcome has changed it, or the context
     if model.response.anchored or at.given or len(jax.tree.leaves(at.outcomes)) > 1:
-        before = _estimate(model.learner, carry.state, at)
+        before = jnp.asarray(model.learner.estimate_at(carry.state, at.outcomes))
     state, info = advance(model.learner, carry.state, at.outcomes, at.observed)
     surprise = jnp.where(at.observed, info.surprise, 0.0)
-    after = _estimate(model.learner, state, at)
+    after = jnp.asarray(model.learner.estimate_at(state, at.outcomes))
     last = ResponseInput(after, before, surprise, info.learning_rate, carry.last.last_response)
     failed = newly_failed(model.learner, carry.state, state)
     return TrialCarry(state, last), {"learning_rate": info.learning_rate, "surprise": info.surprise, "failed": failed}
@@ -427,7 +422,7 @@ def log_likelihoods_and_gradients(
         return begin(space.put(model, value), own)
 
     def one(value: Array, carry: TrialCarry, at: ParticipantData) -> Any:
-        return given_trial(space.put(model, value), responds_before, carry, at)
+        return trial(space.put(model, value), responds_before, carry, at)
 
     moves = _moving(first, one, values[0], jax.tree.map(lambda part: part[0], data))
 
@@ -439,13 +434,13 @@ def log_likelihoods_and_gradients(
     def step(carry: Any, at: ParticipantData) -> tuple[Any, None]:
         (moving, total), (tangents, gradient), still = carry
 
-        def trial(values: Array, moving: Any) -> tuple[Any, Any]:
+        def split_trial(values: Array, moving: Any) -> tuple[Any, Any]:
             whole = jax.tree.map(lambda a, b: b if a is None else a, moving, still, is_leaf=lambda leaf: leaf is None)
             memory, outputs = jax.vmap(one)(values, whole, at)
             moved, others = split(memory)
             return (moved, outputs.log_likelihood), others
 
-        (moving, more), (tangents, steeper), still = _along(trial, values, moving)(steepness, tangents)
+        (moving, more), (tangents, steeper), still = _along(split_trial, values, moving)(steepness, tangents)
         return ((moving, total + more), (tangents, gradient + steeper), still), None
 
     moving, tangents, still = _along(lambda values: split(jax.vmap(first)(values, data)), values)(steepness)

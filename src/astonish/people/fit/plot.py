@@ -3,44 +3,42 @@
 from collections.abc import Mapping
 from functools import partial
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pandas import DataFrame, Series
 from scipy.special import stdtrit
 
 from astonish.core.numbers import FloatArray
-from astonish.core.refusal import naming_extra
+from astonish.core.refusal import check_installed
 from astonish.core.special import difference
 from astonish.people.fit.description import (
     PEOPLE,
-    between,
-    last_of_block,
     members,
     probability_of_choices,
     rates_around_changes,
     rates_by_error,
     repeats_by_outcome,
+    transitions,
 )
 from astonish.people.fit.result import Fit
-from astonish.report.style import BLUE, GREEN, STYLE, VERMILLION
+from astonish.report.style import BLUE, GREEN, VERMILLION, styled_figure, styled_panels
 
-with naming_extra("a plot needs"):
-    import matplotlib as mpl
-    import matplotlib.pyplot as plt
+if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+check_installed("a plot needs", "matplotlib")  # before a fit that takes long, not after it
 
 _BINS = 12
 _MARKERS = "osD^vP*X"
 _MOST_TRIALS = 200  # of one participant
-_ACROSS = 3  # panels in a row
 _GOLDEN = 0.6180339887498949  # steps of this size spread dots evenly, however many there are
 
 
-def plot_fit(fit: Fit) -> Figure:
+def plot_fit(fit: Fit) -> "Figure":
     """Draw each free parameter of all participants, with intervals; below, what people did and the model expects."""
-    with mpl.rc_context(STYLE):
-        figure = plt.figure(figsize=(7, 5), layout="constrained")
+    with styled_figure(figsize=(7, 5)) as (figure, whole):
+        whole.remove()
         halves: Any = figure.subfigures(2, 1)
         panels = halves[0].subplots(1, max(len(fit.names), 2))
         for k in range(len(fit.names)):
@@ -71,10 +69,8 @@ def _parameter(axis: Any, fit: Fit, k: int) -> None:
 def _numbers(figure: Any, fit: Fit) -> None:
     """Draw, on the left, steps against errors; on the right, responses against what was expected of them."""
     left, right = figure.subplots(1, 2)
-    scored = np.asarray(fit.data.scored, bool)
     expected, responses, period = fit.outputs.expected, fit.outputs.responses, fit.model.learner.period
-    last, outcome = last_of_block(responses, fit.trials.starts), between(fit, fit.trials.scalar_outcomes)
-    there = scored & np.isfinite(last) & np.isfinite(outcome)
+    scored, (last, outcome, there) = np.asarray(fit.data.scored, bool), transitions(fit)
     wrong, steps, expected_steps = (difference(x, last, period)[there] for x in (outcome, responses, expected))
     _binned(left, wrong, steps, VERMILLION, "o", "people")
     _binned(left, wrong, expected_steps, BLUE, "s", "model")
@@ -111,7 +107,7 @@ def _binned(axis: Any, x: FloatArray, y: FloatArray, colour: str, marker: str, l
 # One participant
 
 
-def plot_participant(fit: Fit, who: str | None = None) -> Figure:
+def plot_participant(fit: Fit, who: str | None = None) -> "Figure":
     """Draw outcomes, one participant's responses, and what the model expects of them, trial by trial.
 
     who: left out, the one whom the model explains better than half of all, and worse than the other half.
@@ -123,8 +119,7 @@ def plot_participant(fit: Fit, who: str | None = None) -> Figure:
         raise ValueError(f"there is no participant {subject!r}; give one of {', '.join(subjects[:5])}, ...")
     row = subjects.index(subject)
     at = np.flatnonzero(fit.trials.rows[row] >= 0)[:_MOST_TRIALS]
-    with mpl.rc_context(STYLE):
-        figure, axis = plt.subplots(figsize=(7, 2.6), layout="constrained")
+    with styled_figure(figsize=(7, 2.6)) as (figure, axis):
         (_course_of_choices if fit.outputs.probabilities is not None else _course_of_numbers)(axis, fit, row, at)
         for start in np.flatnonzero(fit.trials.starts[row])[1:]:
             if start <= at[-1]:
@@ -164,7 +159,7 @@ def _course_of_choices(axis: Any, fit: Fit, row: int, at: Any) -> None:
 # People's behaviour, and models'
 
 
-def plot_behaviour(fits: Mapping[str, Fit]) -> Figure:
+def plot_behaviour(fits: Mapping[str, Fit]) -> "Figure":
     """Draw learning rates by the size of errors, or how often choices are repeated after worse and better outcomes.
 
     On the right, if the table says when the world changed: the same around changes. Means over people with standard
@@ -173,11 +168,8 @@ def plot_behaviour(fits: Mapping[str, Fit]) -> Figure:
     choices = next(iter(fits.values())).outputs.probabilities is not None
     around = rates_around_changes(fits)
     label = "share of choices repeated" if choices else "learning rate"
-    with mpl.rc_context(STYLE):
-        figure, axes = plt.subplots(
-            1, 2 if around is not None else 1, figsize=(7 if around is not None else 4.5, 2.8), layout="constrained",
-            sharey=True, squeeze=False,
-        )  # fmt: skip
+    columns, width = (1, 4.5) if around is None else (2, 7)
+    with styled_figure(1, columns, figsize=(width, 2.8), sharey=True, squeeze=False) as (figure, axes):
         left = axes[0, 0]
         if choices:
             _lines(left, repeats_by_outcome(fits), "after")
@@ -208,7 +200,7 @@ def _lines(axis: Any, table: DataFrame, across: str) -> None:
 # Groups, conditions and covariates
 
 
-def plot_differences(fit: Fit) -> Figure:
+def plot_differences(fit: Fit) -> "Figure":
     """Draw a panel for each parameter and each way in which people, or conditions, differ.
 
     Dots are participants (lines join the conditions of one), diamonds means with 95 % intervals, both on the
@@ -220,20 +212,14 @@ def plot_differences(fit: Fit) -> Figure:
     for k in own if trials.group is not None else ():
         groups = {label: x[those, k] for label, those in members(fit).items()}
         panels.append((k, partial(_columns, groups, trials.columns.group, fit.names[k])))
-    for path, names in fit.space.by_condition.items():
-        places = [fit.space.names.index(name) for name in names]
+    for path, places in fit.space.by_condition.items():
         conditions = dict(zip(trials.conditions, x[:, places].T, strict=True))
         draw = partial(_columns, conditions, trials.columns.condition, path.rpartition(".")[2], joined=True)
         panels.append((places[0], draw))
     for name, numbers in trials.covariates.items():
         panels += [(k, partial(_scatter, numbers, x[:, k], name, fit.names[k])) for k in own]
-    rows, columns = -(-len(panels) // _ACROSS), min(_ACROSS, len(panels))
-    with mpl.rc_context(STYLE):
-        size = (2.6 * columns + 0.4, 2.6 * rows)
-        figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
-        for axis in list(axes.flat)[len(panels) :]:
-            axis.set_axis_off()
-        for axis, (k, draw) in zip(axes.flat, panels, strict=False):
+    with styled_panels(len(panels), 2.6, 2.6, margin=0.4) as (figure, axes):
+        for axis, (k, draw) in zip(axes, panels, strict=True):
             draw(axis)
             low, high = axis.get_ylim()  # places are unconstrained, and labels values of the parameter
             marks = np.linspace(low, high, 9)[1::2]

@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 from scipy.special import logit
 
 from astonish.core.numbers import BoolArray, FloatArray
-from astonish.people.fit.space import Space, usual_of_each
+from astonish.people.fit.space import Space, usual
 from astonish.people.tables import Trials
 
 # Where searches start
@@ -50,6 +50,10 @@ _BETTER = 1e-5  # a gain for which it is worth going on
 _ROUNDS = 6  # how often one looks around, at most
 _LOW = 5.0  # a corner beyond the box is searched from if its loss is no further above the lowest
 _APART = 0.5  # the least distance of two optima
+# Values that all participants share
+_SHARED_STARTS = 4  # searches for these, at most
+_SHARED_EXACT = 1e-8  # an expected gain that ends the search for somebody's own parameters, at shared values
+_SHARED_BETTER, _SHARED_ROUNDS = 1e-3, 4  # a gain of all together for which it is worth going on, and how often at most
 
 Rows = NDArray[np.intp]  # the number of a participant, or of another row, for each row
 Objective = Callable[[FloatArray, Any], tuple[FloatArray, FloatArray]]  # of rows of parameters, and whose each is
@@ -76,7 +80,7 @@ class Box(NamedTuple):
     @classmethod
     def of(cls, space: Space, trials: Trials, first: FloatArray) -> "Box":
         """Widen the usual ranges of these participants a little. first: the middle of those that are not known."""
-        low, high = np.sort(usual_of_each(space, trials), axis=0)
+        low, high = np.sort(usual(space, trials, of_each=True), axis=0)
         wider, known = _WIDER * (high - low), ~np.isnan(low)
         low, high = np.where(known, low - wider, first - _AROUND), np.where(known, high + wider, first + _AROUND)
         bounds = np.array([domain.has_low + domain.has_high for domain in space.domains])
@@ -511,3 +515,64 @@ def _second_optima(
     apart = _losses_at(objective, box.who[rows], between).max(1) > lowest[rows] + 2 * SAME
     second[rows[apart]] = others[apart]
     return second
+
+
+# Values that all participants share
+#
+# The loss that is left at these values, of all participants together, is a function of them alone, and its minimum is
+# searched for as that of one participant is.
+
+
+def fit_shared(
+    objective: Objective, box: Box, alone: FloatArray, shared: BoolArray, starts: int, seed: int
+) -> tuple[Optimum, int]:
+    """Find the best parameters if some columns are the same in all rows, and count the searches for these.
+
+    alone: the best parameters where they need not be the same.
+    """
+    low, high = (end[:, shared].mean(0, keepdims=True) for end in (box.low, box.high))
+    columns: Any = (part[shared] for part in (box.limit, box.bounded, box.rates, box.held))
+    common = Box(np.zeros(1, np.intp), low, high, *columns)  # everybody is searched for as one participant
+    people, count = len(alone), min(starts, _SHARED_STARTS)
+    own, hessian = alone, second_derivatives(objective, alone, np.arange(people))
+
+    def solve(values: FloatArray) -> Minimum:
+        """Search for the other parameters of all participants at each row of shared values, from their own now."""
+        rows = len(values)
+        begin, held = np.tile(own, (rows, 1)), np.broadcast_to(shared, (rows * people, len(shared)))
+        begin[:, shared] = np.repeat(values, people, 0)
+        known: Any = {"limit": box.limit, "fixed": held, "hessian": np.tile(hessian, (rows, 1, 1))}
+        return minimise(objective, begin, np.tile(np.arange(people), rows), tolerance=_SHARED_EXACT, **known)
+
+    def joint_loss(values: FloatArray, _: Rows) -> tuple[FloatArray, FloatArray]:
+        solved, shape = solve(values), (len(values), people)
+        gradient = solved.gradient[:, shared].reshape(*shape, shared.sum())  # by their own there is none
+        return solved.loss.reshape(shape).sum(1), gradient.sum(1)
+
+    for _ in range(_SHARED_ROUNDS):
+        begin = best_starts(joint_loss, common, count, seed)
+        begin[:, 0] = np.median(own[:, shared], 0)
+        best = search(joint_loss, common, begin)
+        solved = solve(best.x)
+        own, loss, hessian, ended = look_around(objective, box._replace(held=shared), solved.x)
+        if loss.sum() > solved.loss.sum() - _SHARED_BETTER:
+            break
+    converged = np.full(people, bool(best.converged[0] and ended.all()))
+    at_optimum = np.full(people, int(best.starts_at_optimum[0]))
+    return Optimum(own, pooled_hessian(hessian, shared), converged, at_optimum, np.full(own.shape, np.nan)), count
+
+
+def pooled_hessian(hessian: FloatArray, shared: BoolArray) -> FloatArray:
+    """Add to each participant's Hessian what all the others tell about the shared parameters.
+
+    The Hessian of all parameters together has a block for each participant, and rows for what is shared; with the other
+    participants' own parameters eliminated, it is that of one participant plus what remains of the others.
+    """
+    own = ~shared
+    remains = np.zeros((len(hessian), shared.sum(), shared.sum()))
+    for row, matrix in enumerate(hessian):
+        across = matrix[np.ix_(own, shared)]
+        remains[row] = matrix[np.ix_(shared, shared)] - across.T @ np.linalg.pinv(matrix[np.ix_(own, own)]) @ across
+    pooled = hessian.copy()
+    pooled[np.ix_(np.arange(len(hessian)), shared, shared)] += remains.sum(0) - remains
+    return pooled

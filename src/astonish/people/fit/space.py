@@ -55,12 +55,22 @@ class Space:
         for name in names:
             short, _, condition = name.partition("[")
             parameter = find_parameter(parameters(model), short)
-            labels = _conditions(parameter.path, condition, model, trials)
-            free |= {f"{parameter.path}[{label}]": parameter for label in labels} or {parameter.path: parameter}
-        for parameter in free.values():
             if parameter.known.domain.whole:
                 problem = f"{parameter.path} is a whole number and cannot be found by gradients"
                 raise ValueError(f"{problem}; give it a value instead")
+            path, conditions = parameter.path, trials.conditions if trials is not None else ()
+            if path not in model.differs:
+                if condition:
+                    raise ValueError(f"{path} is the same in all conditions; give Model(..., differs=({path!r},))")
+                free[path] = parameter
+                continue
+            if not conditions:
+                problem = f"{path} is to differ between conditions, but none are known"
+                raise ValueError(f"{problem}; name their column (condition=)")
+            chosen = [label for label in conditions if condition in ("", f"{label}]")]
+            if not chosen:
+                raise unknown("condition", condition.removesuffix("]"), conditions)
+            free |= {f"{path}[{label}]": parameter for label in chosen}
         values = [parameter.value for parameter in free.values()]
         units = tuple(float(abs(value) if isinstance(value, float | int) else 0) or 1.0 for value in values)
         further = 0.0
@@ -72,13 +82,13 @@ class Space:
         return cls(tuple(free), tuple(parameter.known for parameter in free.values()), units, further=further)
 
     @property
-    def by_condition(self) -> dict[str, tuple[str, ...]]:
-        """The names of parameters that differ between conditions, by the path of each."""
-        groups: dict[str, tuple[str, ...]] = {}
-        for name in self.names:
+    def by_condition(self) -> dict[str, list[int]]:
+        """The columns of each parameter that differs between conditions, by its path."""
+        groups: dict[str, list[int]] = {}
+        for k, name in enumerate(self.names):
             path, bracket, _ = name.partition("[")
             if bracket:
-                groups[path] = (*groups.get(path, ()), name)
+                groups.setdefault(path, []).append(k)
         return groups
 
     def contrasted(self) -> "Space":
@@ -87,28 +97,22 @@ class Space:
         For two conditions the difference between the first and the second; for more, as many contrasts as are needed.
         """
         basis = np.eye(len(self))
-        for names in self.by_condition.values():
-            places, count = [self.names.index(name) for name in names], len(names)
+        for places in self.by_condition.values():
+            count = len(places)
             contrasts = np.array([[0.5], [-0.5]]) if count == 2 else effects(count)
             basis[np.ix_(places, places)] = np.concatenate([np.ones((count, 1)), contrasts], axis=1)
         return replace(self, basis=tuple(map(tuple, basis.tolist()))) if self.by_condition else self
 
     @property
-    def differences(self) -> list[int]:
-        """Which of the numbers searched for are differences between conditions."""
-        groups = self.by_condition.values() if self.basis is not None else ()
-        return [self.names.index(name) for names in groups for name in names[1:]]
-
-    @property
     def searched(self) -> tuple[str, ...]:
         """What is searched for, by short names."""
         words = list(short_names(self.names))
-        for path, names in self.by_condition.items() if self.basis is not None else ():
-            places, short = [self.names.index(name) for name in names], path.rpartition(".")[2]
-            labels = [name.removesuffix("]").partition("[")[2] for name in names]
+        for path, places in self.by_condition.items() if self.basis is not None else ():
+            short = path.rpartition(".")[2]
+            labels = [self.names[k].removesuffix("]").partition("[")[2] for k in places]
             words[places[0]] = f"{short} (mean of conditions)"
             for k, place in enumerate(places[1:], 1):
-                words[place] = f"{short} ({labels[0]} - {labels[1]})" if len(names) == 2 else f"{short} (contrast {k})"
+                words[place] = f"{short} ({labels[0]} - {labels[1]})" if len(labels) == 2 else f"{short} (contrast {k})"
         return tuple(words)
 
     def __len__(self) -> int:
@@ -155,10 +159,9 @@ class Space:
 
     def put(self, model: Any, values: Array) -> Any:
         """Return the model with these values of its free parameters; of parameters by condition, an array of them."""
-        settings: dict[str, Any] = {name: values[k] for k, name in enumerate(self.names)}
-        for path, names in self.by_condition.items():
-            settings[path] = jnp.stack([settings.pop(name) for name in names])
-        return with_parameters(model, settings)
+        by_condition = {path: jnp.stack([values[k] for k in places]) for path, places in self.by_condition.items()}
+        others = {name: values[k] for k, name in enumerate(self.names) if "[" not in name}
+        return with_parameters(model, others | by_condition)
 
     def start(self, model: Any) -> FloatArray:
         """Return the unconstrained values that the model has now."""
@@ -189,20 +192,6 @@ class Space:
     @property
     def _limits(self) -> FloatArray:
         return np.array([LIMIT + self.further * known.has_units for known in self.known])
-
-
-def _conditions(path: str, condition: str, model: Any, trials: Trials | None) -> tuple[Any, ...]:
-    """List the conditions for each of which there is such a parameter; none if it is the same in all of them."""
-    if path not in model.differs:
-        if condition:
-            raise ValueError(f"{path} is the same in all conditions; give Model(..., differs=({path!r},))")
-        return ()
-    if trials is None or not trials.conditions:
-        raise ValueError(f"{path} is to differ between conditions, but none are known; name their column (condition=)")
-    chosen = tuple(label for label in trials.conditions if condition in ("", f"{label}]"))
-    if not chosen:
-        raise unknown("condition", condition.removesuffix("]"), trials.conditions)
-    return chosen
 
 
 def _constrain(domain: Domain, unit: float, unconstrained: Array) -> Array:
@@ -241,17 +230,11 @@ def effects(count: int) -> FloatArray:
 # Usual ranges
 
 
-def usual(space: Space, trials: Trials) -> tuple[FloatArray, FloatArray]:
-    """Return both ends of the usual range of each parameter, by the range of all data; NaN where it is not known."""
-    low, high = usual_of_each(space, trials, together=True)
-    return low[0], high[0]
-
-
-def usual_of_each(space: Space, trials: Trials, together: bool = False) -> tuple[FloatArray, FloatArray]:
-    """Return the same for each participant, a row each, by the range of what they alone saw and did.
+def usual(space: Space, trials: Trials, of_each: bool = False) -> tuple[FloatArray, FloatArray]:
+    """Return both ends of the usual range of each parameter, by the range of all data; NaN where it is not known.
 
     Outcomes concern the learner's parameters, and responses their own. A choice follows the estimates, and so the
-    outcomes. Labels and angles are from 0 to 1. together: by the range of all participants, in one row.
+    outcomes. Labels and angles are from 0 to 1. of_each: by the range of what each participant saw and did, a row each.
     """
     data = {"learner": (np.where(trials.observed, trials.scalar_outcomes, np.nan), trials.kind)}
     if trials.responses is not None and trials.response_kind != ResponseKind.CHOICE:
@@ -261,7 +244,7 @@ def usual_of_each(space: Space, trials: Trials, together: bool = False) -> tuple
     ranges = {}
     for part, (values, kind) in data.items():
         numbers = values if kind == OutcomeKind.CONTINUOUS else np.tile([0.0, 1.0], (len(values), 1))
-        numbers = numbers.reshape(1, -1) if together else numbers
+        numbers = numbers if of_each else numbers.reshape(1, -1)
         ends = np.stack([np.fmin.reduce(numbers, axis=1), np.fmax.reduce(numbers, axis=1)], 1)
         ranges[part] = np.where(np.isnan(ends), [0.0, 1.0], ends).tolist()
     usual = np.full((2, len(ranges["learner"]), len(space)), np.nan)
@@ -270,10 +253,10 @@ def usual_of_each(space: Space, trials: Trials, together: bool = False) -> tuple
             own = ranges.get(name.partition(".")[0], ranges["learner"])
             usual[:, :, k] = np.transpose([known.usual_between(*ends) for ends in own])
     low, high = (replace(space, basis=None).unconstrained(end) for end in usual)
-    for place in space.differences:  # between conditions: usually not more than a quarter of the width
-        quarter = 0.25 * np.abs(high[:, place] - low[:, place])
-        low[:, place], high[:, place] = -quarter, quarter
-    return low, high
+    for _, *differences in space.by_condition.values() if space.basis is not None else ():
+        quarter = 0.25 * np.abs(high[:, differences] - low[:, differences])  # of the width; usually not more
+        low[:, differences], high[:, differences] = -quarter, quarter
+    return (low, high) if of_each else (low[0], high[0])
 
 
 # Priors
@@ -291,8 +274,9 @@ def normal_priors(model: Any, space: Space, trials: Trials, priors: Priors, shar
         if str(priors) != "usual":
             form = "'usual', or means and standard deviations by name"
             raise ValueError(f"priors = {priors!r} is not allowed; give {form}")
-        of_each, of_all = usual_priors(*usual_of_each(space, trials)), usual_priors(*usual(space, trials))
-        mean, std = (np.where(same, everybody, own) for own, everybody in zip(of_each, of_all, strict=True))
+        ends = zip(usual(space, trials, of_each=True), usual(space, trials), strict=True)
+        low, high = (np.where(same, of_all, of_each) for of_each, of_all in ends)
+        mean, std = 0.5 * (low + high), 0.5 * np.abs(high - low)
         known = ~np.isnan(mean)
         prior[0][known], prior[1][known] = mean[known], std[known] ** -2.0
     else:
@@ -300,11 +284,6 @@ def normal_priors(model: Any, space: Space, trials: Trials, priors: Priors, shar
             prior[:, :, k] = np.array([mean, std**-2.0])[:, None]
     prior[1] = np.where(same, prior[1] / people, prior[1])
     return prior
-
-
-def usual_priors(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return means and standard deviations of what lies usually between these ends."""
-    return 0.5 * (low + high), 0.5 * np.abs(high - low)
 
 
 def by_column(

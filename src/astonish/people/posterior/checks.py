@@ -21,13 +21,12 @@ from astonish.people.fit.likelihood import Model, ParticipantData, simulate
 from astonish.people.fit.space import Space
 from astonish.people.tables import Trials
 from astonish.people.tables.trials import with_payoffs
-from astonish.report.style import BLUE, VERMILLION, styled_figure
+from astonish.report.style import BLUE, VERMILLION, styled_panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MIDDLE = (0.025, 0.975)  # between these quantiles are 95 %
-_ACROSS = 3  # panels in a row
 _SURE = 0.025  # of simulations that exceed what was observed, or do not, at least so many if the model can do it
 _MEANINGS = {  # if less, and if more is simulated than was observed
     "mean absolute update": ("the model moves too little", "the model moves too much"),
@@ -151,20 +150,15 @@ def interpretation(row: "Series[Any]") -> str:
     numbers = f"observed {row['observed']:.3g}, {simulated}"
     if _SURE <= row["p"] <= 1 - _SURE:
         return f"{row['statistic']}: the model does as people do ({numbers})"
-    less, more = _MEANINGS.get(
-        str(row["statistic"]), ("the model has too little of it", "the model has too much of it")
-    )
+    less, more = _MEANINGS[row["statistic"]]
     return f"{row['statistic']}: {more if row['p'] > 0.5 else less} ({numbers})"
 
 
 def plot_predictive(checks: DataFrame) -> "Figure":
     """Draw each statistic in a panel: of participants, simulated over observed, and as a diamond the mean of all."""
     names = list(dict.fromkeys(checks["statistic"]))
-    rows, columns = -(-len(names) // _ACROSS), min(_ACROSS, len(names))
-    with styled_figure(rows, columns, figsize=(2.7 * columns, 2.9 * rows), squeeze=False) as (figure, axes):
-        for axis in list(axes.flat)[len(names) :]:
-            axis.set_axis_off()
-        for axis, name in zip(axes.flat, names, strict=False):
+    with styled_panels(len(names), 2.7, 2.9) as (figure, axes):
+        for axis, name in zip(axes, names, strict=True):
             table = checks[checks["statistic"] == name]
             people, everyone = table[table["participant"] != ""], table[table["participant"] == ""]
             dots: Any = {"fmt": "o", "ms": 3, "color": BLUE, "alpha": 0.5, "elinewidth": 0.6}

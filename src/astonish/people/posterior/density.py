@@ -50,15 +50,10 @@ class Design:
     covariates: dict[str, tuple[float, float]]
 
     @property
-    def columns(self) -> int:
-        """How many coefficients each mean has."""
-        return int(self.matrix.shape[1])
-
-    @property
     def means(self) -> dict[str, FloatArray]:
         """By group, the weights of the coefficients whose sum is the group's mean; of all, without groups."""
         if not self.groups:
-            return {"": np.eye(self.columns)[0]}
+            return {"": np.eye(self.matrix.shape[1])[0]}
         codes = np.pad(effects(len(self.groups)), ((0, 0), (0, len(self.covariates))))
         return {str(label): np.append(1.0, own) for label, own in zip(self.groups, codes, strict=True)}
 
@@ -67,7 +62,7 @@ class Design:
         """By name, weights of coefficients: differences between groups, and what one unit of a covariate does."""
         pairs = combinations(self.means.items(), 2) if self.groups else ()
         differences = {f"{one} - {other}": own - others for (one, own), (other, others) in pairs}
-        rows = np.eye(self.columns)[self.columns - len(self.covariates) :]
+        rows = np.eye(self.matrix.shape[1])[self.matrix.shape[1] - len(self.covariates) :]
         slopes = zip(rows, self.covariates.items(), strict=True)
         return differences | {f"per unit of {name}": row / std for row, (name, (_, std)) in slopes}
 

@@ -35,14 +35,14 @@ _R_HAT, _EFFECTIVE = 1.01, 400  # at most, and effective draws at least (Vehtari
 class Drawn(NamedTuple):
     """What the chains drew, a row for each, and statistics of the sampler.
 
-    z: what the sampler moves. steps: evaluations of the gradient, and warmup_steps those before the first draw.
-    accepted: the mean probability to accept a point of the path. energy: of position and momentum.
+    z: what the sampler moves. n_steps: evaluations of the gradient, and warmup_steps those before the first draw.
+    acceptance_rate: the mean probability to accept a point of the path. energy: of position and momentum.
     """
 
     z: dict[str, Any]
     diverging: NDArray[np.bool_]
-    steps: NDArray[np.intp]
-    accepted: FloatArray
+    n_steps: NDArray[np.intp]
+    acceptance_rate: FloatArray
     energy: FloatArray
     step_size: FloatArray
     warmup_steps: NDArray[np.intp]
@@ -126,8 +126,7 @@ class Posterior:
         difference has the sign of its median (Makowski, Ben-Shachar, Chen & Luedecke 2019).
         """
         drawn: list[tuple[str, str, FloatArray]] = []
-        for path, names in self.space.by_condition.items():  # at the mean of the group
-            places = [self.space.names.index(name) for name in names]
+        for path, places in self.space.by_condition.items():  # at the mean of the group
             if set(places) <= set(self.roles.grouped):
                 means = (self._at(self.mean) @ np.array(self.space.basis).T)[..., places]
                 for (one, a), (other, b) in combinations(enumerate(self.trials.conditions), 2):
@@ -230,13 +229,8 @@ class Posterior:
                 variables[f"{self.names[k]}_effects"] = self.coefficients[..., at, 1:]
         variables |= {self.names[k]: self.values[..., k] for k in self.roles.own}
         variables |= {self.names[k]: self.values[..., 0, k] for k in self.roles.shared}
-        statistics = {
-            "diverging": drawn.diverging,
-            "n_steps": drawn.steps,
-            "acceptance_rate": drawn.accepted,
-            "energy": drawn.energy,
-            "step_size": drawn.step_size,
-        }
+        called = ("diverging", "n_steps", "acceptance_rate", "energy", "step_size")
+        statistics = {name: getattr(drawn, name) for name in called}
         who, trial = np.nonzero(scored)
         of = np.array(self.trials.subjects)[who]
         observed = {"response": self.data.responses[scored], "participant_of": of, "trial_of": trial}

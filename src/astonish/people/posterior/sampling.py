@@ -27,13 +27,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from astonish.core.numbers import COUNT, OPEN_PROBABILITY, FloatArray, as_double, double
+from astonish.core.numbers import COUNT, OPEN_PROBABILITY, as_double, double
 from astonish.core.programs import compiled
 from astonish.core.refusal import naming_extra
 from astonish.online.series import OPTIONS
 from astonish.people.fit.estimate import Progress, prepare
 from astonish.people.fit.likelihood import Model
-from astonish.people.fit.space import Space, by_column, usual, usual_priors
+from astonish.people.fit.space import Space, by_column, usual
 from astonish.people.posterior.density import (
     ParameterBlocks,
     Prior,
@@ -95,14 +95,23 @@ def hierarchical(
     for name, number in {"draws": draws, "warmup": warmup, "chains": chains}.items():
         COUNT.check(name, number)
     OPEN_PROBABILITY.check("accept", 0.5 if accept is None else accept)
-    same = Space.of(model, shared, trials).names
-    names = tuple(dict.fromkeys((*Space.of(model, free, trials).names, *same)))
-    space, data, _, trials, excluded = prepare(model, trials, names)
+    space, data, _, trials, excluded, same = prepare(model, trials, free, shared=shared)
     space = space.contrasted()
     alone = by_column(model, trials, space, known or {}, 2, "known")
     design = design_of(trials)
-    roles = _roles(space, same, alone, len(trials), design.columns)
-    std = np.nan_to_num(usual_priors(*usual(space, trials))[1], nan=_STD)
+    # Which parameters are shared, which are each participant's own, and which of those have a group
+    common = tuple(k for k, name in enumerate(space.names) if name in same)
+    both = [space.names[k] for k in common if k in alone]
+    if both:
+        raise ValueError(f"{both[0]} is both shared and known; a shared parameter has no group, so give priors instead")
+    own = tuple(k for k in range(len(space)) if k not in common)
+    grouped = tuple(k for k in own if k not in alone)
+    if grouped and len(trials) < 2:
+        missing = f"one participant is no group, so that {space.names[grouped[0]]} of a group cannot be found"
+        raise ValueError(f"{missing}; give known={{...}}, or name it in shared")
+    roles = ParameterBlocks(own, grouped, common, design.matrix.shape[1])
+    # What is expected of them, and draws
+    std = np.nan_to_num(0.5 * np.abs(np.subtract(*usual(space, trials))), nan=_STD)
     prior = Prior(space.start(model), std, std / 2)
     for k, given in (by_column(model, trials, space, priors or {}, 2, "priors") | alone).items():
         prior.mean[k], prior.std[k] = given
@@ -110,30 +119,14 @@ def hierarchical(
         prior.spread[k] = given
     laplace = laplace_approximation(model, data, space, trials.responds_before, roles, prior, design.matrix, seed)
     target = Target(*as_double((model, data, prior, laplace, design.matrix)))
-    settings: Any = {"draws": draws, "warmup": warmup, "chains": chains, "accept": accept, "seed": seed}
-    drawn = sample(roles, space, trials.responds_before, target, progress=progress, **settings)
+    few = roles.common + len(trials) * len(own) < MANY
+    accept = accept or (ACCEPTED if few else ACCEPTED_OF_MANY)
+    kernel = _kernel(roles, space, trials.responds_before, warmup, accept)
+    drawn = sample(kernel, target, draws, warmup, chains, seed, progress)
     with double():
-        common, xs = jax.device_get(_common_and_own(roles, jax.tree.map(jnp.asarray, target), drawn.z))
-    parts = common.coefficients, common.std[..., roles.among], xs, drawn, excluded, design
+        in_common, xs = jax.device_get(_common_and_own(roles, jax.tree.map(jnp.asarray, target), drawn.z))
+    parts = in_common.coefficients, in_common.std[..., roles.among], xs, drawn, excluded, design
     return Posterior(model, trials, space, data, roles, *parts, (chains, draws))
-
-
-def _roles(
-    space: Space, same: tuple[str, ...], alone: Mapping[int, FloatArray], people: int, coefficients: int
-) -> ParameterBlocks:
-    """Sort parameters by which are shared, which are each participant's own, and which of those have a group."""
-    shared = tuple(k for k, name in enumerate(space.names) if name in same)
-    both = [space.names[k] for k in shared if k in alone]
-    if both:
-        raise ValueError(f"{both[0]} is both shared and known; a shared parameter has no group, so give priors instead")
-    own = tuple(k for k in range(len(space)) if k not in shared)
-    grouped = tuple(k for k in own if k not in alone)
-    if grouped and people < 2:
-        raise ValueError(
-            f"one participant is no group, so that {space.names[grouped[0]]} of a group cannot be found; "
-            "give known={...}, or name it in shared"
-        )
-    return ParameterBlocks(own, grouped, shared, coefficients)
 
 
 @partial(jax.jit, static_argnums=0)
@@ -143,26 +136,14 @@ def _common_and_own(roles: ParameterBlocks, target: Target, z: Any) -> Any:
 
 
 def sample(
-    roles: ParameterBlocks,
-    space: Space,
-    responds_before: bool,
-    target: Target,
-    *,
-    draws: int,
-    warmup: int,
-    chains: int,
-    accept: float | None,
-    seed: int,
-    progress: Progress | None,
+    kernel: tuple[Any, Any], target: Target, draws: int, warmup: int, chains: int, seed: int, progress: Progress | None
 ) -> Drawn:
     """Draw from the posterior by this many chains, each from a start of its own; the same seed, the same draws.
 
     After an interruption (Ctrl-C), the draws made so far: equally many of each chain, and of as many chains as makes
     most of them. If these are too few, the interruption goes on.
     """
-    dimensions = roles.common + len(target.laplace.information) * len(roles.own)
-    accept = accept or (ACCEPTED if dimensions < MANY else ACCEPTED_OF_MANY)
-    begin, piece = _kernel(roles, space, responds_before, warmup, accept)
+    begin, piece = kernel
     total, stop, first, done = warmup + draws, Event(), Lock(), [0] * chains
     with double():
         moved = jax.tree.map(jnp.asarray, target)
@@ -190,7 +171,7 @@ def sample(
     long = (jax.tree.map(lambda *parts: np.concatenate(parts)[:end], *pieces[which]) for which in keep)
     whole = jax.tree.map(lambda *rows: np.stack(rows), *long)
     kept = jax.tree.map(lambda part: part[:, warmup:], whole)
-    return kept._replace(warmup_steps=whole.steps[:, :warmup].sum(1))
+    return kept._replace(warmup_steps=whole.n_steps[:, :warmup].sum(1))
 
 
 def _most(lengths: Sequence[int], warmup: int, total: int) -> tuple[list[int], int]:
@@ -219,13 +200,11 @@ def _all(chain: Callable[[int], Any], chains: int, stop: Event, report: Callable
                 for future in over:
                     future.result()
                 report()
-            return [future.result() for future in futures]
         except KeyboardInterrupt:
+            pass  # what is drawn by then may be enough
+        finally:
             stop.set()
-            return [future.result() for future in futures]
-        except BaseException:
-            stop.set()
-            raise
+        return [future.result() for future in futures]
 
 
 @lru_cache(maxsize=16)  # so that nothing is compiled twice

@@ -16,7 +16,7 @@ from astonish.people.fit.result import SURE, Fit
 from astonish.people.fit.space import Priors, Space
 from astonish.people.recovery.simulation import known_people, repeated, with_responses
 from astonish.people.tables import Trials
-from astonish.report.style import BLUE, styled_figure
+from astonish.report.style import BLUE, styled_figure, styled_panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 CRITERIA = ("bic", "aic")
 _NOMINAL = 0.95
 _MARKERS = "osD^vP*X"
-_ACROSS = 3  # panels in a row
 _MARKS = 4  # labels on an axis, which are values of the parameter
 
 
@@ -67,73 +66,58 @@ class Recovery:
         - `at_bound`: for how many the value found is at a bound. `not_told`: for how many more there is no interval, or
           no value, since the responses do not tell.
         """
-        return DataFrame([self._row(k) for k in range(len(self.names))], index=list(self.names))
+        fit, rows = self.fit, []
+        truths, values = fit.space.unconstrained(self.truth), self._of_all(fit.unconstrained)
+        edges, spreads = self._of_all(fit.space.at_bound(fit.unconstrained)), self._of_all(fit.unconstrained_error)
+        for true, value, edge, spread in zip(truths.T, values.T, edges.T, spreads.T, strict=True):
+            inside, bound = edge == 0, int((np.abs(edge) == 1).sum())  # NaN of those who were not fitted
+            error, count, sure = (value - true)[inside], int(inside.sum()), inside & np.isfinite(spread)
+            related, low, high = correlation(true[inside], value[inside]), np.nan, np.nan
+            if count > 3 and abs(related) < 1:  # normal on Fisher's scale (1921)
+                low, high = np.tanh(np.arctanh(related) + np.array([-SURE, SURE]) / (count - 3) ** 0.5).tolist()
+            rows.append({
+                "participants": count,
+                "correlation": related,
+                "correlation_low": low,
+                "correlation_high": high,
+                "bias": float(np.mean(error)) if count else np.nan,
+                "rmse": float(np.mean(error**2)) ** 0.5 if count else np.nan,
+                "width": float(np.median(2 * SURE * spread[sure])) if sure.any() else np.nan,
+                "coverage": float(np.mean(np.abs(value - true)[sure] <= SURE * spread[sure])) if sure.any() else np.nan,
+                "coverage_se": (_NOMINAL * (1 - _NOMINAL) / sure.sum()) ** 0.5 if sure.any() else np.nan,
+                "at_bound": bound,
+                "not_told": len(true) - int(sure.sum()) - bound,
+            })  # fmt: skip
+        return DataFrame(rows, index=list(self.names))
 
     def plot(self) -> "Figure":
         """Draw a panel for each parameter: the values found over the true ones, with their 95 % intervals."""
-        summary = self.summary()
-        rows, columns = -(-len(summary) // _ACROSS), min(_ACROSS, len(summary))
-        size = (3.0 * columns, 3.2 * rows)
-        with styled_figure(rows, columns, figsize=size, squeeze=False) as (figure, axes):
-            for k, axis in enumerate(axes.flat):
-                if k < len(summary):
-                    self._draw(axis, k, summary.iloc[k])
-                else:
-                    axis.set_axis_off()
+        with styled_panels(len(self.names), 3.0, 3.2) as (figure, axes):
+            for k, (axis, (name, row)) in enumerate(zip(axes, self.summary().iterrows(), strict=True)):
+                space, edges = self.fit.space.only(k), self.fit.space.at_bound(self.fit.unconstrained)
+                inside = self._of_all(edges)[:, k] == 0
+                columns = (self.truth, *map(self._of_all, (self.fit.values, self.fit.low, self.fit.high)))
+                true, value, low, high = (space.unconstrained(part[inside, k : k + 1])[:, 0] for part in columns)
+                bars = np.nan_to_num(np.abs([value - low, high - value]))  # below an upper bound, ends change places
+                axis.errorbar(true, value, yerr=bars, fmt="o", ms=2.5, color=BLUE, elinewidth=0.5, alpha=0.6)
+                seen = np.concatenate([true, value])
+                seen = seen[np.isfinite(seen)]
+                least, most = (seen.min(), seen.max()) if len(seen) else (0.0, 1.0)
+                room = 0.08 * max(most - least, 1e-3)
+                ends = least - room, most + room
+                axis.plot(ends, ends, color="0.3", lw=0.8, ls="--")
+                marks = np.linspace(*ends, 2 * _MARKS + 1)[1::2]
+                labels = [f"{mark:.2g}" for mark in space.constrained(marks[:, None])[:, 0]]
+                axis.set_xticks(marks, labels)
+                axis.set_yticks(marks, labels)
+                axis.set(xlabel="true", ylabel="found", aspect="equal", xlim=ends, ylim=ends)
+                left_out = int(row["at_bound"] + row["not_told"])
+                title = f"{name}: r = {row['correlation']:.2f}\n95 % interval: {100 * row['coverage']:.0f} %"
+                axis.set_title(title + (f"; {left_out} not told" if left_out else ""))
         return figure
-
-    def _draw(self, axis: Any, k: int, row: Any) -> None:
-        table = self.table()
-        own = table[table["parameter"] == self.names[k]]
-        space, inside = self.fit.space.only(k), self._edges(k) == 0
-        columns = (own[name].to_numpy()[inside] for name in ("true", "found", "low", "high"))
-        true, value, low, high = (space.unconstrained(values[:, None])[:, 0] for values in columns)
-        bars = np.nan_to_num(np.abs([value - low, high - value]))  # below an upper bound, the ends change places
-        axis.errorbar(true, value, yerr=bars, fmt="o", ms=2.5, color=BLUE, ecolor=BLUE, elinewidth=0.5, alpha=0.6)
-        seen = np.concatenate([true, value])
-        seen = seen[np.isfinite(seen)]
-        least, most = (seen.min(), seen.max()) if len(seen) else (0.0, 1.0)
-        room = 0.08 * max(most - least, 1e-3)
-        ends = least - room, most + room
-        axis.plot(ends, ends, color="0.3", lw=0.8, ls="--")
-        marks = np.linspace(*ends, 2 * _MARKS + 1)[1::2]
-        labels = [f"{mark:.2g}" for mark in space.constrained(marks[:, None])[:, 0]]
-        axis.set_xticks(marks, labels)
-        axis.set_yticks(marks, labels)
-        axis.set(xlim=ends, ylim=ends)
-        left_out = int(row["at_bound"] + row["not_told"])
-        title = f"{self.names[k]}: r = {row['correlation']:.2f}\n95 % interval: {100 * row['coverage']:.0f} %"
-        axis.set_title(title + (f"; {left_out} not told" if left_out else ""))
-        axis.set(xlabel="true", ylabel="found", aspect="equal")
 
     def __repr__(self) -> str:
         return str(self.summary().to_string(float_format="{:.3g}".format))
-
-    def _row(self, k: int) -> dict[str, float]:
-        edges, spread = self._edges(k), self._of_all(self.fit.unconstrained_error)[:, k]
-        true, value = self.fit.space.unconstrained(self.truth)[:, k], self._of_all(self.fit.unconstrained)[:, k]
-        inside, bound = edges == 0, int((np.abs(edges) == 1).sum())
-        error, count, sure = (value - true)[inside], int(inside.sum()), inside & np.isfinite(spread)
-        related, low, high = correlation(true[inside], value[inside]), np.nan, np.nan
-        if count > 3 and abs(related) < 1:  # normal on Fisher's scale (1921)
-            low, high = np.tanh(np.arctanh(related) + np.array([-SURE, SURE]) / (count - 3) ** 0.5).tolist()
-        return {
-            "participants": count,
-            "correlation": related,
-            "correlation_low": low,
-            "correlation_high": high,
-            "bias": float(np.mean(error)) if count else np.nan,
-            "rmse": float(np.mean(error**2)) ** 0.5 if count else np.nan,
-            "width": float(np.median(2 * SURE * spread[sure])) if sure.any() else np.nan,
-            "coverage": float(np.mean(np.abs(value - true)[sure] <= SURE * spread[sure])) if sure.any() else np.nan,
-            "coverage_se": (_NOMINAL * (1 - _NOMINAL) / sure.sum()) ** 0.5 if sure.any() else np.nan,
-            "at_bound": bound,
-            "not_told": len(true) - int(sure.sum()) - bound,
-        }
-
-    def _edges(self, k: int) -> FloatArray:
-        """Tell at which bound the value of a parameter is: 0 at none, NaN of those who were not fitted."""
-        return self._of_all(self.fit.space.at_bound(self.fit.unconstrained))[:, k]
 
     def _of_all(self, values: FloatArray) -> FloatArray:
         """Put the rows of those who were fitted among those of all; NaN for the others."""
@@ -243,10 +227,8 @@ def trials_needed(
     lengths = (trials.rows >= 0).sum(axis=1)
     long = [name for name, length in zip(trials.subjects, lengths, strict=True) if length >= counts[-1]]
     if not long:
-        raise ValueError(
-            f"nobody has {counts[-1]} trials, the longest series has {lengths.max()}; give counts up to that, or a "
-            "longer task, as plan_trials makes it"
-        )
+        problem = f"nobody has {counts[-1]} trials, the longest series has {lengths.max()}"
+        raise ValueError(f"{problem}; give counts up to that, or a longer task, as plan_trials makes it")
     made, values = known_people(model, trials.only(long), space, participants, truth, spread, seed)
     assert made.responses is not None  # they were simulated
     options: dict[str, Any] = {"priors": priors, "starts": starts, "seed": seed, "checkpoint": checkpoint}
@@ -383,7 +365,6 @@ def _check(models: Mapping[str, Any], trials: Trials, given: Mapping[str, Mappin
     explained = participant_data(models[first][0], trials).scored
     for name in others:
         if not np.array_equal(participant_data(models[name][0], trials).scored, explained):
-            raise ValueError(
-                f"{first} and {name} do not explain the same responses, so neither can be chosen for explaining them "
-                "better; give responses that are anchored in all models, or in none"
-            )
+            problem = f"{first} and {name} do not explain the same responses"
+            advice = "give responses that are anchored in all models, or in none"
+            raise ValueError(f"{problem}, so neither can be chosen for explaining them better; {advice}")
