@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import jax
 import mpmath
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from matplotlib import pyplot as plt
 from scipy import integrate, optimize, special, stats
 
 from astonish import Delta, DeltaCircular, Gaussian, Nassar2012, Smile
+from astonish.core.numbers import as_double, double
 from astonish.people.comparison.selection import exceedance
 from astonish.people.fit import (
     CircularEstimate,
@@ -26,13 +28,11 @@ from astonish.people.fit import (
     compare_mse,
     fit,
     held_out,
-    plan_trials,
     psis_loo,
     select,
-    simulate_responses,
 )
+from astonish.people.fit.likelihood import participant_data, simulate
 from astonish.people.tables import Columns, Trials, read_trials
-from astonish.worlds.gaussian_jumps import many_gaussian_jumps
 from oracles import delta_rule
 
 MODELS = {
@@ -104,13 +104,36 @@ def test_a_model_that_all_use_exceeds_all_others_and_equal_ones_do_not() -> None
 # People who are known
 
 
+def _trials() -> Trials:
+    """Outcomes around a mean that jumps, and answers still to be drawn."""
+    rng = np.random.default_rng(4)
+    steps = BLOCKS * LENGTH
+    jumps = rng.random((PEOPLE, steps)) < 0.12
+    means = np.take_along_axis(
+        rng.uniform(-15, 15, (PEOPLE, steps)), np.maximum.accumulate(np.where(jumps, np.arange(steps), 0), axis=1), 1
+    )
+    table = pd.DataFrame({
+        "who": np.repeat(list("abcdef"), steps),
+        "block": np.tile(np.repeat(np.arange(BLOCKS), LENGTH), PEOPLE),
+        "x": (means + 2.0 * rng.standard_normal(means.shape)).ravel(),
+        "y": 0.0,
+    })  # fmt: skip
+    return read_trials(
+        table, Columns("x", "who", "block", "y"), kind="continuous", response_kind="continuous", responds_before=False
+    )
+
+
+def _answered(model: Model, trials: Trials, seed: int) -> Trials:
+    keys = jax.random.split(jax.random.key(seed), len(trials))
+    with double():
+        data = as_double(participant_data(model, trials))
+        outputs = jax.vmap(lambda own, key: simulate(model, own, trials.responds_before, key))(data, keys)
+    return replace(trials, responses=np.asarray(outputs.responses))
+
+
 @pytest.fixture(scope="module")
 def answers() -> dict[str, Trials]:
-    """What six people answer to outcomes around a mean that jumps, if they are as a model is."""
-    task = many_gaussian_jumps(BLOCKS * LENGTH, range(36, 36 + PEOPLE), hazard=0.12, noise=2.0, low=-15.0, high=15.0)
-    trials = replace(plan_trials(task, responds_before=False, blocks=LENGTH), subjects=tuple("abcdef"))
-    truths = enumerate(("delta rule", "SMiLe"))
-    return {name: simulate_responses(MODELS[name][0], trials, seed=seed) for seed, name in truths}
+    return {name: _answered(MODELS[name][0], _trials(), seed) for seed, name in enumerate(("delta rule", "SMiLe"))}
 
 
 @pytest.fixture(scope="module")
