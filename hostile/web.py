@@ -15,7 +15,7 @@ from attack import Report
 
 PATHS = (
     *("/", "/api/controls", "/api/gaussian", "/api/maze", "/api/lab", "/api/preview", "/api/data", "/api/table"),
-    *("/static/page.js", "/static/../../../etc/passwd", "/api/%00", "/%2e%2e/", "/api/none", "/" + "a" * 5000),
+    *("/static/app.js", "/static/../../../etc/passwd", "/api/%00", "/%2e%2e/", "/api/none", "/" + "a" * 5000),
 )
 VALUES: tuple[Any, ...] = (
     *(None, True, -1, 0, 1e308, -1e308, 1e-320, 10**400, "", "x" * 5000, "NaN"),
