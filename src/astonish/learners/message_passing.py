@@ -134,40 +134,28 @@ class MessagePassing(MixtureLearner):
         return Hypotheses(belief, log_partition, one.weights, log_weight, one.ages + 1, one.oldest + 1)
 
     def _merged(self, olds: Hypotheses, new: Hypotheses) -> Hypotheses:
-        """The hypotheses to keep, from the newest to the oldest: two of the old and the new one are merged."""
-        newer = jax.tree.map(_moved_on, new, olds)
-        at = _where_to_merge(newer.oldest, olds.oldest, _FAR * self.hypotheses)
-        both = self._one_of_two(*(jax.tree.map(lambda leaf: leaf[at], part) for part in (newer, olds)))
+        """Keep the hypotheses in order, from the newest to the oldest, and make one of two neighbours."""
+        newers = jax.tree.map(_moved_on, new, olds)
+
+        # The pair that takes up the least time, compared to how long ago it was
+        since = _moved_on(jnp.zeros_like(newers.oldest[0]), newers.oldest)
+        at = jnp.argmin(jnp.where(since < _FAR * self.hypotheses, (olds.oldest - since) / (since + 1), 0.0))
+        newer, older = (jax.tree.map(lambda leaf: leaf[at], part) for part in (newers, olds))
+
+        # One in place of both, of which the older may be an empty slot
+        log_weight = jnp.logaddexp(newer.log_weights, older.log_weights)
+        possible = log_weight > -jnp.inf
+        share = jnp.where(possible, jnp.exp(newer.log_weights - jnp.where(possible, log_weight, 0.0)), 0.5)
+        belief = blend(self.family, newer.beliefs, share, older.beliefs, 1 - share)
+        log_partition, weight = self.family.log_partition(belief), newer.weights + older.weights
+        age, oldest = share * newer.ages + (1 - share) * older.ages, jnp.maximum(newer.oldest, older.oldest)
+        both = Hypotheses(belief, log_partition, weight, log_weight, age, oldest)
 
         def put(newer: Array, old: Array, both: Array) -> Array:
             places = jnp.arange(self.hypotheses).reshape(-1, *[1] * both.ndim)
             return jnp.where(places < at, newer, jnp.where(places == at, both, old))
 
-        return jax.tree.map(put, newer, olds, both)
-
-    def _one_of_two(self, newer: Hypotheses, older: Hypotheses) -> Hypotheses:
-        """One hypothesis in place of two, of which the older may be an empty slot."""
-        log_weight = jnp.logaddexp(newer.log_weights, older.log_weights)
-        possible = log_weight > -jnp.inf
-        share = jnp.where(possible, jnp.exp(newer.log_weights - jnp.where(possible, log_weight, 0.0)), 0.5)
-        belief = blend(self.family, newer.beliefs, share, older.beliefs, 1 - share)
-        return Hypotheses(
-            belief,
-            self.family.log_partition(belief),
-            newer.weights + older.weights,
-            log_weight,
-            share * newer.ages + (1 - share) * older.ages,
-            jnp.maximum(newer.oldest, older.oldest),
-        )
-
-
-def _where_to_merge(newer: Array, older: Array, far: int) -> Array:
-    """Which pair of neighbours to merge: the one that takes up the least time, compared to how long ago it was.
-
-    newer, older: the longest ages of both neighbours, pair by pair.
-    """
-    since = _moved_on(jnp.zeros_like(newer[0]), newer)
-    return jnp.argmin(jnp.where(since < far, (older - since) / (since + 1), 0.0))
+        return jax.tree.map(put, newers, olds, both)
 
 
 def _exchanged(olds: Hypotheses, new: Hypotheses) -> tuple[Hypotheses, Array]:
