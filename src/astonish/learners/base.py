@@ -522,6 +522,15 @@ def advance(learner: Learner, state: State, x: Any, seen: Array | None = None) -
     return learner.step(state, x) if seen is None else learner.masked_step(state, x, seen)
 
 
+def rows_where(condition: Array, new: State, old: State) -> State:
+    """Put another state into those rows of a table of states for which the condition holds."""
+
+    def put(new: Array, old: Array) -> Array:
+        return jnp.where(condition.reshape(-1, *[1] * (old.ndim - 1)), new, old)
+
+    return jax.tree.map(put, new, old)
+
+
 def repeated(state: State, times: int) -> State:
     """The same state, stacked so many times."""
     return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (times, *jnp.shape(leaf))), state)

@@ -64,6 +64,23 @@ class LevelUpdate(NamedTuple):
     moved: Array
     surprise: Array
 
+    def quantities(self, level: int) -> dict[str, Array]:
+        """What there is to know of this level, by the papers' names."""
+        return {
+            f"epsilon{level}": self.moved,
+            f"mu{level}": self.mean,
+            f"pi{level}": 1 / self.variance,
+            f"pihat{level}": 1 / self.expected_variance,
+            "shannon": self.surprise,
+            "volatility": self.step_variance,
+        }
+
+    def quantities_above(self, level: int, mean: Array, variance: Array) -> dict[str, Array]:
+        """The same of the level above, with this mean and variance after the outcome, and the error it learns from."""
+        error, weight = _volatility_error(self), 1 / self.expected_variance * variance
+        own = {f"epsilon{level}": weight * error, f"mu{level}": mean, f"pi{level}": 1 / variance, f"psi{level}": weight}
+        return own | {f"delta{level - 1}": error}
+
 
 class TwoLevels(NamedTuple):
     """A belief about log odds."""
@@ -156,20 +173,9 @@ class BinaryFilter(BinaryLearner, Protocol):
         missed, still_missed = (jnp.where(x == 1, *self._probabilities(mu)[::-1]) for mu in (mean, below.mean))
         return StepInfo(below.surprise, jnp.clip(1 - still_missed / missed, 0.0, 1.0))
 
-    def _of_level_2(self, mean: Array, below: LevelUpdate, x: Number) -> dict[str, Array]:
-        """Quantities of level 2, as in `_OF_LEVEL_2`."""
-        one, _ = self._probabilities(mean)
-        return {
-            "delta1": x - one,
-            "epsilon2": below.moved,
-            "m1": one,
-            "mu2": below.mean,
-            "pi2": 1 / below.variance,
-            "pihat2": 1 / below.expected_variance,
-            "psi2": below.variance,
-            "shannon": below.surprise,
-            "volatility": below.step_variance,
-        }
+    def quantities(self, state: Any, new: Any, x: Number) -> dict[str, Array]:
+        below, (one, _) = self._follow(state, x), self._probabilities(state.mu2)
+        return {"delta1": x - one, "m1": one, "psi2": below.variance, **below.quantities(2)}
 
 
 class TwoLevelHGF(BinaryFilter):
@@ -187,9 +193,6 @@ class TwoLevelHGF(BinaryFilter):
     def step(self, state: TwoLevels, x: Number) -> tuple[TwoLevels, StepInfo]:
         below = self._follow(state, x)
         return TwoLevels(below.mean, below.variance), self._info(state.mu2, below, x)
-
-    def quantities(self, state: TwoLevels, new: TwoLevels, x: Number) -> dict[str, Array]:
-        return self._of_level_2(state.mu2, self._follow(state, x), x)
 
     def _log_odds_step(self, state: TwoLevels) -> Array:
         return _exp(self.omega2)
@@ -223,10 +226,8 @@ class HGF(BinaryFilter):
         return ThreeLevels(below.mean, below.variance, *above), self._info(state.mu2, below, x)
 
     def quantities(self, state: Any, new: Any, x: Number) -> dict[str, Array]:
-        below = self._follow(state, x)
-        error, weight = _volatility_error(below), 1 / below.expected_variance * new.sigma3
-        above = {"delta2": error, "epsilon3": weight * error, "mu3": new.mu3, "pi3": 1 / new.sigma3, "psi3": weight}
-        return self._of_level_2(state.mu2, below, x) | above
+        above = self._follow(state, x).quantities_above(3, new.mu3, new.sigma3)
+        return BinaryFilter.quantities(self, state, new, x) | above
 
     def _log_odds_step(self, state: Any) -> Array:
         return _exp(self.kappa * state.mu3 + self.omega2)
@@ -334,21 +335,7 @@ class ContinuousHGF(Learner):
 
     def quantities(self, state: ContinuousLevels, new: ContinuousLevels, x: Number) -> dict[str, Array]:
         below, gain = self._follow(state, x)
-        error, weight = _volatility_error(below), 1 / below.expected_variance * new.sigma2
-        return {
-            "delta1": error,
-            "epsilon1": below.moved,
-            "epsilon2": weight * error,
-            "mu1": below.mean,
-            "mu2": new.mu2,
-            "pi1": 1 / below.variance,
-            "pi2": 1 / new.sigma2,
-            "pihat1": 1 / below.expected_variance,
-            "psi1": gain,
-            "psi2": weight,
-            "shannon": below.surprise,
-            "volatility": below.step_variance,
-        }
+        return {"psi1": gain, **below.quantities(1), **below.quantities_above(2, new.mu2, new.sigma2)}
 
     def _follow(self, state: ContinuousLevels, x: Number) -> tuple[LevelUpdate, Array]:
         """Level 1 at a sample, and its learning rate."""

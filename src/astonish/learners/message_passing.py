@@ -21,7 +21,7 @@ from astonish.core.numbers import COUNT, FINITE, NOT_NEGATIVE, Number
 from astonish.core.parameters import HAZARD, parameter
 from astonish.core.programs import once
 from astonish.core.special import difference, log
-from astonish.learners.base import FamilyLearner, LastChange, StepInfo, repeated
+from astonish.learners.base import FamilyLearner, LastChange, StepInfo, repeated, rows_where
 from astonish.theory.expfam import Belief, Family, blend
 
 _EMPTY = -(2**30)  # the longest run of a slot that has not been used yet
@@ -103,7 +103,7 @@ class MessagePassing(MixtureLearner):
         olds = jax.vmap(lambda one: self._seen(one, x, jnp.log1p(-hazard)))(state)
         new = self._seen(self._fresh(), x, jnp.log(hazard))
         top = jax.lax.stop_gradient(jnp.maximum(olds.log_weights.max(), new.log_weights))
-        olds, new = (each._replace(weights=jnp.exp(each.log_weights - top)) for each in (olds, new))
+        olds, new = (part._replace(weights=jnp.exp(part.log_weights - top)) for part in (olds, new))
         total = olds.weights @ jnp.ones_like(olds.weights) + new.weights  # the compiler adds up one by one
         kept, lost = (self._merged(olds, new), 0.0) if self.merge else _exchanged(olds, new)
         left = total - lost
@@ -150,24 +150,16 @@ class MessagePassing(MixtureLearner):
         log_partition, weight = self.family.log_partition(belief), newer.weights + older.weights
         age, oldest = share * newer.ages + (1 - share) * older.ages, jnp.maximum(newer.oldest, older.oldest)
         both = Hypotheses(belief, log_partition, weight, log_weight, age, oldest)
-
-        def put(newer: Array, old: Array, both: Array) -> Array:
-            places = jnp.arange(self.hypotheses).reshape(-1, *[1] * both.ndim)
-            return jnp.where(places < at, newer, jnp.where(places == at, both, old))
-
-        return jax.tree.map(put, newers, olds, both)
+        places = jnp.arange(self.hypotheses)
+        return rows_where(places < at, newers, rows_where(places == at, both, olds))
 
 
 def _exchanged(olds: Hypotheses, new: Hypotheses) -> tuple[Hypotheses, Array]:
     """The hypotheses to keep, and the weight that is lost: of the old and the new one, the least probable goes."""
     least = jnp.argmin(olds.log_weights)  # which tell apart what is almost zero
     gives_way = olds.log_weights[least] <= new.log_weights
-
-    def exchange(old: Array, new: Array) -> Array:
-        place = ((jnp.arange(len(old)) == least) & gives_way).reshape(-1, *[1] * new.ndim)
-        return jnp.where(place, new, old)
-
-    return jax.tree.map(exchange, olds, new), jnp.where(gives_way, olds.weights[least], new.weights)
+    place = (jnp.arange(len(olds.log_weights)) == least) & gives_way
+    return rows_where(place, new, olds), jnp.where(gives_way, olds.weights[least], new.weights)
 
 
 def _moved_on(first: Array, rows: Array) -> Array:

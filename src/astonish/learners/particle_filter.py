@@ -14,7 +14,7 @@ from astonish.core.names import Contexts
 from astonish.core.numbers import COUNT, NOT_NEGATIVE, RANDOM_BITS, WHOLE, Number, limits, random_key
 from astonish.core.parameters import HAZARD, parameter
 from astonish.core.special import log
-from astonish.learners.base import LastChange, StepInfo, repeated
+from astonish.learners.base import LastChange, StepInfo, repeated, rows_where
 from astonish.learners.message_passing import MixtureLearner
 from astonish.theory.expfam import Belief, Family, bayes, log_evidence
 
@@ -66,11 +66,7 @@ class ParticleFilter(MixtureLearner):
         total, total_changed = (part @ jnp.ones_like(part) for part in (joint, changed))  # `sum` adds up one by one
         chosen, weights = resampled(for_resampling, joint / total)
         renewed = (for_changes * joint < changed)[chosen]
-
-        def renew(old: Array, fresh: Array) -> Array:
-            return jnp.where(renewed.reshape(-1, *[1] * fresh.ndim), fresh, old[chosen])
-
-        beliefs = jax.tree.map(renew, state.beliefs, self._fresh())
+        beliefs = rows_where(renewed, self._fresh(), jax.tree.map(lambda leaf: leaf[chosen], state.beliefs))
         beliefs = jax.vmap(lambda belief: bayes(self.family, belief, x))(beliefs)
         ages = jnp.where(renewed, 0, state.ages[chosen]) + 1
         rate = jnp.minimum(weights @ (1 / ages.astype(weights.dtype)), 1.0)
