@@ -140,8 +140,12 @@ def reduced_bayes(
 ) -> tuple[Array, StepInfo]:
     """Find the relative variance after a sample, and the learning rate (the equations of Nassar et al. 2012).
 
-    learner: a `Nassar2012` or `NassarCircular`. gap: how far the sample is from the mean, in units of the noise.
-    stay, jump: its log-density if the mean has stayed, and if it has jumped.
+    Args:
+        learner: A `Nassar2012` or `NassarCircular`.
+        state: The belief before the sample.
+        gap: How far the sample is from the mean, in units of the noise.
+        stay: The sample's log-density if the mean has stayed.
+        jump: The same if the mean has jumped.
     """
     odds = learner.surprise_sensitivity * (jump - stay) + log_odds(learner.hazard)
     jumped, stayed = jax.nn.sigmoid(odds), jax.nn.sigmoid(-odds)
