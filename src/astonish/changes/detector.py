@@ -475,7 +475,7 @@ def _usual_learner(kind: str, series: FloatArray | None, hazard: float, heavy_ta
         levels, noise = np.nanmean(series, axis=1), float(np.sqrt(np.nanvar(series, axis=1).mean()))
         level, spread = float(levels.mean()), float(np.hypot(3 * noise, levels.std()))
         POSITIVE.check(_NOISE, noise)
-    shape = 10.0 if kind == "mean" else 1.0  # half of how many samples of the noise it is worth: if more, it stays
+    shape = 10.0 if kind == "mean" else 1.0  # half the samples of the noise it is worth: the more, the less it changes
     prior = NormalGamma().prior(level, noise, weight=(noise / spread) ** 2, shape=shape)
     return MessagePassing(NormalGamma(), hazard, prior, HYPOTHESES)
 
