@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from scipy import special, stats
 
 from astonish import (
     HGF,
@@ -148,6 +149,10 @@ with jax.enable_x64(True):
         FamilyCase("beta_interval", INTERVAL, [0, 1, 1], INTERVAL.prior(ones=3.5, zeros=8.0)),
     ]
 
+DISCRETE = ("dirichlet", "beta", "poisson", "finite", "rows", "beta_interval")
+IN_PARTS = ("regression", "rows")  # samples of which only the second part is predicted
+CASE = {case.name: case for case in FAMILIES}
+
 NUMBERS = [0.3, -0.5, 0.1, 0.8, -0.2, 0.4, 12.0, 11.0, 12.5, 0.2, -0.1, 0.6]
 VECTORS = [np.array([x, 0.5 - x]) for x in NUMBERS]
 COUNTS = [3, 2, 4, 3, 0, 5, 40, 38, 2, 3, 1, 4]
@@ -245,3 +250,109 @@ LEARNER = {case.name: case for case in LEARNERS}
 def columns(samples: list[Any]) -> Any:
     """Samples as `scan` takes them: stacked along the first axis, every part by itself."""
     return jax.tree.map(lambda *parts: np.stack(parts), *samples)
+
+
+def agree(ours: Any, theirs: Any = None, *, rtol: float = 1e-9, atol: float = 0.0, **expected: Any) -> None:
+    """A history has these answers; or the estimates, surprises and learning rates of another one."""
+    if theirs is not None:
+        expected |= {name: getattr(theirs, name) for name in ("estimate", "surprise", "learning_rate")}
+    for name, values in expected.items():
+        np.testing.assert_allclose(getattr(ours, name), values, rtol=rtol, atol=atol, err_msg=name)
+
+
+# Conjugate inference written out, with SciPy's distributions
+
+
+def _weights(belief: Any) -> Any:
+    return special.softmax(np.asarray(belief.log_density) + np.asarray(belief.log_width))
+
+
+class _Mixture:
+    """What the grid in the list predicts: normal distributions with standard deviation 0.8 about its points."""
+
+    def __init__(self, belief: Any) -> None:
+        self.weights, self.normals = _weights(belief), stats.norm(np.asarray(belief.points), 0.8)
+
+    def logpdf(self, x: float) -> Any:
+        return np.log(self.weights @ self.normals.pdf(x))
+
+
+class _Angle:
+    """What the von Mises belief in the list predicts, in degrees."""
+
+    def __init__(self, belief: Any) -> None:
+        self.vector = complex(belief.cosine, belief.sine)
+
+    def logpdf(self, x: Any) -> Any:
+        both = np.abs(self.vector + 3.0 * np.exp(1j * np.radians(x)))
+        return np.log(special.i0(both) / special.i0(abs(self.vector)) / special.i0(3.0) / 360)
+
+
+def predicted(case: FamilyCase, b: Any, x: Any) -> Any:
+    """SciPy's distribution of the next sample."""
+    family = case.family
+    return {
+        "gaussian": lambda: stats.norm(b.mean, np.hypot(1.5, b.precision**-0.5)),
+        "gaussian_vector": lambda: stats.multivariate_normal(b.mean, family.noise + np.linalg.inv(b.precision)),
+        "dirichlet": lambda: stats.rv_discrete(values=(np.arange(5), np.asarray(b.alpha) / np.sum(b.alpha))),
+        "beta": lambda: stats.betabinom(1, b.ones, b.zeros),
+        "rows": lambda: stats.betabinom(1, b.rows.ones[x[0]], b.rows.zeros[x[0]]),
+        "beta_interval": lambda: stats.bernoulli(mean_between(b)),
+        "poisson": lambda: stats.nbinom(b.shape, b.time / (1 + b.time)),
+        "exponential": lambda: stats.lomax(b.shape, scale=b.time),
+        "finite": lambda: stats.rv_discrete(values=(np.arange(3), _weights(b) @ np.asarray(family.points))),
+        "grid": lambda: _Mixture(b),
+        "von_mises": lambda: _Angle(b),
+        "normal_gamma": lambda: stats.t(2 * b.shape, b.mean, np.sqrt(b.scale * (1 + 1 / b.weight) / b.shape)),
+        "regression": lambda: stats.norm(x[0] @ b.mean, np.sqrt(0.49 + x[0] @ np.linalg.inv(b.precision) @ x[0])),
+    }[case.name]()
+
+
+def mean_between(b: Any) -> Any:
+    """Of a beta distribution that is cut at two ends."""
+    ends = np.array([b.low, b.high])
+    whole, moment = (np.diff(special.betainc(b.ones + more, b.zeros, ends))[0] for more in (0, 1))
+    return b.ones / (b.ones + b.zeros) * moment / whole
+
+
+def log_probability(case: FamilyCase, b: Any, x: Any) -> float:
+    distribution, at = predicted(case, b, x), x[1] if case.name in IN_PARTS else x
+    return float(distribution.logpmf(at) if case.name in DISCRETE else distribution.logpdf(at))
+
+
+def _normal_posterior(b: Any, precision: Any, pull: Any) -> VectorBelief:
+    total = np.asarray(b.precision) + precision
+    return VectorBelief(np.linalg.solve(total, b.precision @ b.mean + pull), total)
+
+
+def _beta_posterior(b: Any, weight: Any, x: Any) -> BetaBelief:
+    return BetaBelief(b.ones + weight * x, b.zeros + weight * (1 - x))
+
+
+def posterior(case: FamilyCase, b: Any, x: Any) -> Any:
+    """Bayes' rule, written out for each family."""
+    if case.name == "regression":
+        return _normal_posterior(b, np.outer(x[0], x[0]) / 0.49, x[0] * x[1] / 0.49)
+    if case.name == "gaussian_vector":
+        return _normal_posterior(b, np.linalg.inv(case.family.noise), np.linalg.solve(case.family.noise, x))
+    if case.name == "von_mises":
+        return VonMisesBelief(b.cosine + 3 * np.cos(np.radians(x)), b.sine + 3 * np.sin(np.radians(x)), b.period)
+    return {
+        "gaussian": lambda: GaussianBelief(
+            (b.precision * b.mean + x / 2.25) / (b.precision + 1 / 2.25), b.precision + 1 / 2.25
+        ),
+        "dirichlet": lambda: DirichletBelief(np.asarray(b.alpha) + (np.arange(5) == x)),
+        "beta": lambda: BetaBelief(b.ones + x, b.zeros + 1 - x),
+        "rows": lambda: RowsBelief(_beta_posterior(b.rows, (np.arange(2) == x[0]) * 1.0, x[1]), x[0]),
+        "beta_interval": lambda: b._replace(ones=b.ones + x, zeros=b.zeros + 1 - x),
+        "poisson": lambda: GammaBelief(b.shape + x, b.time + 1),
+        "exponential": lambda: GammaBelief(b.shape + 1, b.time + x),
+        "finite": lambda: b._replace(log_density=b.log_density + np.log(np.asarray(b.points)[:, x])),
+        "grid": lambda: b._replace(log_density=b.log_density + stats.norm.logpdf(x, np.asarray(b.points), 0.8)),
+        "normal_gamma": lambda: NormalGammaBelief(
+            (b.weight * b.mean + x) / (b.weight + 1),
+            b.weight + 1,
+            b.shape + 0.5,
+            b.scale + 0.5 * b.weight / (b.weight + 1) * (x - b.mean) ** 2,
+        ),
+    }[case.name]()

@@ -16,7 +16,7 @@ from astonish.core.numbers import Domain, pytree_dataclass
 from astonish.core.parameters import parameter
 from astonish.models import registry as catalogue
 from astonish.testing import check_family, family_checks
-from astonish.testing.checks import bayes_of, divergence_of, evidence_of, target_of
+from astonish.testing.checks import bayes_of, divergence_of, target_of
 from astonish.theory import expfam, rule, surprise
 from families import FAMILIES, FamilyCase
 
@@ -89,9 +89,6 @@ class _BetaInterval:
     def entropy(self) -> Any:
         return -integrate.quad(lambda theta: self.pdf(theta) * self.logpdf(theta), *self.ends, epsrel=1e-11)[0]
 
-    def mean(self) -> Any:
-        return integrate.quad(lambda theta: self.pdf(theta) * theta, *self.ends, epsrel=1e-12)[0]
-
 
 def _frozen(name: str, b: Any) -> Any:
     """SciPy's distribution over the parameter."""
@@ -143,38 +140,6 @@ def _entropy(name: str, b: Any) -> Any:
     return _frozen(name, b).entropy()
 
 
-def _predictive(case: Case, x: Any) -> Any:
-    """Logarithm of p(x), from SciPy's distributions."""
-    name, family, b = case.name, case.family, case.belief
-    if name == "regression":
-        return stats.norm(x[0] @ b.mean, np.sqrt(0.7**2 + x[0] @ np.linalg.inv(b.precision) @ x[0])).logpdf(x[1])
-    return {
-        "gaussian": lambda: stats.norm(b.mean, np.hypot(1.5, b.precision**-0.5)).logpdf(x),
-        "gaussian_vector": lambda: stats.multivariate_normal(b.mean, family.noise + np.linalg.inv(b.precision)).logpdf(
-            x
-        ),
-        "dirichlet": lambda: np.log(b.alpha[x] / b.alpha.sum()),
-        "beta": lambda: stats.betabinom(1, b.ones, b.zeros).logpmf(x),
-        "beta_interval": lambda: stats.bernoulli(_BetaInterval(b).mean()).logpmf(x),
-        "rows": lambda: stats.betabinom(1, b.rows.ones[x[0]], b.rows.zeros[x[0]]).logpmf(x[1]),
-        "poisson": lambda: stats.nbinom(b.shape, b.time / (1 + b.time)).logpmf(x),
-        "exponential": lambda: stats.lomax(b.shape, scale=b.time).logpdf(x),
-        "finite": lambda: np.log(np.asarray(b.weights) @ np.asarray(family.points)[:, x]),
-        "grid": lambda: np.log(np.asarray(b.weights) @ stats.norm(np.asarray(b.points), 0.8).pdf(x)),
-        "von_mises": lambda: _predicted_angle(
-            3.0, np.hypot(b.cosine, b.sine), np.radians(x) - np.arctan2(b.sine, b.cosine)
-        ),
-        "normal_gamma": lambda: stats.t(2 * b.shape, b.mean, np.sqrt(b.scale * (1 + 1 / b.weight) / b.shape)).logpdf(x),
-    }[name]()
-
-
-def _predicted_angle(concentration: float, certainty: float, off: float) -> Any:
-    """Logarithm of the density of an angle, per degree, so far from the mean direction."""
-    both = np.sqrt(concentration**2 + certainty**2 + 2 * concentration * certainty * np.cos(off))
-    norms = [np.log(special.i0(k)) for k in (both, concentration, certainty)]
-    return norms[0] - norms[1] - norms[2] - np.log(360)
-
-
 SAMPLE_SPACE = {  # all samples, or a fine mesh of them, and the measure of each
     "gaussian": (np.linspace(-30, 30, 6001), 0.01),
     "gaussian_vector": (np.stack(np.meshgrid(*[np.linspace(-9, 9, 361)] * 2), -1).reshape(-1, 2), 0.05**2),
@@ -212,13 +177,6 @@ def test_entropy_agrees_with_scipy(case: Case) -> None:
     for belief in _beliefs(case):
         np.testing.assert_allclose(_entropy_of(case.family, belief), _entropy(case.name, belief), rtol=1e-9)
         np.testing.assert_allclose(surprise.commitment(case.family, belief), -_entropy(case.name, belief), rtol=1e-9)
-
-
-@every
-def test_predictive_probability_agrees_with_scipy(case: Case) -> None:
-    for x in case.samples:
-        got = evidence_of(case.family, case.belief, x)
-        np.testing.assert_allclose(got, _predictive(case, x), rtol=1e-10)
 
 
 @every

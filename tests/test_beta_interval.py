@@ -1,7 +1,5 @@
 """Is a belief about a probability that lies between two ends what quadrature and the beta distribution say it is?"""
 
-import itertools
-
 import jax
 import jax.numpy as jnp
 import mpmath
@@ -10,7 +8,7 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from astonish import Beta, BetaInterval, MessagePassing, Smile, run
+from astonish import Beta, BetaInterval, Smile
 from astonish.core.numbers import double
 from astonish.learners.base import scan
 from astonish.theory.expfam import divergence, entropy, log_evidence
@@ -95,32 +93,6 @@ def test_derivatives_by_counts_and_ends() -> None:
     log_one = quad(lambda p: np.log(p) * kernel(p), low, high)[0] / mass
     log_zero = quad(lambda p: np.log1p(-p) * kernel(p), low, high)[0] / mass
     np.testing.assert_allclose(found, [log_one, log_zero, -kernel(low) / mass, kernel(high) / mass], rtol=1e-9)
-
-
-def test_message_passing_on_an_interval_is_exact() -> None:
-    """Against all histories of changes of a short sequence, each run's probability by quadrature."""
-    xs, hazard, low, high = [1, 1, 0, 1, 0, 0, 0], 0.2, 0.1, 0.9
-
-    def evidence(run_of: list[int]) -> float:
-        def integrand(p: float) -> float:
-            return float(np.prod([p if x else 1 - p for x in run_of])) / (high - low)
-
-        return quad(integrand, low, high)[0]
-
-    def probability(xs: list[int]) -> float:
-        total = 0.0
-        for changes in itertools.product([False, True], repeat=len(xs) - 1):
-            cuts = [0, *(k + 1 for k, changed in enumerate(changes) if changed), len(xs)]
-            runs = [evidence(xs[a:b]) for a, b in itertools.pairwise(cuts)]
-            probability = np.prod([hazard if changed else 1 - hazard for changed in changes])
-            total += probability * np.prod(runs)
-        return total
-
-    history = run(MessagePassing(BetaInterval(low, high), hazard, hypotheses=20), xs)
-    expected = [-np.log(probability(xs[: k + 1]) / (probability(xs[:k]) if k else 1)) for k in range(len(xs))]
-    np.testing.assert_allclose(history.surprise, expected, rtol=1e-9)
-    predicted = probability([*xs, 1]) / probability(xs)
-    assert (1 - hazard) * float(history.estimate[-1]) + hazard * 0.5 == pytest.approx(predicted)
 
 
 @pytest.mark.parametrize("mode", [jax.grad, jax.jacfwd])

@@ -9,8 +9,8 @@ from scipy.special import logsumexp
 
 from astonish import Beta, DynamicBelief, Gaussian, MessagePassing, NormalGamma, Poisson, Smile, change_posterior
 from astonish.changes import ChangePosterior, change_points
-from families import FAMILIES, NUMBERS, SERIES, FamilyCase
-from test_change_points import ORACLES, _segments
+from families import CASE, FAMILIES, NUMBERS, SERIES, FamilyCase
+from test_change_points import _segments
 
 SOME = [case for case in FAMILIES if case.name in ("gaussian", "gaussian_vector", "beta", "poisson", "normal_gamma")]
 some_families = pytest.mark.parametrize("case", SOME, ids=[case.name for case in SOME])
@@ -31,7 +31,7 @@ class Brute(NamedTuple):
 
 
 def _brute(name: str, prior: Any, xs: list[Any], hazard: float) -> Brute:
-    evidence, _ = _segments(ORACLES[name], tuple(np.asarray(part, float) for part in prior), xs)
+    evidence, _ = _segments(CASE[name], prior, xs)
     changed = np.array([(0, *rest) for rest in product([0, 1], repeat=len(xs) - 1)])
     logs = []
     for row in changed:

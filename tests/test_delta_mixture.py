@@ -64,9 +64,8 @@ def test_numbers_are_followed_as_in_the_paper(nodes: int, longest: float) -> Non
     def mean(sums: Any, counts: Any) -> Any:
         return (nu * 0.5 + sums) / (nu + counts)
 
-    np.testing.assert_allclose(
-        _answers(learner, JUMPS), mixture(JUMPS, learner.lengths, 0.05, predicted, mean), rtol=1e-7, atol=1e-12
-    )
+    expected = mixture(JUMPS, learner.lengths, 0.05, predicted, mean)
+    np.testing.assert_allclose(_answers(learner, JUMPS), expected, rtol=1e-7, atol=1e-12)
 
 
 def test_coins_are_followed_as_in_the_paper() -> None:

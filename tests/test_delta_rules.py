@@ -4,8 +4,6 @@ The oracles are their equations in plain loops, numbers that others have compute
 """
 
 import math
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +11,10 @@ import pandas as pd
 import pytest
 
 from astonish import Delta, PearceHall, SuttonK1, TwoRate, run
+from families import agree
+from published_data import published_data
 
-DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+DATA, needs_data = published_data("hgf", "inputs")
 COINS = np.random.default_rng(8).binomial(1, 0.7, 60)
 FLIPS = np.random.default_rng(3).integers(0, 2, 200).astype(float)
 NUMBERS = np.random.default_rng(4).normal(size=200) * 30 + 100
@@ -31,9 +31,7 @@ RATES = [0.0, 0.3, 0.8, 1.0]
     ],
 )
 def test_where_its_rate_stays_it_is_the_delta_rule(learner: Any, rule: Delta, xs: Any) -> None:
-    ours, fixed = run(learner, xs), run(rule, xs)
-    for name in ("estimate", "learning_rate", "surprise"):
-        np.testing.assert_allclose(getattr(ours, name), getattr(fixed, name), rtol=1e-12, atol=1e-14)
+    agree(run(learner, xs), run(rule, xs), rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("positive", RATES)
@@ -75,24 +73,21 @@ def test_it_is_k1_whatever_the_noise(mu: float, noise: float, rate: float) -> No
     """Sutton's R only moves b, which starts at ln R where nothing else is said."""
     first = math.log(noise) + math.log(rate / (1 - rate))
     oracle, history = by_equations(COINS, mu, 0.4, 0.02, first, noise), run(SuttonK1(mu, 0.4, rate, 0.02), COINS)
-    np.testing.assert_allclose(history.estimate, oracle[:, 0], rtol=1e-9)
-    np.testing.assert_allclose(history.learning_rate, oracle[:, 1], rtol=1e-9)
-    np.testing.assert_allclose(history.surprise, np.abs(COINS - np.append(0.4, oracle[:-1, 0])), rtol=1e-9)
+    errors = np.abs(COINS - np.append(0.4, oracle[:-1, 0]))
+    agree(history, estimate=oracle[:, 0], learning_rate=oracle[:, 1], surprise=errors)
 
 
+@needs_data
 def test_the_published_inputs_give_the_known_numbers() -> None:
-    path = DATA / "hgf" / "canonical_binary_3level.csv"
-    if not path.exists():
-        pytest.skip(f"no inputs in {DATA}; name a folder that has hgf/ by ASTONISH_DATA")
-    history = run(SuttonK1(3.0, start=0.5, first_trace=0.005), pd.read_csv(path)["mu1"].to_numpy(int))
+    inputs = pd.read_csv(DATA / "canonical_binary_3level.csv")["mu1"].to_numpy(int)
+    history = run(SuttonK1(3.0, start=0.5, first_trace=0.005), inputs)
     assert round(float(history.estimate[-1]), 7) == 0.1061601
     assert round(float(history.learning_rate.mean()), 7) == 0.1675686
 
 
 def test_errors_are_measured_in_units_of_the_scale() -> None:
     one, other = run(SuttonK1(3.0, 0.5), COINS), run(SuttonK1(3.0, 50.0, scale=100.0), 100 * COINS)
-    np.testing.assert_allclose(other.estimate, 100 * one.estimate, rtol=1e-12)
-    np.testing.assert_allclose(other.learning_rate, one.learning_rate, rtol=1e-12)
+    agree(other, rtol=1e-12, estimate=100 * one.estimate, learning_rate=one.learning_rate)
 
 
 def test_it_learns_faster_after_a_jump_than_before() -> None:
@@ -143,8 +138,7 @@ def test_errors_beyond_the_scale_count_as_one() -> None:
     history = run(PearceHall(0.9, 0.5, start=100.0, scale=25.0), NUMBERS)
     assert (history.surprise > 25).any()
     assert (history.surprise < 25).any()
-    np.testing.assert_allclose(history.estimate, estimates, rtol=1e-9)
-    np.testing.assert_allclose(history.learning_rate, rates, rtol=1e-9)
+    agree(history, estimate=estimates, learning_rate=rates)
     assert history.learning_rate.max() <= 0.9
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from astonish import HGF, run
+from astonish import HGF
 from astonish.cli.app import app
 from astonish.learners import ClassicHGF, ContinuousHGF, TwoLevelHGF
 from astonish.models.parameters import parameters
@@ -67,22 +67,3 @@ def test_names_beside_those_of_the_toolbox_exist() -> None:
         assert f"`{parameter}`" in NAMES
         assert parameter in parameters(HGF)
     assert "zeta" in parameters(RESPONSES.classes()["unit-square"])
-
-
-def test_quantities_are_what_the_toolbox_calls_so() -> None:
-    """The toolbox's definitions of psi and epsi, in terms of its means, variances and errors."""
-    outcomes = np.random.default_rng(2).integers(0, 2, 50)
-    learner, state = HGF(), run(HGF(), outcomes[:-1]).state
-    new, _ = learner.step(state, int(outcomes[-1]))
-    found = {name: float(value) for name, value in learner.quantities(state, new, int(outcomes[-1])).items()}
-    sahat2, sa2, sa3 = 1 / found["pihat2"], 1 / found["pi2"], 1 / found["pi3"]
-    da2 = (sa2 + (found["mu2"] - float(state.mu2)) ** 2) / sahat2 - 1
-    v2 = np.exp(learner.kappa * float(state.mu3) + learner.omega2)
-    assert found["m1"] == pytest.approx(1 / (1 + np.exp(-float(state.mu2))))
-    assert found["delta1"] == pytest.approx(outcomes[-1] - found["m1"])
-    assert found["delta2"] == pytest.approx(da2)
-    assert (found["psi2"], found["psi3"]) == pytest.approx((sa2, sa3 / sahat2))
-    assert found["epsilon2"] == pytest.approx(found["psi2"] * found["delta1"])
-    assert found["epsilon3"] == pytest.approx(found["psi3"] * found["delta2"])
-    assert found["volatility"] == pytest.approx(v2)
-    assert sahat2 == pytest.approx(float(state.sigma2) + v2)

@@ -41,23 +41,30 @@ from astonish.beliefs import (
     GammaBelief,
     GaussianBelief,
     NormalGammaBelief,
-    RowsBelief,
-    VectorBelief,
-    VonMisesBelief,
 )
 from astonish.core.numbers import pytree_dataclass
 from astonish.models.registry import LEARNERS
 from astonish.online.measures import COLUMNS
 from astonish.theory import expfam, predictive, surprise
-from families import CONTEXTS, FAMILIES, NUMBERS, SERIES, FamilyCase, half_way
+from families import (
+    CASE,
+    CONTEXTS,
+    DISCRETE,
+    FAMILIES,
+    IN_PARTS,
+    NUMBERS,
+    SERIES,
+    FamilyCase,
+    half_way,
+    log_probability,
+    posterior,
+    predicted,
+)
 
 Case = FamilyCase
 HAZARD = 0.15
-CASE = {case.name: case for case in FAMILIES}
-DISCRETE = ("dirichlet", "beta", "poisson", "finite", "rows", "beta_interval")
 NAMES = ("dirichlet", "finite", "grid")  # outcomes that are names, or a likelihood that expects nothing
 WITHOUT_FLAT = ("normal_gamma", "regression", "rows")
-IN_PARTS = ("regression", "rows")  # samples of which only the second part is predicted
 every = pytest.mark.parametrize("case", FAMILIES, ids=[c.name for c in FAMILIES])
 
 
@@ -66,105 +73,13 @@ def _cases(wanted: Any) -> Any:
     return pytest.mark.parametrize("case", chosen, ids=[c.name for c in chosen])
 
 
-class Mixture:
-    """What the grid in the list predicts: normal distributions with standard deviation 0.8 about its points."""
-
-    def __init__(self, belief: Any) -> None:
-        self.weights, self.normals = np.asarray(belief.weights), stats.norm(np.asarray(belief.points), 0.8)
-
-    def logpdf(self, x: float) -> Any:
-        return np.log(self.weights @ self.normals.pdf(x))
-
-
-class Angle:
-    """What the von Mises belief in the list predicts, in degrees."""
-
-    def __init__(self, belief: Any) -> None:
-        self.vector = complex(belief.cosine, belief.sine)
-
-    def logpdf(self, x: Any) -> Any:
-        both = np.abs(self.vector + 3.0 * np.exp(1j * np.radians(x)))
-        return np.log(special.i0(both) / special.i0(abs(self.vector)) / special.i0(3.0) / 360)
-
-
-def _predicts(case: Case, b: Any, x: Any) -> Any:
-    """SciPy's distribution of the next sample."""
-    family = case.family
-    return {
-        "gaussian": lambda: stats.norm(b.mean, np.hypot(1.5, b.precision**-0.5)),
-        "gaussian_vector": lambda: stats.multivariate_normal(b.mean, family.noise + np.linalg.inv(b.precision)),
-        "dirichlet": lambda: stats.rv_discrete(values=(np.arange(5), np.asarray(b.alpha) / np.sum(b.alpha))),
-        "beta": lambda: stats.betabinom(1, b.ones, b.zeros),
-        "rows": lambda: stats.betabinom(1, b.rows.ones[x[0]], b.rows.zeros[x[0]]),
-        "beta_interval": lambda: stats.bernoulli(_mean_between(b)),
-        "poisson": lambda: stats.nbinom(b.shape, b.time / (1 + b.time)),
-        "exponential": lambda: stats.lomax(b.shape, scale=b.time),
-        "finite": lambda: stats.rv_discrete(values=(np.arange(3), np.asarray(b.weights) @ np.asarray(family.points))),
-        "grid": lambda: Mixture(b),
-        "von_mises": lambda: Angle(b),
-        "normal_gamma": lambda: stats.t(2 * b.shape, b.mean, np.sqrt(b.scale * (1 + 1 / b.weight) / b.shape)),
-        "regression": lambda: stats.norm(x[0] @ b.mean, np.sqrt(0.49 + x[0] @ np.linalg.inv(b.precision) @ x[0])),
-    }[case.name]()
-
-
-def _mean_between(b: Any) -> Any:
-    """Of a beta distribution that is cut at two ends."""
-    (low, high), whole = (float(b.low), float(b.high)), stats.beta(b.ones, b.zeros)
-    moment = integrate.quad(lambda p: p * whole.pdf(p), low, high, epsabs=1e-14, epsrel=1e-13)[0]
-    return moment / np.diff(whole.cdf([low, high]))[0]
-
-
-def _log_p(case: Case, b: Any, x: Any) -> float:
-    distribution, at = _predicts(case, b, x), x[1] if case.name in IN_PARTS else x
-    return float(distribution.logpmf(at) if case.name in DISCRETE else distribution.logpdf(at))
-
-
 def _expected(case: Case, b: Any, x: Any) -> Any:
-    return b.mean if case.name == "gaussian_vector" else _predicts(case, b, x).mean()
-
-
-def _normal_after(b: Any, precision: Any, pull: Any) -> VectorBelief:
-    total = np.asarray(b.precision) + precision
-    return VectorBelief(np.linalg.solve(total, b.precision @ b.mean + pull), total)
-
-
-def _beta_after(b: Any, weight: Any, x: Any) -> BetaBelief:
-    return BetaBelief(b.ones + weight * x, b.zeros + weight * (1 - x))
-
-
-def _after(case: Case, b: Any, x: Any) -> Any:
-    """Bayes' rule, written out for each family."""
-    if case.name == "regression":
-        return _normal_after(b, np.outer(x[0], x[0]) / 0.49, x[0] * x[1] / 0.49)
-    if case.name == "gaussian_vector":
-        return _normal_after(b, np.linalg.inv(case.family.noise), np.linalg.solve(case.family.noise, x))
-    if case.name == "von_mises":
-        return VonMisesBelief(b.cosine + 3 * np.cos(np.radians(x)), b.sine + 3 * np.sin(np.radians(x)), b.period)
-    return {
-        "gaussian": lambda: GaussianBelief(
-            (b.precision * b.mean + x / 2.25) / (b.precision + 1 / 2.25), b.precision + 1 / 2.25
-        ),
-        "dirichlet": lambda: DirichletBelief(np.asarray(b.alpha) + (np.arange(5) == x)),
-        "beta": lambda: BetaBelief(b.ones + x, b.zeros + 1 - x),
-        "rows": lambda: RowsBelief(_beta_after(b.rows, (np.arange(2) == x[0]) * 1.0, x[1]), x[0]),
-        "beta_interval": lambda: b._replace(ones=b.ones + x, zeros=b.zeros + 1 - x),
-        "poisson": lambda: GammaBelief(b.shape + x, b.time + 1),
-        "exponential": lambda: GammaBelief(b.shape + 1, b.time + x),
-        "finite": lambda: finite(case.family.points).prior(
-            np.asarray(b.weights) * np.asarray(case.family.points)[:, x]
-        ),
-        "normal_gamma": lambda: NormalGammaBelief(
-            (b.weight * b.mean + x) / (b.weight + 1),
-            b.weight + 1,
-            b.shape + 0.5,
-            b.scale + 0.5 * b.weight / (b.weight + 1) * (x - b.mean) ** 2,
-        ),
-    }[case.name]()
+    return b.mean if case.name == "gaussian_vector" else predicted(case, b, x).mean()
 
 
 def _gap(case: Case, a: Any, b: Any, x: Any) -> float:
     """D between two predictions: a sum over all samples, or a mesh of them, or quadrature over quantiles."""
-    p, q = _predicts(case, a, x), _predicts(case, b, x)
+    p, q = predicted(case, a, x), predicted(case, b, x)
     if case.name in DISCRETE:
         all_samples = np.arange(
             {"dirichlet": 5, "beta": 2, "poisson": 600, "finite": 3, "rows": 2, "beta_interval": 2}[case.name]
@@ -195,8 +110,8 @@ def _bayes(name: str, number: int) -> Any:
 def test_shannon_with_and_without_a_probability_of_change(case: Case) -> None:
     prior = case.family.prior()
     for x in case.samples:
-        stay, change = _log_p(case, case.belief, x), _log_p(case, prior, x)
-        np.testing.assert_allclose(surprise.shannon(case.family, case.belief, x), -stay, rtol=1e-9)
+        stay, change = log_probability(case, case.belief, x), log_probability(case, prior, x)
+        np.testing.assert_allclose(surprise.shannon(case.family, case.belief, x), -stay, rtol=1e-10)
         for hazard in (0.0, HAZARD, 1.0):
             mixed = -np.log((1 - hazard) * np.exp(stay) + hazard * np.exp(change))
             for given in ((), (prior,)):
@@ -209,7 +124,7 @@ def test_bayes_factor(case: Case) -> None:
     prior = case.family.prior()
     assert float(surprise.bayes_factor(case.family, prior, case.samples[0])) == 0.0
     for x in case.samples:
-        stay, change = _log_p(case, case.belief, x), _log_p(case, prior, x)
+        stay, change = log_probability(case, case.belief, x), log_probability(case, prior, x)
         got = surprise.bayes_factor(case.family, case.belief, x)
         np.testing.assert_allclose(got, change - stay, rtol=1e-8, atol=1e-11)
         probability = HAZARD * np.exp(change) / (HAZARD * np.exp(change) + (1 - HAZARD) * np.exp(stay))
@@ -219,7 +134,7 @@ def test_bayes_factor(case: Case) -> None:
 @_cases(lambda name: name in DISCRETE)
 def test_state_prediction_error(case: Case) -> None:
     for x in case.samples:
-        p, fresh = (np.exp(_log_p(case, belief, x)) for belief in (case.belief, case.family.prior()))
+        p, fresh = (np.exp(log_probability(case, belief, x)) for belief in (case.belief, case.family.prior()))
         got = surprise.state_prediction_error(case.family, case.belief, x)
         np.testing.assert_allclose(got, 1 - p, rtol=1e-9)
         got = surprise.state_prediction_error(case.family, case.belief, x, HAZARD)
@@ -262,7 +177,7 @@ def test_a_wait_whose_expectation_is_infinite_is_infinitely_off() -> None:
 def test_postdictive_agrees_with_sums_and_quadrature(case: Case) -> None:
     for x in case.samples:
         got = float(surprise.postdictive(case.family, case.belief, x))
-        exact = _gap(case, case.belief, _after(case, case.belief, x), x)
+        exact = _gap(case, case.belief, posterior(case, case.belief, x), x)
         np.testing.assert_allclose(got, exact, rtol=1e-6, atol=1e-10)
 
 

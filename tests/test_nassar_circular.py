@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from astonish import DeltaCircular, Nassar2012, NassarCircular, run
-from families import ANGLES
+from families import ANGLES, agree
 
 
 def _shorter(angle: float, period: float) -> float:
@@ -44,10 +44,7 @@ def test_the_reduced_bayesian_model_against_a_plain_loop(
     start = 0.2 * period
     mean, surprise, rate, jumped = _nassar(xs, k, hazard, period, start, 0.4, s, u)
     history = run(NassarCircular(k, hazard, period, start, 0.4, s, u), xs)
-    np.testing.assert_allclose(history.estimate, mean, rtol=1e-9)
-    np.testing.assert_allclose(history.surprise, surprise, rtol=1e-9)
-    np.testing.assert_allclose(history.learning_rate, rate, rtol=1e-9)
-    np.testing.assert_allclose(history.change_probability, jumped, rtol=1e-9)
+    agree(history, estimate=mean, surprise=surprise, learning_rate=rate, change_probability=jumped)
 
 
 def test_the_delta_rule_against_a_plain_loop() -> None:
@@ -65,9 +62,9 @@ def test_with_little_noise_the_circle_is_a_line() -> None:
     line = run(Nassar2012(noise, 0.04, -np.pi, np.pi), xs)
     circle = run(NassarCircular(noise**-2, 0.04), xs)
     np.testing.assert_allclose(circle.estimate, line.estimate, atol=1e-5)
-    np.testing.assert_allclose(circle.learning_rate, line.learning_rate, atol=1e-4)
     np.testing.assert_allclose(circle.surprise[1:], line.surprise[1:], atol=1e-3)
-    np.testing.assert_allclose(circle.change_probability, line.change_probability, atol=1e-4)
+    rest = {"learning_rate": line.learning_rate, "change_probability": line.change_probability}
+    agree(circle, rtol=1e-7, atol=1e-4, **rest)
 
 
 @pytest.mark.parametrize("learner", [NassarCircular(8.0, start=0.5), DeltaCircular(0.4, start=0.5)])
@@ -77,8 +74,7 @@ def test_whoever_turns_the_outcomes_turns_the_estimates(learner: Any, turn: floa
     turned = turned or DeltaCircular(0.4, start=0.5 + turn)
     here, there = run(learner, ANGLES), run(turned, np.array(ANGLES) + turn)
     np.testing.assert_allclose(np.exp(1j * there.estimate), np.exp(1j * (here.estimate + turn)), atol=1e-9)
-    np.testing.assert_allclose(there.surprise, here.surprise, rtol=1e-8)
-    np.testing.assert_allclose(there.learning_rate, here.learning_rate, rtol=1e-8)
+    agree(there, rtol=1e-8, surprise=here.surprise, learning_rate=here.learning_rate)
 
 
 def test_estimates_lie_above_minus_half_a_circle_and_up_to_half_a_circle() -> None:

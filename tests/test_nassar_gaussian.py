@@ -14,6 +14,7 @@ from astonish import Bayes, Gaussian, Nassar2012, NassarGaussian2010, NassarGaus
 from astonish.beliefs import GaussianBelief
 from astonish.learners.nassar import RelativeVariance
 from astonish.worlds.gaussian_jumps import gaussian_jumps
+from families import agree
 
 both = pytest.mark.parametrize("rule", [NassarGaussian2010, NassarGaussian2012])
 
@@ -92,8 +93,7 @@ def test_a_hazard_near_zero_is_bayes_rule(rule: Any) -> None:
     family = Gaussian(1.5)
     exact = run(Bayes(family, family.prior(0.5, 2.0)), xs)
     history = run(rule(1.5, 1e-14, 0.5, 2.0), xs)
-    np.testing.assert_allclose(history.estimate, exact.estimate, rtol=1e-9)
-    np.testing.assert_allclose(history.surprise, exact.surprise, rtol=1e-9)
+    agree(history, estimate=exact.estimate, surprise=exact.surprise)
     assert float(history.state.std) == pytest.approx(float(exact.state.belief.std), rel=1e-9)
 
 
@@ -105,12 +105,8 @@ def test_a_wide_prior_makes_it_the_reduced_model() -> None:
     gaussian = run(NassarGaussian2012(4.0, 0.1, 0.0, std), xs, GaussianBelief(np.float64(0), np.float64(1 / 16)))
     uniform = run(Nassar2012(4.0, 0.1, -room / 2, room / 2), xs, RelativeVariance(np.float64(0), np.float64(1)))
     assert np.asarray(uniform.change_probability).max() > 0.99
-    np.testing.assert_allclose(gaussian.estimate, uniform.estimate, rtol=1e-8)
-    np.testing.assert_allclose(gaussian.learning_rate, uniform.learning_rate, rtol=1e-8)
-    np.testing.assert_allclose(
-        np.asarray(gaussian.change_probability), np.asarray(uniform.change_probability), rtol=1e-7, atol=1e-12
-    )
-    np.testing.assert_allclose(gaussian.surprise, uniform.surprise, rtol=1e-8)
+    agree(gaussian, uniform, rtol=1e-8)
+    agree(gaussian, rtol=1e-7, atol=1e-12, change_probability=uniform.change_probability)
 
 
 @both

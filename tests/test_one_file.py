@@ -74,7 +74,7 @@ from jax.scipy.special import xlog1py, xlogy
 
 from astonish.core.numbers import Domain
 from astonish.core.parameters import Parameter, parameter
-from astonish.theory.expfam import Family, linear
+from astonish.theory.expfam import Family
 from astonish.core.names import OutcomeKind
 from astonish.core.numbers import number
 from astonish.core.special import log_gamma
@@ -121,15 +121,9 @@ class Geometric(Family):
     def likelihood(self, x):
         return SuccessBelief(jnp.full((), 2.0), 1 + number(x))
 
-    def blend(self, a, u, b, v):
-        return linear(self.flat(), a, u, b, v)
-
     def log_partition(self, belief):
         both = belief.successes + belief.failures
         return log_gamma(belief.successes) + log_gamma(belief.failures) - log_gamma(both)
-
-    def log_base(self, x):
-        return jnp.zeros(())
 
     def density(self, belief, grid):
         kernel = xlogy(belief.successes - 1, grid) + xlog1py(belief.failures - 1, -grid)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from pandas import DataFrame
-from scipy.special import betaln, expit
+from scipy.special import expit
 
 from astonish import (
     Bayes,
@@ -30,6 +30,7 @@ from astonish.learners.base import Learner, scan
 from astonish.people.fit import Estimate, Model
 from astonish.people.fit.likelihood import evaluate, participant_data
 from astonish.people.tables import Columns, read_trials
+from families import agree
 
 RNG = np.random.default_rng(5)
 LABELS = RNG.integers(3, size=40)
@@ -53,9 +54,7 @@ def _on(family: Any) -> list[Learner]:
 def test_one_row_is_the_family_itself(family: Any) -> None:
     xs = [0, 1, 1, 1, 0, 1, 0, 0, 0, 0, 1]
     for single, rows in zip(_on(family), _on(Rows(family, 1)), strict=True):
-        one, same = run(single, xs), run(rows, [(0, x) for x in xs])
-        for name in ("estimate", "surprise", "learning_rate"):
-            np.testing.assert_allclose(getattr(same, name), getattr(one, name), rtol=1e-9, atol=1e-12)
+        agree(run(rows, [(0, x) for x in xs]), run(single, xs), atol=1e-12)
 
 
 def test_leaky_rows_are_counts_that_fade_together() -> None:
@@ -73,8 +72,7 @@ def test_leaky_rows_are_counts_that_fade_together() -> None:
 
 def test_without_a_leak_rows_are_contexts_apart() -> None:
     together, apart = run(Leaky(Rows(Dirichlet(3), 3), 1.0), STEPS), run(PerContext(Bayes(Dirichlet(3)), 3), STEPS)
-    np.testing.assert_allclose(together.estimate, apart.estimate, rtol=1e-9)
-    np.testing.assert_allclose(together.surprise, apart.surprise, rtol=1e-9)
+    agree(together, estimate=apart.estimate, surprise=apart.surprise)
 
 
 def test_varsmile_on_rows_fades_all_of_them() -> None:
@@ -88,34 +86,6 @@ def test_varsmile_on_rows_fades_all_of_them() -> None:
         assert history.surprise[k] == pytest.approx(bayes_factor, rel=1e-9, abs=1e-12)
         assert history.learning_rate[k] == pytest.approx(gamma, rel=1e-9)
         assert history.estimate[k] == pytest.approx((counts[here, 1] + 1) / (counts[here].sum() + 2), rel=1e-9)
-
-
-def _probability(pairs: list[tuple[int, int]], hazard: float) -> float:
-    """Of a sequence, over all histories of changes, each of which concerns both contexts."""
-
-    def evidence(run_of: list[tuple[int, int]]) -> float:
-        counts = np.zeros((2, 2))
-        for here, x in run_of:
-            counts[here, x] += 1
-        return float(np.exp(betaln(counts[:, 0] + 1, counts[:, 1] + 1).sum()))
-
-    total = 0.0
-    for changes in itertools.product([False, True], repeat=max(len(pairs) - 1, 0)):
-        cuts = [0, *(k + 1 for k, changed in enumerate(changes) if changed), len(pairs)]
-        probability = np.prod([hazard if changed else 1 - hazard for changed in changes])
-        total += probability * np.prod([evidence(pairs[a:b]) for a, b in itertools.pairwise(cuts)])
-    return total
-
-
-def test_message_passing_on_rows_is_exact() -> None:
-    hazard = 0.15
-    history = run(MessagePassing(Rows(Beta(), 2), hazard, hypotheses=20), COINS)
-    for k in range(len(COINS)):
-        expected = -np.log(_probability(COINS[: k + 1], hazard) / _probability(COINS[:k], hazard))
-        assert history.surprise[k] == pytest.approx(expected, rel=1e-9)
-        here = COINS[k][0]
-        predicted = _probability([*COINS[: k + 1], (here, 1)], hazard) / _probability(COINS[: k + 1], hazard)
-        assert (1 - hazard) * history.estimate[k] + hazard / 2 == pytest.approx(predicted, rel=1e-9)
 
 
 def test_the_local_estimate_is_that_of_the_context_asked_for() -> None:
@@ -163,11 +133,6 @@ def test_derivatives_are_finite_in_both_modes(mode: Any) -> None:
         for make, values in learners:  # each compiled once, for all values
             slopes = jax.vmap(mode(lambda value, make=make: total(make, value)))(jnp.asarray(values))
             assert np.isfinite(slopes).all()
-
-
-def test_smile_on_rows_needs_a_reference() -> None:
-    with pytest.raises(ValueError, match="Rows has no scaled likelihood"):
-        run(Smile(Rows(Beta(), 2)), COINS)
 
 
 def test_rows_of_nothing_are_refused() -> None:

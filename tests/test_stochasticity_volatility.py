@@ -11,6 +11,7 @@ from scipy import stats
 from astonish import Kalman, StochasticityVolatility, Stream, measure, run, run_many, scan
 from astonish.core.numbers import RANDOM_BITS, as_double, double
 from astonish.learners.stochasticity_volatility import log_multiplier
+from families import agree
 
 NUMBERS = np.cumsum(np.random.default_rng(1).normal(size=60) * 0.5) + np.random.default_rng(2).normal(size=60)
 
@@ -36,8 +37,7 @@ def test_with_a_lambda_of_zero_precisions_stay_exactly_and_with_one_they_vanish(
 def test_with_both_lambdas_zero_it_is_the_kalman_filter() -> None:
     learner, kalman = StochasticityVolatility(0, 0, 1.3, 0.4, 0.5, 2.0), Kalman(1.3, 0.4, 0.5, 2.0)
     ours, exact = run(learner, NUMBERS), run(kalman, NUMBERS)
-    for name in ("estimate", "surprise", "learning_rate"):
-        np.testing.assert_allclose(getattr(ours, name), getattr(exact, name), rtol=1e-9)
+    agree(ours, exact)
     np.testing.assert_allclose(learner.uncertainty(ours.state), exact.state.std, rtol=1e-9)
     np.testing.assert_allclose(learner.stochasticity(ours.state), 1.3**2, rtol=1e-9)
     np.testing.assert_allclose(learner.volatility(ours.state), 0.4**2, rtol=1e-9)
@@ -87,9 +87,7 @@ def test_it_takes_the_steps_of_the_paper() -> None:
     with double():
         expected = filtered(NUMBERS, draw, (1.3, 0.4, 0.5, 2.0), 30)
     ours = run(learner, NUMBERS)
-    np.testing.assert_allclose(ours.estimate, expected[:, 0], rtol=1e-9)
-    np.testing.assert_allclose(ours.surprise, expected[:, 1], rtol=1e-9)
-    np.testing.assert_allclose(ours.learning_rate, expected[:, 2], rtol=1e-9)
+    agree(ours, estimate=expected[:, 0], surprise=expected[:, 1], learning_rate=expected[:, 2])
     np.testing.assert_allclose(learner.stochasticity(ours.state), expected[-1, 3], rtol=1e-9)
     np.testing.assert_allclose(learner.volatility(ours.state), expected[-1, 4], rtol=1e-9)
 
@@ -103,9 +101,8 @@ def test_with_many_particles_it_agrees_with_beta_variables_of_numpy() -> None:
     expected = filtered(NUMBERS[:30], draw, (1.3, 0.4, 0.5, 2.0), 10_000)
     learner = StochasticityVolatility(0.1, 0.2, 1.3, 0.4, 0.5, 2.0, particles=2000)
     ours = run(learner, NUMBERS[:30], engine="xla")
-    np.testing.assert_allclose(ours.estimate, expected[:, 0], atol=0.05)
-    np.testing.assert_allclose(ours.surprise, expected[:, 1], atol=0.05)
-    np.testing.assert_allclose(ours.learning_rate, expected[:, 2], atol=0.03)
+    agree(ours, rtol=1e-7, atol=0.05, estimate=expected[:, 0], surprise=expected[:, 1])
+    agree(ours, rtol=1e-7, atol=0.03, learning_rate=expected[:, 2])
 
 
 def _worlds(noise: float, drift: float) -> list[Any]:

@@ -1,8 +1,6 @@
 """Are these the volatile Kalman filters? The oracles are the paper's equations in a plain loop, and limits."""
 
 import math
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +14,10 @@ from astonish.core.numbers import as_double, double
 from astonish.learners.base import scan
 from astonish.people.tables import Columns, read_trials
 from astonish.people.tables.facts import choose
+from families import agree
+from published_data import published_data
 
-DATA = Path(os.environ.get("ASTONISH_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+DATA, needs_data = published_data("hgf", "inputs")
 XS = np.random.default_rng(7).normal(size=40).cumsum()
 COINS = np.random.default_rng(8).binomial(1, 0.7, 60)
 RATES = [0.0, 0.2, 1.0]
@@ -53,9 +53,7 @@ def test_numbers_are_followed_as_in_the_paper(rate: float, noise: float, drift: 
     learner = VolatileKalman(noise, rate, drift, start)
     oracle, history = by_equations(XS, rate, drift**2, noise**2, start, binary=False), run(learner, XS)
     np.testing.assert_allclose(states(learner, XS), oracle[:, :3], rtol=1e-9, atol=1e-14)
-    np.testing.assert_allclose(history.estimate, oracle[:, 0], rtol=1e-9)
-    np.testing.assert_allclose(history.learning_rate, oracle[:, 3], rtol=1e-9)
-    np.testing.assert_allclose(history.surprise, oracle[:, 4], rtol=1e-9)
+    agree(history, estimate=oracle[:, 0], learning_rate=oracle[:, 3], surprise=oracle[:, 4])
     assert float(learner.uncertainty(history.state)) ** 2 == pytest.approx(oracle[-1, 1])
 
 
@@ -65,32 +63,28 @@ def test_coins_are_followed_as_in_the_paper(rate: float, v0: float, omega: float
     learner = BinaryVolatileKalman(rate, v0, omega)
     oracle, history = by_equations(COINS, rate, v0, omega, 0.0, binary=True), run(learner, COINS)
     np.testing.assert_allclose(states(learner, COINS), oracle[:, :3], rtol=1e-9, atol=1e-14)
-    np.testing.assert_allclose(history.estimate, expit(oracle[:, 0]), rtol=1e-9)
-    np.testing.assert_allclose(history.surprise, oracle[:, 4], rtol=1e-9)
+    agree(history, estimate=expit(oracle[:, 0]), surprise=oracle[:, 4])
     before = np.append(0.5, expit(oracle[:-1, 0]))
     np.testing.assert_allclose(history.learning_rate, (expit(oracle[:, 0]) - before) / (COINS - before), rtol=1e-7)
 
 
+@needs_data
 def test_the_published_inputs_give_the_known_numbers() -> None:
-    path = DATA / "hgf" / "canonical_binary_3level.csv"
-    if not path.exists():
-        pytest.skip(f"no inputs in {DATA}; name a folder that has hgf/ by ASTONISH_DATA")
-    history = run(BinaryVolatileKalman(0.1, 0.1, 0.1), pd.read_csv(path)["mu1"].to_numpy(int))
+    inputs = pd.read_csv(DATA / "canonical_binary_3level.csv")["mu1"].to_numpy(int)
+    history = run(BinaryVolatileKalman(0.1, 0.1, 0.1), inputs)
     assert np.round(history.state, 7).tolist() == [-1.8044095, 0.0631714, 0.1055402]
     assert round(float(history.surprise.sum()), 7) == 206.3290286
 
 
 def test_with_a_volatility_that_is_not_learned_it_is_the_kalman_filter() -> None:
     volatile, plain = run(VolatileKalman(1.5, 0.0, 0.5, 1.0), XS), run(Kalman(1.5, 0.5, 1.0, 1.5), XS)
-    np.testing.assert_allclose(volatile.estimate, plain.estimate, rtol=1e-12)
-    np.testing.assert_allclose(volatile.surprise, plain.surprise, rtol=1e-9)
-    np.testing.assert_allclose(volatile.learning_rate, plain.learning_rate, rtol=1e-12)
+    agree(volatile, rtol=1e-12, estimate=plain.estimate, learning_rate=plain.learning_rate)
+    agree(volatile, surprise=plain.surprise)
 
 
 def test_units_do_not_matter() -> None:
     one, other = run(VolatileKalman(1.5, 0.3, 0.5, 1.0), XS), run(VolatileKalman(15, 0.3, 5, 10), 10 * XS)
-    np.testing.assert_allclose(other.estimate, 10 * one.estimate, rtol=1e-12)
-    np.testing.assert_allclose(other.learning_rate, one.learning_rate, rtol=1e-12)
+    agree(other, rtol=1e-12, estimate=10 * one.estimate, learning_rate=one.learning_rate)
 
 
 def test_it_learns_faster_where_the_world_moves_more() -> None:
@@ -102,11 +96,8 @@ def test_it_learns_faster_where_the_world_moves_more() -> None:
 
 @pytest.mark.parametrize("rate", RATES)
 def test_ten_thousand_equal_outcomes(rate: float) -> None:
-    for learner, x in (
-        (VolatileKalman(0.5, rate), 1.0),
-        (BinaryVolatileKalman(rate), 1),
-        (BinaryVolatileKalman(rate), 0),
-    ):
+    binary = BinaryVolatileKalman(rate)
+    for learner, x in ((VolatileKalman(0.5, rate), 1.0), (binary, 1), (binary, 0)):
         history = run(learner, [x] * 10_000)
         assert np.isfinite([history.estimate, history.surprise, history.learning_rate]).all()
         assert history.estimate[-1] == pytest.approx(x, abs=1e-3)

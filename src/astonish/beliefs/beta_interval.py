@@ -16,7 +16,7 @@ from numpy.random import Generator
 
 from astonish.beliefs.dirichlet import Beta
 from astonish.core.names import OutcomeKind
-from astonish.core.numbers import PROBABILITY, Domain, FloatArray, Number, limits, number
+from astonish.core.numbers import PROBABILITY, Domain, Number, limits, number
 from astonish.core.parameters import Parameter, check_ends, parameter
 from astonish.core.special import log
 from astonish.theory import predictive
@@ -25,18 +25,11 @@ from astonish.theory.expfam import MeanFamily, printed
 _AT_LEAST_1 = Domain(1.0)  # with less, the density would be infinite at 0 or 1
 _NEGLIGIBLE = 30.0  # the kernel is cut where it is exp(-30) times its largest value
 _DRAWN_FROM = 10_001  # so many values of the probability
-
-
-def _nodes(count: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights of quadrature from 0 to 1: those of Gauss and Legendre, moved towards both ends.
-
-    They are moved because the logarithms in the kernel, and in its derivatives, are steep where an end is near 0 or 1.
-    """
-    at, weights = np.polynomial.legendre.leggauss(count)
-    return 0.5 + at * (3 - at * at) / 4, weights * 0.75 * (1 - at * at)
-
-
-_NODES, _WEIGHTS = _nodes(48)
+# Quadrature from 0 to 1 by Gauss and Legendre, its nodes moved towards both ends: the logarithms in the kernel, and in
+# its derivatives, are steep where an end is near 0 or 1.
+_LEGENDRE, _LEGENDRE_WEIGHTS = np.polynomial.legendre.leggauss(48)
+_NODES = 0.5 + _LEGENDRE * (3 - _LEGENDRE * _LEGENDRE) / 4
+_WEIGHTS = _LEGENDRE_WEIGHTS * 0.75 * (1 - _LEGENDRE * _LEGENDRE)
 
 
 class BetaIntervalBelief(NamedTuple):

@@ -82,22 +82,18 @@ class Grid(Family):
         object.__setattr__(self, "points", number(self.points, "points", FINITE))
         if np.ndim(self.points) == 0 or len(self.points) < 2:
             raise ValueError(f"points = {self.points} are too few; give at least two")
-        if self.width is None and not isinstance(self.points, Tracer):
-            self._check_order()
+        if self.width is None and not isinstance(self.points, Tracer):  # they have to be on a line, and in order
+            points = np.asarray(self.points)
+            if points.ndim > 1:
+                raise ValueError(f"points have shape {points.shape}; give numbers, or a width")
+            at = int(np.argmin(np.diff(points)))
+            if points[at] >= points[at + 1]:
+                wrong = f"points {points[at]:g} and {points[at + 1]:g} do not go up"
+                raise ValueError(f"{wrong}; give numbers from the smallest to the largest, or a width")
         if not callable(self.log_likelihood):
             raise ValueError(f"log_likelihood = {self.log_likelihood!r} is no function; give one of x and points")
         if not all(isinstance(part, Domain) for part in jax.tree.leaves(self.domain)):
             raise ValueError(f"domain = {self.domain!r} is not allowed; give a Domain, or a tuple of them")
-
-    def _check_order(self) -> None:
-        """Refuse points that are not on a line, or not in order."""
-        points = np.asarray(self.points)
-        if points.ndim > 1:
-            raise ValueError(f"points have shape {points.shape}; give numbers, or a width")
-        at = int(np.argmin(np.diff(points)))
-        if points[at] >= points[at + 1]:
-            wrong = f"points {points[at]:g} and {points[at + 1]:g} do not go up"
-            raise ValueError(f"{wrong}; give numbers from the smallest to the largest, or a width")
 
     def check_parts(self) -> None:
         """Try the likelihood of a sample that may come; minus infinity, for what is impossible, is allowed."""

@@ -71,22 +71,18 @@ def update(weights: Weights, expected: ExpectedValue, error: Array, trust: Array
     covariance = weights.covariance - expected.gain[:, None] * (share * expected.gain)
     size = weights.mean.shape[-1]
     variances = sum(covariance[k, k] for k in range(size))
-    covariance = covariance / jnp.where(
-        variances > WIDE * size, 1.0, keep
-    )  # what is not seen is not forgotten for ever
-    return Weights(
-        weights.mean + expected.gain * (share * error),
-        covariance,
-        keep * weights.shape + 0.5,
-        keep * weights.scale + 0.5 * error * (share * error),
-        _with_value(weights.spread, expected.mean + error),
-        keep * weights.faith,
-    )
+    faded = jnp.where(variances > WIDE * size, 1.0, keep)  # what is not seen is not forgotten for ever
 
-
-def _with_value(spread: Array, value: Array) -> Array:
-    """Mean, variance and number of values, with one value more (Welford 1962)."""
-    mean, variance, count = spread[0], spread[1], spread[2] + 1
+    # Mean, variance and number of all values, with one value more (Welford 1962)
+    mean, variance, count = weights.spread[0], weights.spread[1], weights.spread[2] + 1
+    value = expected.mean + error
     gap = value - mean
     moved = mean + gap / count
-    return jnp.stack([moved, variance + (gap * (value - moved) - variance) / count, count])
+    return Weights(
+        weights.mean + expected.gain * (share * error),
+        covariance / faded,
+        keep * weights.shape + 0.5,
+        keep * weights.scale + 0.5 * error * (share * error),
+        jnp.stack([moved, variance + (gap * (value - moved) - variance) / count, count]),
+        keep * weights.faith,
+    )

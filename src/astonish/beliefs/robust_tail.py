@@ -45,8 +45,23 @@ def log_probability(tail: Tail, values: Array) -> Array:
     """The logarithm of the probability of a value at least as large as this one, for each kind; they are at least 0."""
     places = _places(values)
     beyond = jnp.maximum(places - tail.largest, 0.0)
-    inside = jnp.where(beyond > 0, 0.0, _log_counts(tail, places))
-    further = jnp.where(tail.seen < _ENOUGH, 0.0, beyond / _slopes(tail))
+
+    # How many values were at least as large, this one counted: straight lines between edges
+    below = places[:, None] >= _EDGES
+    part = (places - LOWEST) / _WIDTH
+    part = part - jnp.floor(part)
+    more = jnp.log1p(jnp.where(below, tail.above, jnp.inf).min(-1))  # at the edge just below
+    less = jnp.log1p(jnp.where(below, 0.0, tail.above).max(-1))
+    inside = jnp.where(beyond > 0, 0.0, more + part * (less - more))
+
+    # By how much, on average, the logarithms of the largest values exceed the least of these (Hill's estimate): the
+    # area under the counts from there on, divided by the count there
+    few = (tail.above <= jnp.maximum(_FEWEST, _TOP * tail.seen)) & (tail.above > 0)
+    counts = jnp.where(few, tail.above, 0.0)
+    most = counts.max(-1)
+    area = _WIDTH * (counts.sum(-1) - 0.5 * most)
+    slopes = jnp.maximum((area + _PRIOR_COUNT * _PRIOR_SLOPE) / (most + _PRIOR_COUNT), _LEAST_SLOPE)
+    further = jnp.where(tail.seen < _ENOUGH, 0.0, beyond / slopes)
     return inside - jnp.log(tail.seen + 1) - further
 
 
@@ -66,25 +81,3 @@ def quantiles(tail: Tail, probability: Number) -> Array:
 
 def _places(values: Array) -> Array:
     return jnp.log(jnp.clip(values, math.exp(LOWEST), math.exp(HIGHEST)))
-
-
-def _log_counts(tail: Tail, places: Array) -> Array:
-    """The logarithm of how many values were at least as large, this one counted: straight lines between edges."""
-    below = places[:, None] >= _EDGES
-    part = (places - LOWEST) / _WIDTH
-    part = part - jnp.floor(part)
-    more = jnp.log1p(jnp.where(below, tail.above, jnp.inf).min(-1))  # at the edge just below
-    less = jnp.log1p(jnp.where(below, 0.0, tail.above).max(-1))
-    return more + part * (less - more)
-
-
-def _slopes(tail: Tail) -> Array:
-    """By how much, on average, the logarithms of the largest values exceed the least of these (Hill's estimate).
-
-    It is the area under the counts from there on, divided by the count there.
-    """
-    few = (tail.above <= jnp.maximum(_FEWEST, _TOP * tail.seen)) & (tail.above > 0)
-    counts = jnp.where(few, tail.above, 0.0)
-    most = counts.max(-1)
-    area = _WIDTH * (counts.sum(-1) - 0.5 * most)
-    return jnp.maximum((area + _PRIOR_COUNT * _PRIOR_SLOPE) / (most + _PRIOR_COUNT), _LEAST_SLOPE)

@@ -70,10 +70,10 @@ class Rows(Family):
 
     def prior(self, *args: Any, **kwargs: Any) -> RowsBelief:
         """The same belief in each context, from what the prior of the family takes."""
-        return RowsBelief(self._repeated(self.family.prior(*args, **kwargs)), np.float64(_NOT_YET))  # type: ignore[arg-type]
+        return self._everywhere(self.family.prior(*args, **kwargs), np.float64(_NOT_YET))
 
     def flat(self) -> RowsBelief:
-        return RowsBelief(self._repeated(self.family.flat()), jnp.full((), _NOT_YET))
+        return self._everywhere(self.family.flat(), jnp.full((), _NOT_YET))
 
     def likelihood(self, x: tuple[Number, Any]) -> RowsBelief:
         here = jnp.arange(self.contexts) == jnp.asarray(x[0])
@@ -130,11 +130,11 @@ class Rows(Family):
         contexts = rng.integers(self.contexts, size=steps)
         return contexts, np.concatenate([self.family.sample_outcome(theta[context], rng, 1) for context in contexts])
 
-    def _repeated(self, belief: Belief) -> Belief:
+    def _everywhere(self, belief: Belief, context: Any) -> RowsBelief:
         def repeat(leaf: Any) -> Any:
             return namespace(leaf).broadcast_to(leaf, (self.contexts, *np.shape(leaf)))
 
-        return jax.tree.map(repeat, belief)
+        return RowsBelief(jax.tree.map(repeat, belief), context)
 
 
 def _row(belief: RowsBelief, context: Any) -> Belief:

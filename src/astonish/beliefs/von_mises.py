@@ -45,7 +45,8 @@ class VonMisesBelief(NamedTuple):
 
     @property
     def concentration(self) -> Array:
-        return jnp.sqrt(jnp.maximum(_square(self), _least(self.cosine)))
+        least = 1e8 * limits(self.cosine).tiny  # which cannot be told from 0, but whose root has a direction
+        return jnp.sqrt(jnp.maximum(_square(self), least))
 
     @property
     def mean(self) -> Array:
@@ -94,9 +95,22 @@ class VonMises(Family):
         return self._belief(number(x), number(self.concentration))
 
     def blend(self, a: VonMisesBelief, u: Number, b: VonMisesBelief, v: Number) -> tuple[VonMisesBelief, Array]:
+        """The misfit is `u r(a) + v r(b) - r(a^u b^v)` for `r = sqrt(1 + k^2) - 1`, ordered such that nothing cancels.
+
+        `r + 1` is the length of a vector with a third component of 1. The square of the sum less the square of the last
+        length is divided by the sum of both.
+        """
         cosine, sine = u * a.cosine + v * b.cosine, u * a.sine + v * b.sine
         blended = VonMisesBelief(cosine, sine, jnp.asarray(self.period, jnp.result_type(float, cosine)))
-        return blended, _misfit(a, u, b, v, blended)
+        of_a, of_b, of_both = (jnp.sqrt(1 + _square(belief)) for belief in (a, b, blended))
+        per = 1 / (of_a * of_b)
+        x, y, dx, dy = a.cosine / of_a, a.sine / of_a, (b.cosine - a.cosine), (b.sine - a.sine)
+        cosine, sine = (x * b.cosine + y * b.sine) / of_b, (x * dy - y * dx) / of_b
+        dx, dy = dx * per, dy * per
+        alike = (dx * dx + dy * dy + sine * sine) / (1 + per + jnp.maximum(cosine, 0.0))
+        apart = jnp.where(cosine < 0, 1 - per - cosine, alike)  # 1 less the cosine between the vectors
+        total, more = u * of_a + v * of_b + of_both, u + v - 1
+        return blended, more * ((u + v + 1) / total - 1) + 2 * u * v * apart * (of_a * (of_b / total))
 
     def log_partition(self, belief: VonMisesBelief) -> Array:
         return log(self.period) + log_i0_less(_square(belief))
@@ -156,11 +170,6 @@ class VonMises(Family):
         return VonMisesBelief(concentration * numbers.cos(angle), concentration * numbers.sin(angle), period)
 
 
-def _least(value: Array) -> Any:
-    """A square that cannot be told from 0, but whose root has a direction."""
-    return 1e8 * limits(value).tiny
-
-
 def _square(belief: VonMisesBelief) -> Array:
     """The square of the concentration, cut lest it overflow."""
     most = 1e-2 * limits(belief.cosine).max ** 0.5
@@ -185,21 +194,3 @@ def _log_resultant(belief: VonMisesBelief) -> Array:
 def _deviation(short: Array, period: Array) -> Array:
     """The circular standard deviation, from how much the mean of unit vectors is shorter than 1."""
     return period / _WHOLE * jnp.sqrt(-2 * jnp.log1p(-jnp.minimum(short, 1 - limits(short).eps)))
-
-
-def _misfit(a: VonMisesBelief, u: Number, b: VonMisesBelief, v: Number, blended: VonMisesBelief) -> Array:
-    """`u r(a) + v r(b) - r(a^u b^v)` for `r = sqrt(1 + k^2) - 1`, ordered such that nothing cancels.
-
-    `r + 1` is the length of a vector with a third component of 1. The square of the sum less the square of the last
-    length is divided by the sum of both.
-    """
-    roots = [jnp.sqrt(1 + _square(each)) for each in (a, b, blended)]
-    both = u * roots[0] + v * roots[1] + roots[2]
-    per = 1 / (roots[0] * roots[1])
-    x, y, dx, dy = a.cosine / roots[0], a.sine / roots[0], (b.cosine - a.cosine), (b.sine - a.sine)
-    cosine, sine = (x * b.cosine + y * b.sine) / roots[1], (x * dy - y * dx) / roots[1]
-    dx, dy = dx * per, dy * per
-    alike = (dx * dx + dy * dy + sine * sine) / (1 + per + jnp.maximum(cosine, 0.0))
-    apart = jnp.where(cosine < 0, 1 - per - cosine, alike)  # 1 less the cosine between the vectors
-    more = u + v - 1
-    return more * ((u + v + 1) / both - 1) + 2 * u * v * apart * (roots[0] * (roots[1] / both))

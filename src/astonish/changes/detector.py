@@ -9,7 +9,6 @@ import math
 import os
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -412,10 +411,12 @@ def waits(alarms: BoolArray, changed: BoolArray, window: int) -> Waits:
     return Waits(np.array(samples, np.float64), np.array(ended, bool))
 
 
+KINDS = ("mean", "variance", "proportion", "rate")
 HYPOTHESES, WITHIN, COOLDOWN, BURN_IN = 50, 80, 20, 80
 OUTCOME_HYPOTHESES = 100  # outcomes 0 and 1 tell so little each that no sample within sight may be left out
 DEGREES = 3.0  # of freedom of Student's t-distribution, where tails are heavy
 _QUARTILE = 0.7649  # half of the samples of such a distribution are nearer to its middle than this
+_NOISE = "the standard deviation of the quiet samples"
 _MEANS, _SPREADS = np.linspace(-6.0, 6.0, 61), 2.0 ** np.linspace(-2.0, 2.0, 9)  # in units of the noise
 
 
@@ -437,75 +438,49 @@ def usual_detector(
     """
     if kind not in KINDS:
         raise unknown("usual detector", kind, KINDS)
-    how: Any = {"within": WITHIN, "cooldown": COOLDOWN, "burn_in": BURN_IN, "repeat": True}
-    if heavy_tails and (kind not in HEAVY or quiet is None):
+    if heavy_tails and (kind not in ("mean", "variance") or quiet is None):
         raise ValueError("heavy_tails is for a mean or a variance with quiet samples; give these, or leave it out")
-    if quiet is None:
-        return Detector.simulated(KINDS[kind](None, hazard), false_alarm_rate, **how)
-    series = _table(quiet)
-    learner = (HEAVY if heavy_tails else KINDS)[kind](series, hazard)
+    series = None
+    if quiet is not None:
+        numbers = as_numbers("quiet", quiet)
+        if numbers.ndim not in (1, 2) or not np.isfinite(numbers).any():
+            raise ValueError(f"quiet has shape {numbers.shape}; give a series with samples in it, or a table of series")
+        series = np.atleast_2d(numbers)
+    learner = _usual_learner(kind, series, hazard, heavy_tails)
+    how: Any = {"within": WITHIN, "cooldown": COOLDOWN, "burn_in": BURN_IN, "repeat": True}
+    if series is None:
+        return Detector.simulated(learner, false_alarm_rate, **how)
     return Detector.calibrated(learner, series, false_alarm_rate, changed=np.zeros(series.shape, bool), **how)
 
 
-def _table(quiet: Any) -> FloatArray:
-    """Series in rows."""
-    numbers = as_numbers("quiet", quiet)
-    if numbers.ndim not in (1, 2) or not np.isfinite(numbers).any():
-        raise ValueError(f"quiet has shape {numbers.shape}; give a series with samples in it, or a table of series")
-    return np.atleast_2d(numbers)
-
-
-def _check_noise(noise: float) -> None:
-    POSITIVE.check("the standard deviation of the quiet samples", noise)
-
-
-def _for_numbers(shape: float, series: FloatArray | None, hazard: float) -> MessagePassing:
-    """For numbers; shape: half of how many samples of the noise the prior is worth, the more the less it may change."""
+def _usual_learner(kind: str, series: FloatArray | None, hazard: float, heavy_tails: bool) -> MessagePassing:
+    """Set up message passing for one kind of change. series: quiet ones, in rows, that say how large the noise is."""
+    if kind == "proportion":  # which is seldom next to 0 or 1
+        return MessagePassing(Beta(), hazard, Beta().prior(ones=2.0, zeros=2.0), OUTCOME_HYPOTHESES)
+    if kind == "rate":
+        mean = 1.0 if series is None else float(np.nanmean(series))
+        POSITIVE.check(_NOISE, mean)
+        return MessagePassing(Poisson(), hazard, Poisson().prior(mean, 1 / mean), HYPOTHESES)
+    if heavy_tails and series is not None:
+        levels = np.nanmedian(series, axis=1, keepdims=True)
+        scale = float(np.nanmedian(np.abs(series - levels))) / _QUARTILE
+        POSITIVE.check(_NOISE, scale)
+        level, spread = float(levels.mean()), float(np.hypot(scale, levels.std() / 2))
+        widths, means = (np.ones(1), _MEANS) if kind == "mean" else (_SPREADS, _MEANS[::3])
+        pairs: Any = np.array([(level + spread * mean, scale * width) for width in widths for mean in means])
+        grid = Grid(pairs, _student, width=1.0)
+        return MessagePassing(grid, hazard, grid.prior(), HYPOTHESES)
     level, spread, noise = 0.0, 3.0, 1.0  # the mean level, how much levels may differ, and what is about each
     if series is not None:
         levels, noise = np.nanmean(series, axis=1), float(np.sqrt(np.nanvar(series, axis=1).mean()))
         level, spread = float(levels.mean()), float(np.hypot(3 * noise, levels.std()))
-        _check_noise(noise)
-    family = NormalGamma()
-    prior = family.prior(level, noise, weight=(noise / spread) ** 2, shape=shape)
-    return MessagePassing(family, hazard, prior, HYPOTHESES)
-
-
-def _for_outcomes(_: FloatArray | None, hazard: float) -> MessagePassing:
-    """For outcomes 0 and 1, whose proportion is seldom next to 0 or 1."""
-    return MessagePassing(Beta(), hazard, Beta().prior(ones=2.0, zeros=2.0), OUTCOME_HYPOTHESES)
-
-
-def _for_counts(series: FloatArray | None, hazard: float) -> MessagePassing:
-    mean = 1.0 if series is None else float(np.nanmean(series))
-    _check_noise(mean)
-    return MessagePassing(Poisson(), hazard, Poisson().prior(mean, 1 / mean), HYPOTHESES)
+        POSITIVE.check(_NOISE, noise)
+    shape = 10.0 if kind == "mean" else 1.0  # half the samples of the noise it is worth: the more, the less it changes
+    prior = NormalGamma().prior(level, noise, weight=(noise / spread) ** 2, shape=shape)
+    return MessagePassing(NormalGamma(), hazard, prior, HYPOTHESES)
 
 
 def _student(x: Array, points: Array) -> Array:
     """The log-likelihood, but for a constant, of pairs of a mean and a scale, for samples with heavy tails."""
     mean, scale = points[:, 0], points[:, 1]
     return -0.5 * (DEGREES + 1) * jnp.log1p(jnp.square((x - mean) / scale) / DEGREES) - jnp.log(scale)
-
-
-def _for_outliers(spreads: FloatArray, means: FloatArray, series: FloatArray, hazard: float) -> MessagePassing:
-    """For numbers with outliers. spreads, means: that are possible, in units of the spread of quiet samples."""
-    levels = np.nanmedian(series, axis=1, keepdims=True)
-    scale = float(np.nanmedian(np.abs(series - levels))) / _QUARTILE
-    _check_noise(scale)
-    level, spread = float(levels.mean()), float(np.hypot(scale, levels.std() / 2))
-    pairs: Any = np.array([(level + spread * mean, scale * width) for width in spreads for mean in means])
-    family = Grid(pairs, _student, width=1.0)
-    return MessagePassing(family, hazard, family.prior(), HYPOTHESES)
-
-
-KINDS: dict[str, Any] = {
-    "mean": partial(_for_numbers, 10.0),
-    "variance": partial(_for_numbers, 1.0),
-    "proportion": _for_outcomes,
-    "rate": _for_counts,
-}
-HEAVY: dict[str, Any] = {
-    "mean": partial(_for_outliers, np.ones(1), _MEANS),
-    "variance": partial(_for_outliers, _SPREADS, _MEANS[::3]),
-}

@@ -66,8 +66,12 @@ class Steps(NamedTuple):
     state: State = None
 
     def __repr__(self) -> str:
-        given = ((name, answer) for name, answer in zip(ANSWERS, self, strict=False) if answer is not None)
-        return f"Steps({', '.join(f'{name}={_brief(answer)}' for name, answer in given)})"
+        shown = []
+        for name, answer in zip(ANSWERS, self, strict=False):
+            if answer is not None:  # of an array, its type and shape
+                shape = getattr(answer, "shape", ())
+                shown.append(f"{name}={answer.dtype}{list(shape)}" if shape else f"{name}={answer!r}")
+        return f"Steps({', '.join(shown)})"
 
     def columns(self) -> dict[str, Any]:
         """Return the answers as columns of a table: one each, or one for each of several numbers.
@@ -75,8 +79,10 @@ class Steps(NamedTuple):
         >>> list(Steps(np.zeros((5, 2)), np.zeros(5), np.zeros(5)).columns())
         ['estimate_0', 'estimate_1', 'surprise', 'learning_rate']
         """
-        given = {name: answer for name, answer in zip(ANSWERS, self, strict=False) if answer is not None}
-        return {column: values for name, answer in given.items() for column, values in wide(name, answer).items()}
+        columns: dict[str, Any] = {}
+        for name, answer in zip(ANSWERS, self, strict=False):
+            columns |= {} if answer is None else wide(name, answer)
+        return columns
 
 
 ANSWERS = Step._fields  # the estimate, and the fields of `StepInfo`
@@ -93,12 +99,6 @@ def wide(name: str, values: Any) -> dict[str, Any]:
         return {name: values}
     flat = values.reshape(len(values), math.prod(values.shape[1:]))
     return {f"{name}_{k}": flat[:, k] for k in range(flat.shape[1])}
-
-
-def _brief(value: Any) -> str:
-    """A number, or of an array its type and shape."""
-    shape = getattr(value, "shape", ())
-    return f"{value.dtype}{list(shape)}" if shape else repr(value)
 
 
 class LastChange(NamedTuple):
@@ -321,6 +321,14 @@ class ValueLearner(_Starts, Learner, Protocol):
         return value
 
 
+class BinaryLearner(Learner, Protocol):
+    """A learner that follows the probability of a 1 among outcomes 0 and 1, and reports Shannon's surprise."""
+
+    takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
+    samples: ClassVar[Domain] = Domain(0, 1, whole=True)
+    surprise_measure: ClassVar[str] = "shannon"
+
+
 class CircularLearner(Learner, Protocol):
     """A learner that follows angles."""
 
@@ -512,6 +520,15 @@ def _recorded(learner: Learner, read: Callable[[State], Any]) -> Callable[..., t
 def advance(learner: Learner, state: State, x: Any, seen: Array | None = None) -> tuple[State, StepInfo]:
     """One step of any learner; none where the sample was not seen."""
     return learner.step(state, x) if seen is None else learner.masked_step(state, x, seen)
+
+
+def rows_where(condition: Array, new: State, old: State) -> State:
+    """Put another state into those rows of a table of states for which the condition holds."""
+
+    def put(new: Array, old: Array) -> Array:
+        return jnp.where(condition.reshape(-1, *[1] * (old.ndim - 1)), new, old)
+
+    return jax.tree.map(put, new, old)
 
 
 def repeated(state: State, times: int) -> State:

@@ -12,11 +12,10 @@ import numpy as np
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.names import OutcomeKind
 from astonish.core.numbers import COUNT, NOT_NEGATIVE, Domain, FloatArray, Number
 from astonish.core.parameters import parameter
 from astonish.core.special import log
-from astonish.learners.base import Learner, StepInfo
+from astonish.learners.base import BinaryLearner, StepInfo
 
 _LOG_PRECISIONS = np.log(10_000.0), np.log(2.0)  # from the least volatile to the most volatile
 _CHANGES = np.log(5e-4), np.log(20.0)
@@ -28,7 +27,7 @@ class JointGrid(NamedTuple):
     weights: Annotated[Array, NOT_NEGATIVE]
 
 
-class Behrens2007(Learner):
+class Behrens2007(BinaryLearner):
     """Exact inference on a grid, for outcomes 0 and 1. Nothing has to be fitted: only the grid may be finer or coarser.
 
     Before each sample, the volatility v takes a normal step with standard deviation exp(k). Then the probability r of
@@ -46,9 +45,6 @@ class Behrens2007(Learner):
     volatilities: int = parameter(15, Domain(2, whole=True), (5, 45), "how many values of the volatility", static=True)
     changes: int = parameter(8, COUNT, (1, 50), "how many values of the volatility's own change", static=True)
     name: ClassVar[str] = "behrens2007"
-    surprise_measure: ClassVar[str] = "shannon"
-    takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
-    samples: ClassVar[Domain] = Domain(0, 1, whole=True)
     meanings: ClassVar[dict[str, str]] = {"volatility": "expected volatility v, a logarithm, after the outcome"}
 
     def init(self) -> JointGrid:

@@ -67,17 +67,13 @@ class DeltaMixture(MixtureLearner):
         faded = jax.vmap(lambda belief, keep: blend(self.family, belief, keep, prior, 1 - keep))(state.beliefs, kept)
         under_each = jax.vmap(lambda belief: log_evidence(self.family, belief, x))(faded)
         first = np.arange(self.nodes) == 0
-        moved = (1 - jnp.asarray(self.hazard)) * self._grown(state.weights) + jnp.where(first, self.hazard, 0.0)
+        grown = state.weights  # as the run grows by one sample
+        if self.nodes > 1:
+            leaves = jnp.append(grown[:-1] / (lengths[1:] - lengths[:-1]), 0.0)
+            grown = grown - leaves + jnp.roll(leaves, 1)
+        moved = (1 - jnp.asarray(self.hazard)) * grown + jnp.where(first, self.hazard, 0.0)
         weights, surprise = reweighted(moved, under_each)
         changed = jnp.exp(jnp.minimum(log_weights(jnp.asarray(self.hazard)) + under_each[0] + surprise, 0))
         beliefs = jax.vmap(lambda belief: bayes(self.family, belief, x))(faded)
         rate = jnp.minimum(weights @ (1 / lengths), 1.0)
         return Nodes(beliefs, weights), StepInfo(surprise, rate, changed)
-
-    def _grown(self, weights: Array) -> Array:
-        """The probabilities of the nodes as the run grows by one sample."""
-        if self.nodes == 1:
-            return weights
-        lengths = self.lengths
-        leaves = jnp.append(weights[:-1] / (lengths[1:] - lengths[:-1]), 0.0)
-        return weights - leaves + jnp.roll(leaves, 1)

@@ -17,7 +17,7 @@ from astonish.core.names import OutcomeKind
 from astonish.core.numbers import FINITE, NOT_NEGATIVE, POSITIVE, Domain, FloatArray, Number, floats
 from astonish.core.parameters import MEAN, NOISE, STD, Parameter
 from astonish.core.special import log
-from astonish.learners.base import Learner, StepInfo
+from astonish.learners.base import BinaryLearner, Learner, StepInfo
 
 _LARGEST_EXPONENT = 80.0  # variances beyond exp(80) or below exp(-80) make no difference, and their squares are numbers
 _LARGEST_ERROR = 1e75  # whose fourth power is a number
@@ -64,6 +64,23 @@ class LevelUpdate(NamedTuple):
     moved: Array
     surprise: Array
 
+    def quantities(self, level: int) -> dict[str, Array]:
+        """What there is to know of this level, by the papers' names."""
+        return {
+            f"epsilon{level}": self.moved,
+            f"mu{level}": self.mean,
+            f"pi{level}": 1 / self.variance,
+            f"pihat{level}": 1 / self.expected_variance,
+            "shannon": self.surprise,
+            "volatility": self.step_variance,
+        }
+
+    def quantities_above(self, level: int, mean: Array, variance: Array) -> dict[str, Array]:
+        """The same of the level above, with this mean and variance after the outcome, and the error it learns from."""
+        error, weight = _volatility_error(self), 1 / self.expected_variance * variance
+        own = {f"epsilon{level}": weight * error, f"mu{level}": mean, f"pi{level}": 1 / variance, f"psi{level}": weight}
+        return own | {f"delta{level - 1}": error}
+
 
 class TwoLevels(NamedTuple):
     """A belief about log odds."""
@@ -100,7 +117,7 @@ class ContinuousLevels(NamedTuple):
     sigma2: Annotated[Array, POSITIVE]
 
 
-class BinaryFilter(Learner, Protocol):
+class BinaryFilter(BinaryLearner, Protocol):
     """A learner whose state holds a normal belief, `mu2` and `sigma2`, about the log odds of a 1.
 
     Its estimate is the probability of a 1 that it predicts, its learning rate that of this probability, and its
@@ -109,10 +126,7 @@ class BinaryFilter(Learner, Protocol):
 
     mu2: Number
     pi2: Number
-    takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
     free: ClassVar[tuple[str, ...]] = ("omega2",)
-    surprise_measure: ClassVar[str] = "shannon"
-    samples: ClassVar[Domain] = Domain(0, 1, whole=True)
     largest_log_odds: ClassVar[float] = _ENHANCED_LOG_ODDS
 
     def estimate(self, state: Any) -> Array:
@@ -145,33 +159,23 @@ class BinaryFilter(Learner, Protocol):
         zero = 1 / (1 + odds)
         return odds * zero, zero
 
-    def _follow(self, mean: Array, variance: Array, step_variance: Array, x: Number) -> LevelUpdate:
-        """Level 2 at an outcome."""
-        one, zero = self._probabilities(mean)
-        expected = variance + step_variance
+    def _follow(self, state: Any, x: Number) -> LevelUpdate:
+        """Update level 2 by an outcome."""
+        one, zero = self._probabilities(state.mu2)
+        step_variance = self._log_odds_step(state)
+        expected = state.sigma2 + step_variance
         new = expected / (1 + expected * (one * zero))
         moved = jnp.where(x == 1, zero, -one) * new
-        return LevelUpdate(step_variance, expected, mean + moved, new, moved, -log(jnp.where(x == 1, one, zero)))
+        return LevelUpdate(step_variance, expected, state.mu2 + moved, new, moved, -log(jnp.where(x == 1, one, zero)))
 
     def _info(self, mean: Array, below: LevelUpdate, x: Number) -> StepInfo:
         """Surprise and learning rate: the share by which the probability of the other outcome has shrunk."""
         missed, still_missed = (jnp.where(x == 1, *self._probabilities(mu)[::-1]) for mu in (mean, below.mean))
         return StepInfo(below.surprise, jnp.clip(1 - still_missed / missed, 0.0, 1.0))
 
-    def _of_level_2(self, mean: Array, below: LevelUpdate, x: Number) -> dict[str, Array]:
-        """Quantities of level 2, as in `_OF_LEVEL_2`."""
-        one, _ = self._probabilities(mean)
-        return {
-            "delta1": x - one,
-            "epsilon2": below.moved,
-            "m1": one,
-            "mu2": below.mean,
-            "pi2": 1 / below.variance,
-            "pihat2": 1 / below.expected_variance,
-            "psi2": below.variance,
-            "shannon": below.surprise,
-            "volatility": below.step_variance,
-        }
+    def quantities(self, state: Any, new: Any, x: Number) -> dict[str, Array]:
+        below, (one, _) = self._follow(state, x), self._probabilities(state.mu2)
+        return {"delta1": x - one, "m1": one, "psi2": below.variance, **below.quantities(2)}
 
 
 class TwoLevelHGF(BinaryFilter):
@@ -187,11 +191,8 @@ class TwoLevelHGF(BinaryFilter):
         return TwoLevels(*floats(self.mu2, 1 / jnp.asarray(self.pi2)))
 
     def step(self, state: TwoLevels, x: Number) -> tuple[TwoLevels, StepInfo]:
-        below = self._follow(*state, self._log_odds_step(state), x)
+        below = self._follow(state, x)
         return TwoLevels(below.mean, below.variance), self._info(state.mu2, below, x)
-
-    def quantities(self, state: TwoLevels, new: TwoLevels, x: Number) -> dict[str, Array]:
-        return self._of_level_2(state.mu2, self._follow(*state, self._log_odds_step(state), x), x)
 
     def _log_odds_step(self, state: TwoLevels) -> Array:
         return _exp(self.omega2)
@@ -220,23 +221,16 @@ class HGF(BinaryFilter):
         return ThreeLevels(*floats(self.mu2, 1 / jnp.asarray(self.pi2), self.mu3, 1 / jnp.asarray(self.pi3)))
 
     def step(self, state: Any, x: Number) -> tuple[Any, StepInfo]:
-        below = self._level_2(state, x)
-        return ThreeLevels(below.mean, below.variance, *self._level_3(state, below)), self._info(state.mu2, below, x)
+        below = self._follow(state, x)
+        above = _enhanced(below, state.sigma2, state.mu3, state.sigma3, self.kappa, self.omega2, self.omega3)
+        return ThreeLevels(below.mean, below.variance, *above), self._info(state.mu2, below, x)
 
     def quantities(self, state: Any, new: Any, x: Number) -> dict[str, Array]:
-        below = self._level_2(state, x)
-        error, weight = _volatility_error(below), 1 / below.expected_variance * new.sigma3
-        above = {"delta2": error, "epsilon3": weight * error, "mu3": new.mu3, "pi3": 1 / new.sigma3, "psi3": weight}
-        return self._of_level_2(state.mu2, below, x) | above
-
-    def _level_2(self, state: Any, x: Number) -> LevelUpdate:
-        return self._follow(state.mu2, state.sigma2, self._log_odds_step(state), x)
+        above = self._follow(state, x).quantities_above(3, new.mu3, new.sigma3)
+        return BinaryFilter.quantities(self, state, new, x) | above
 
     def _log_odds_step(self, state: Any) -> Array:
         return _exp(self.kappa * state.mu3 + self.omega2)
-
-    def _level_3(self, state: Any, below: LevelUpdate) -> tuple[Array, Array]:
-        return _enhanced(below, state.sigma2, state.mu3, state.sigma3, self.kappa, self.omega2, self.omega3)
 
 
 class ClassicHGF(HGF):
@@ -258,9 +252,17 @@ class ClassicHGF(HGF):
         return ClassicLevels(**start._asdict(), violations=jnp.zeros_like(start.mu2))
 
     def step(self, state: ClassicLevels, x: Number) -> tuple[ClassicLevels, StepInfo]:
-        below = self._level_2(state, x)
-        mu3, sigma3, valid = _classic(below, state.mu3, state.sigma3, self.kappa, self.omega3)
-        new = ClassicLevels(below.mean, below.variance, mu3, sigma3, state.violations + jnp.where(valid, 0.0, 1.0))
+        below = self._follow(state, x)
+        expected = state.sigma3 + _exp(self.omega3)
+        share, error = below.step_variance / below.expected_variance, _volatility_error(below)
+        gained = 0.5 * jnp.square(self.kappa) * share * (share + (2 * share - 1) * error)
+        grown = 1 + expected * gained  # the new precision over the expected one
+        valid = grown > 0
+        variance = expected / jnp.where(valid, grown, 1.0)
+        mu3 = jnp.where(valid, state.mu3 + 0.5 * self.kappa * share * error * variance, state.mu3)
+        sigma3 = jnp.where(valid, variance, state.sigma3)
+        violations = state.violations + jnp.where(valid, 0.0, 1.0)
+        new = ClassicLevels(below.mean, below.variance, mu3, sigma3, violations)
         return new, self._info(state.mu2, below, x)
 
     def quantities(self, state: ClassicLevels, new: ClassicLevels, x: Number) -> dict[str, Array]:
@@ -309,9 +311,7 @@ class ContinuousHGF(Learner):
     }
 
     def init(self) -> ContinuousLevels:
-        return ContinuousLevels(
-            *floats(self.mean, jnp.square(self.std), self.mu2, 1 / jnp.asarray(self.pi2)),
-        )
+        return ContinuousLevels(*floats(self.mean, jnp.square(self.std), self.mu2, 1 / jnp.asarray(self.pi2)))
 
     def step(self, state: ContinuousLevels, x: Number) -> tuple[ContinuousLevels, StepInfo]:
         below, gain = self._follow(state, x)
@@ -335,21 +335,7 @@ class ContinuousHGF(Learner):
 
     def quantities(self, state: ContinuousLevels, new: ContinuousLevels, x: Number) -> dict[str, Array]:
         below, gain = self._follow(state, x)
-        error, weight = _volatility_error(below), 1 / below.expected_variance * new.sigma2
-        return {
-            "delta1": error,
-            "epsilon1": below.moved,
-            "epsilon2": weight * error,
-            "mu1": below.mean,
-            "mu2": new.mu2,
-            "pi1": 1 / below.variance,
-            "pi2": 1 / new.sigma2,
-            "pihat1": 1 / below.expected_variance,
-            "psi1": gain,
-            "psi2": weight,
-            "shannon": below.surprise,
-            "volatility": below.step_variance,
-        }
+        return {"psi1": gain, **below.quantities(1), **below.quantities_above(2, new.mu2, new.sigma2)}
 
     def _follow(self, state: ContinuousLevels, x: Number) -> tuple[LevelUpdate, Array]:
         """Level 1 at a sample, and its learning rate."""
@@ -389,16 +375,3 @@ def _enhanced(
     error = (below.variance + below.moved * below.moved) * precision - 1
     gained = jnp.maximum(0.5 * jnp.square(kappa) * share * (share + rest * error), 0.0)
     return mean, expected / (1 + expected * gained)
-
-
-def _classic(
-    below: LevelUpdate, mean: Array, variance: Array, kappa: Number, omega_above: Number
-) -> tuple[Array, Array, Array]:
-    """The same by the update as first published, and whether it stayed in its domain; else nothing changes."""
-    expected = variance + _exp(omega_above)
-    share, error = below.step_variance / below.expected_variance, _volatility_error(below)
-    gained = 0.5 * jnp.square(kappa) * share * (share + (2 * share - 1) * error)
-    grown = 1 + expected * gained  # the new precision over the expected one
-    valid = grown > 0
-    new = expected / jnp.where(valid, grown, 1.0)
-    return jnp.where(valid, mean + 0.5 * kappa * share * error * new, mean), jnp.where(valid, new, variance), valid

@@ -7,11 +7,13 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs import Gaussian, GaussianBelief
-from astonish.core.numbers import Domain, FloatArray, Number
-from astonish.core.parameters import MEAN, NOISE, STD, parameter
+from astonish.core.numbers import NOT_NEGATIVE, FloatArray, Number
+from astonish.core.parameters import MEAN, NOISE, STD, Parameter
 from astonish.learners.base import NumberLearner, StepInfo
 from astonish.theory.expfam import bayes
 from astonish.theory.surprise import shannon
+
+DRIFT = Parameter(NOT_NEGATIVE, (0.002, 0.5), "standard deviation of the mean's step before each sample", 0.1, "drift")
 
 
 class _KnowsNoise(Protocol):
@@ -46,9 +48,7 @@ class Kalman(GaussianFilter):
     """
 
     noise: Number = NOISE.field()
-    drift: Number = parameter(
-        0.1, Domain(0.0), (0.002, 0.5), "standard deviation of the mean's step before each sample", fact="drift"
-    )
+    drift: Number = DRIFT.field()
     mean: Number = MEAN.field()
     std: Number = STD.field(default=1.0)
     name: ClassVar[str] = "kalman"

@@ -21,7 +21,7 @@ from astonish.core.numbers import COUNT, FINITE, NOT_NEGATIVE, Number
 from astonish.core.parameters import HAZARD, parameter
 from astonish.core.programs import once
 from astonish.core.special import difference, log
-from astonish.learners.base import FamilyLearner, LastChange, StepInfo, repeated
+from astonish.learners.base import FamilyLearner, LastChange, StepInfo, repeated, rows_where
 from astonish.theory.expfam import Belief, Family, blend
 
 _EMPTY = -(2**30)  # the longest run of a slot that has not been used yet
@@ -103,7 +103,7 @@ class MessagePassing(MixtureLearner):
         olds = jax.vmap(lambda one: self._seen(one, x, jnp.log1p(-hazard)))(state)
         new = self._seen(self._fresh(), x, jnp.log(hazard))
         top = jax.lax.stop_gradient(jnp.maximum(olds.log_weights.max(), new.log_weights))
-        olds, new = (each._replace(weights=jnp.exp(each.log_weights - top)) for each in (olds, new))
+        olds, new = (part._replace(weights=jnp.exp(part.log_weights - top)) for part in (olds, new))
         total = olds.weights @ jnp.ones_like(olds.weights) + new.weights  # the compiler adds up one by one
         kept, lost = (self._merged(olds, new), 0.0) if self.merge else _exchanged(olds, new)
         left = total - lost
@@ -134,52 +134,32 @@ class MessagePassing(MixtureLearner):
         return Hypotheses(belief, log_partition, one.weights, log_weight, one.ages + 1, one.oldest + 1)
 
     def _merged(self, olds: Hypotheses, new: Hypotheses) -> Hypotheses:
-        """The hypotheses to keep, from the newest to the oldest: two of the old and the new one are merged."""
-        newer = jax.tree.map(_moved_on, new, olds)
-        at = _where_to_merge(newer.oldest, olds.oldest, _FAR * self.hypotheses)
-        both = self._one_of_two(*(jax.tree.map(lambda leaf: leaf[at], part) for part in (newer, olds)))
+        """Keep the hypotheses in order, from the newest to the oldest, and make one of two neighbours."""
+        newers = jax.tree.map(_moved_on, new, olds)
 
-        def put(newer: Array, old: Array, both: Array) -> Array:
-            places = jnp.arange(self.hypotheses).reshape(-1, *[1] * both.ndim)
-            return jnp.where(places < at, newer, jnp.where(places == at, both, old))
+        # The pair that takes up the least time, compared to how long ago it was
+        since = _moved_on(jnp.zeros_like(newers.oldest[0]), newers.oldest)
+        at = jnp.argmin(jnp.where(since < _FAR * self.hypotheses, (olds.oldest - since) / (since + 1), 0.0))
+        newer, older = (jax.tree.map(lambda leaf: leaf[at], part) for part in (newers, olds))
 
-        return jax.tree.map(put, newer, olds, both)
-
-    def _one_of_two(self, newer: Hypotheses, older: Hypotheses) -> Hypotheses:
-        """One hypothesis in place of two, of which the older may be an empty slot."""
+        # One in place of both, of which the older may be an empty slot
         log_weight = jnp.logaddexp(newer.log_weights, older.log_weights)
         possible = log_weight > -jnp.inf
         share = jnp.where(possible, jnp.exp(newer.log_weights - jnp.where(possible, log_weight, 0.0)), 0.5)
         belief = blend(self.family, newer.beliefs, share, older.beliefs, 1 - share)
-        return Hypotheses(
-            belief,
-            self.family.log_partition(belief),
-            newer.weights + older.weights,
-            log_weight,
-            share * newer.ages + (1 - share) * older.ages,
-            jnp.maximum(newer.oldest, older.oldest),
-        )
-
-
-def _where_to_merge(newer: Array, older: Array, far: int) -> Array:
-    """Which pair of neighbours to merge: the one that takes up the least time, compared to how long ago it was.
-
-    newer, older: the longest ages of both neighbours, pair by pair.
-    """
-    since = _moved_on(jnp.zeros_like(newer[0]), newer)
-    return jnp.argmin(jnp.where(since < far, (older - since) / (since + 1), 0.0))
+        log_partition, weight = self.family.log_partition(belief), newer.weights + older.weights
+        age, oldest = share * newer.ages + (1 - share) * older.ages, jnp.maximum(newer.oldest, older.oldest)
+        both = Hypotheses(belief, log_partition, weight, log_weight, age, oldest)
+        places = jnp.arange(self.hypotheses)
+        return rows_where(places < at, newers, rows_where(places == at, both, olds))
 
 
 def _exchanged(olds: Hypotheses, new: Hypotheses) -> tuple[Hypotheses, Array]:
     """The hypotheses to keep, and the weight that is lost: of the old and the new one, the least probable goes."""
     least = jnp.argmin(olds.log_weights)  # which tell apart what is almost zero
     gives_way = olds.log_weights[least] <= new.log_weights
-
-    def exchange(old: Array, new: Array) -> Array:
-        place = ((jnp.arange(len(old)) == least) & gives_way).reshape(-1, *[1] * new.ndim)
-        return jnp.where(place, new, old)
-
-    return jax.tree.map(exchange, olds, new), jnp.where(gives_way, olds.weights[least], new.weights)
+    place = (jnp.arange(len(olds.log_weights)) == least) & gives_way
+    return rows_where(place, new, olds), jnp.where(gives_way, olds.weights[least], new.weights)
 
 
 def _moved_on(first: Array, rows: Array) -> Array:

@@ -7,6 +7,7 @@ so far how unusual an error is (`robust.tail`), and hypotheses about recent chan
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax
@@ -15,7 +16,7 @@ import numpy as np
 from jax import Array
 
 from astonish.beliefs import robust_regression as regression, robust_shift as shift, robust_tail as tail
-from astonish.beliefs.robust_regression import ExpectedValue, Weights
+from astonish.beliefs.robust_regression import Weights
 from astonish.beliefs.robust_shift import Shifts
 from astonish.beliefs.robust_tail import Tail
 from astonish.core.numbers import FINITE, NOT_NEGATIVE, POSITIVE, WHOLE, Domain, Number
@@ -103,10 +104,10 @@ class Monitor(Learner):
         z = jnp.clip((value - expected.mean) / expected.std, -_LARGEST, _LARGEST)
         settled = (state.seen >= _FEWEST) & (expected.leverage < _SETTLED)
 
-        rescaled = state.shifts._replace(
-            level=state.shifts.level * (state.std / expected.std)
-        )  # in units of this noise
-        shifts, moved = _chosen(settled, shift.update(rescaled, z, self.hazard), (state.shifts, jnp.zeros_like(z)))
+        level = state.shifts.level * (state.std / expected.std)  # in units of this noise
+        shifted = shift.update(state.shifts._replace(level=level), z, self.hazard)
+        if_settled = partial(jnp.where, settled)
+        shifts, moved = jax.tree.map(if_settled, shifted, (state.shifts, jnp.zeros_like(z)))
         trust = jnp.where(settled, regression.trust(z - moved), 1.0)
         rate = 1 - 1 / (1 + trust * expected.leverage)
         weights = regression.update(weights, expected, (z - moved) * expected.std, trust, self.forgetting)
@@ -116,14 +117,20 @@ class Monitor(Learner):
         # Of Student's distribution, so that no single one outweighs all others; by the level now and by the long run.
         near, far = (jnp.log1p(jnp.square(each) / 4) for each in (z, z + state.offset / expected.std))
         averages = state.averages + jnp.asarray(_SHARES, z.dtype) * (jnp.stack([near, near, far]) - state.averages)
-        tails, past = _compared(settled, state.past, averages)
+        compared = tail.log_probability(state.past, averages), tail.add(state.past, averages)
+        tails, past = jax.tree.map(if_settled, compared, (jnp.zeros_like(averages), state.past))
+        # The probability that one of several is as small as the smallest of these: as for independent ones (Sidak
+        # 1967), but fewer, since they share samples.
+        least = jnp.minimum(tails.min(), -1e-12)
+        surprise = -jnp.log(-jnp.expm1(_INDEPENDENT * jnp.log1p(-jnp.exp(least))))
 
         estimate = (features * weights.mean).sum() + shifts.mean * expected.std
+        still_unsure = expected.leverage / (1 + expected.leverage) / (1 + trust * expected.leverage)
         clipped = jnp.ravel(jnp.clip(z, -regression.TRUSTED, regression.TRUSTED))
         errors = jnp.concatenate([clipped, state.errors[:-1]]) if self.lags > 1 else clipped
-        newest = (estimate, _uncertainty(expected, trust), expected.mean, expected.std, tails)
+        newest = (estimate, expected.std * jnp.sqrt(still_unsure), expected.mean, expected.std, tails)
         new = MonitorState(weights, errors, time, state.seen + 1, averages, past, shifts, offset, *newest)
-        return new, StepInfo(-_any_of(tails), rate, shifts.probability)
+        return new, StepInfo(surprise, rate, shifts.probability)
 
     def estimate(self, state: MonitorState) -> Array:
         return state.estimate
@@ -162,27 +169,3 @@ def _raised(weights: Weights, by: Array) -> Weights:
     """The weights with another level: the first one is that of the feature 1."""
     first = np.arange(weights.mean.shape[-1]) == 0
     return weights._replace(mean=weights.mean + by * first)
-
-
-def _compared(settled: Array, past: Tail, values: Array) -> tuple[Array, Tail]:
-    """The logarithms of tail probabilities of values among past ones, and these with them; nothing if not settled."""
-    compared = tail.log_probability(past, values), tail.add(past, values)
-    return _chosen(settled, compared, (jnp.zeros_like(values), past))
-
-
-def _any_of(tails: Array) -> Array:
-    """The logarithm of the probability that one of several tail probabilities is as small as the smallest of these.
-
-    As for independent ones (Sidak 1967), but fewer, since they share samples.
-    """
-    least = jnp.minimum(tails.min(), -1e-12)
-    return jnp.log(-jnp.expm1(_INDEPENDENT * jnp.log1p(-jnp.exp(least))))
-
-
-def _uncertainty(expected: ExpectedValue, trust: Array) -> Array:
-    """The standard deviation of what is fitted to the newest sample, after it."""
-    return expected.std * jnp.sqrt(expected.leverage / (1 + expected.leverage) / (1 + trust * expected.leverage))
-
-
-def _chosen(condition: Array, yes: Any, no: Any) -> Any:
-    return jax.tree.map(lambda one, other: jnp.where(condition, one, other), yes, no)

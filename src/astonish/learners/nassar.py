@@ -5,7 +5,7 @@ Nassar, Wilson, Heasly & Gold (2010), and the reduced Bayesian model of Nassar, 
 """
 
 import math
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -127,10 +127,7 @@ class Nassar2012(UniformJumps):
         std = jnp.sqrt(1 + state.variance)  # of the next sample, in units of the noise, as is the gap
         gap = _distance(x, state.mean, self.noise)
         stay, jump = _log_normal(gap / std, self.noise * std), self._log_density_after_jump()
-        evidence = JumpEvidence(gap, stay, jump)
-        variance, info = reduced_bayes(
-            state, evidence, self.hazard, self.surprise_sensitivity, self.uncertainty_underestimation
-        )
+        variance, info = reduced_bayes(self, state, gap, stay, jump)
         mean = (1 - info.learning_rate) * state.mean + info.learning_rate * x
         return RelativeVariance(mean, variance), info
 
@@ -138,29 +135,25 @@ class Nassar2012(UniformJumps):
         return self.noise * jnp.sqrt(state.variance)
 
 
-class JumpEvidence(NamedTuple):
-    """What a sample says about a jump.
-
-    gap: how far it is from the mean, in units of the noise. stay, jump: its log-density if the mean has stayed, and if
-    it has jumped.
-    """
-
-    gap: Array
-    stay: Array
-    jump: Array
-
-
 def reduced_bayes(
-    state: RelativeVariance, seen: JumpEvidence, hazard: Number, sensitivity: Number, underestimation: Number
+    learner: Any, state: RelativeVariance, gap: Array, stay: Array, jump: Array
 ) -> tuple[Array, StepInfo]:
-    """The relative variance after a sample, and the learning rate (the equations of Nassar et al. 2012)."""
-    odds = sensitivity * (seen.jump - seen.stay) + log_odds(hazard)
+    """Find the relative variance after a sample, and the learning rate (the equations of Nassar et al. 2012).
+
+    Args:
+        learner: A `Nassar2012` or `NassarCircular`.
+        state: The belief before the sample.
+        gap: How far the sample is from the mean, in units of the noise.
+        stay: The sample's log-density if the mean has stayed.
+        jump: The same if the mean has jumped.
+    """
+    odds = learner.surprise_sensitivity * (jump - stay) + log_odds(learner.hazard)
     jumped, stayed = jax.nn.sigmoid(odds), jax.nn.sigmoid(-odds)
     rate = jumped + (1 - jumped) * state.relative_uncertainty
-    variance = rate + jumped * stayed * (seen.gap / (1 + state.variance)) ** 2
+    variance = rate + jumped * stayed * (gap / (1 + state.variance)) ** 2
     kind = limits(variance)  # within which it must stay to remain a number
-    variance = jnp.clip(variance * jnp.exp(-underestimation), kind.tiny, 1e-4 * kind.max)
-    return variance, StepInfo(mixture_surprise(seen.stay, seen.jump, hazard), rate, jumped)
+    variance = jnp.clip(variance * jnp.exp(-learner.uncertainty_underestimation), kind.tiny, 1e-4 * kind.max)
+    return variance, StepInfo(mixture_surprise(stay, jump, learner.hazard), rate, jumped)
 
 
 def log_odds(probability: Number) -> Array:

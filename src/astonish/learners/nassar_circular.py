@@ -48,10 +48,7 @@ class NassarCircular(CircularLearner):
         angle = 2 * math.pi / self.period * error
         jump = -log(self.period)
         stay = log_von_mises(angle, self.concentration / (1 + state.variance)) + math.log(2 * math.pi) + jump
-        evidence = nassar.JumpEvidence(angle * jnp.sqrt(self.concentration), stay, jump)
-        variance, info = nassar.reduced_bayes(
-            state, evidence, self.hazard, self.surprise_sensitivity, self.uncertainty_underestimation
-        )
+        variance, info = nassar.reduced_bayes(self, state, angle * jnp.sqrt(self.concentration), stay, jump)
         return nassar.RelativeVariance(wrapped(state.mean + info.learning_rate * error, self.period), variance), info
 
     def uncertainty(self, state: nassar.RelativeVariance) -> Array:

@@ -4,7 +4,7 @@ Nas10* and Nas12* of Liakoni, Modirshanechi, Gerstner & Brea (2021). The exact b
 if the mean has stayed and one if it has jumped just before; both learners make one Gaussian of them.
 """
 
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -19,21 +19,8 @@ from astonish.learners.nassar import log_odds, mixture_surprise
 from astonish.theory.expfam import bayes, log_evidence
 
 
-class Fork(NamedTuple):
-    """What to believe after a sample if the mean has stayed, what if it has jumped, and how probable each is."""
-
-    stay: GaussianBelief
-    jump: GaussianBelief
-    stayed: Array
-    jumped: Array
-
-    @property
-    def mean(self) -> Array:
-        return self.stayed * self.stay.mean + self.jumped * self.jump.mean
-
-
 class GaussianJumps(GaussianFilter):
-    """What both learners share: the world in which they learn."""
+    """What both learners share: the world in which they learn, and all of a step but how sure they are after it."""
 
     noise: Number = NOISE.field()
     hazard: Number = HAZARD.field()
@@ -41,19 +28,22 @@ class GaussianJumps(GaussianFilter):
     std: Number = STD.field(default=1.0, about="standard deviation of these values")
     free: ClassVar[tuple[str, ...]] = ("hazard",)
 
-    def _fork(self, state: GaussianBelief, x: Number) -> tuple[Fork, StepInfo]:
-        """The exact belief after a sample in its two parts, and what the observer wants to know."""
+    def step(self, state: GaussianBelief, x: Number) -> tuple[GaussianBelief, StepInfo]:
         family, prior = Gaussian(self.noise), self.init()
-        stay, jump = log_evidence(family, state, x), log_evidence(family, prior, x)
-        odds = jump - stay + log_odds(self.hazard)
-        jumped = jax.nn.sigmoid(odds)
-        rate = (1 - jumped) * self._gain(state) + jumped * self._gain(prior)
-        fork = Fork(bayes(family, state, x), bayes(family, prior, x), jax.nn.sigmoid(-odds), jumped)
-        return fork, StepInfo(mixture_surprise(stay, jump, self.hazard), rate, jumped)
+        if_stayed, if_jumped = log_evidence(family, state, x), log_evidence(family, prior, x)
+        odds = if_jumped - if_stayed + log_odds(self.hazard)
+        jumped, stayed = jax.nn.sigmoid(odds), jax.nn.sigmoid(-odds)
+        gain, first_gain = (1 / (1 + belief.precision * jnp.square(self.noise)) for belief in (state, prior))
+        info = StepInfo(
+            mixture_surprise(if_stayed, if_jumped, self.hazard), (1 - jumped) * gain + jumped * first_gain, jumped
+        )
+        stay, jump = bayes(family, state, x), bayes(family, prior, x)
+        mean = stayed * stay.mean + jumped * jump.mean
+        return GaussianBelief(mean, self._precision(stay, stayed, jump, jumped)), info
 
-    def _gain(self, belief: GaussianBelief) -> Array:
-        """The weight that Bayes' rule gives to a sample."""
-        return 1 / (1 + belief.precision * jnp.square(self.noise))
+    def _precision(self, stay: GaussianBelief, stayed: Array, jump: GaussianBelief, jumped: Array) -> Array:
+        """The precision of one belief in place of two, each with its probability."""
+        raise NotImplementedError
 
 
 class NassarGaussian2010(GaussianJumps):
@@ -65,10 +55,8 @@ class NassarGaussian2010(GaussianJumps):
 
     name: ClassVar[str] = "nassar-gaussian2010"
 
-    def step(self, state: GaussianBelief, x: Number) -> tuple[GaussianBelief, StepInfo]:
-        fork, info = self._fork(state, x)
-        precision = fork.stayed * fork.stay.precision + fork.jumped * fork.jump.precision
-        return GaussianBelief(fork.mean, precision), info
+    def _precision(self, stay: GaussianBelief, stayed: Array, jump: GaussianBelief, jumped: Array) -> Array:
+        return stayed * stay.precision + jumped * jump.precision
 
 
 class NassarGaussian2012(GaussianJumps):
@@ -80,9 +68,8 @@ class NassarGaussian2012(GaussianJumps):
 
     name: ClassVar[str] = "nassar-gaussian2012"
 
-    def step(self, state: GaussianBelief, x: Number) -> tuple[GaussianBelief, StepInfo]:
-        fork, info = self._fork(state, x)
-        within = fork.stayed / fork.stay.precision + fork.jumped / fork.jump.precision
+    def _precision(self, stay: GaussianBelief, stayed: Array, jump: GaussianBelief, jumped: Array) -> Array:
+        within = stayed / stay.precision + jumped / jump.precision
         most = 0.1 * limits(within).max ** 0.5  # whose square is still a number
-        gap = jnp.clip(fork.stay.mean - fork.jump.mean, -most, most)
-        return GaussianBelief(fork.mean, 1 / (within + fork.stayed * fork.jumped * gap**2)), info
+        gap = jnp.clip(stay.mean - jump.mean, -most, most)
+        return 1 / (within + stayed * jumped * gap**2)

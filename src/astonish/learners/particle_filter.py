@@ -14,7 +14,7 @@ from astonish.core.names import Contexts
 from astonish.core.numbers import COUNT, NOT_NEGATIVE, RANDOM_BITS, WHOLE, Number, limits, random_key
 from astonish.core.parameters import HAZARD, parameter
 from astonish.core.special import log
-from astonish.learners.base import LastChange, StepInfo, repeated
+from astonish.learners.base import LastChange, StepInfo, repeated, rows_where
 from astonish.learners.message_passing import MixtureLearner
 from astonish.theory.expfam import Belief, Family, bayes, log_evidence
 
@@ -65,8 +65,10 @@ class ParticleFilter(MixtureLearner):
         joint = changed + jnp.exp(jnp.minimum(stay - top, 0)) + least * state.weights  # with or without a change
         total, total_changed = (part @ jnp.ones_like(part) for part in (joint, changed))  # `sum` adds up one by one
         chosen, weights = resampled(for_resampling, joint / total)
-        beliefs, ages = self._renewed(state, chosen, (for_changes * joint < changed)[chosen])
+        renewed = (for_changes * joint < changed)[chosen]
+        beliefs = rows_where(renewed, self._fresh(), jax.tree.map(lambda leaf: leaf[chosen], state.beliefs))
         beliefs = jax.vmap(lambda belief: bayes(self.family, belief, x))(beliefs)
+        ages = jnp.where(renewed, 0, state.ages[chosen]) + 1
         rate = jnp.minimum(weights @ (1 / ages.astype(weights.dtype)), 1.0)
         info = StepInfo(-top - log(total), rate, total_changed / total)
         return Particles(beliefs, weights, ages, jax.random.key_data(key)), info
@@ -76,14 +78,6 @@ class ParticleFilter(MixtureLearner):
 
     def _fresh(self) -> Belief:
         return jax.tree.map(jnp.asarray, self.first_belief)
-
-    def _renewed(self, state: Particles, chosen: Array, changed: Array) -> tuple[Belief, Array]:
-        """The chosen particles' beliefs, the first one after a change, and how many samples they will rest on."""
-
-        def renew(old: Array, fresh: Array) -> Array:
-            return jnp.where(changed.reshape(-1, *[1] * fresh.ndim), fresh, old[chosen])
-
-        return jax.tree.map(renew, state.beliefs, self._fresh()), jnp.where(changed, 0, state.ages[chosen]) + 1
 
 
 def resampled(uniforms: Array, weights: Array) -> tuple[Array, Array]:

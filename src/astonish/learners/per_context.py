@@ -8,7 +8,7 @@ from jax import Array
 
 from astonish.core.numbers import COUNT, WHOLE, Domain
 from astonish.core.parameters import REQUIRED, parameter
-from astonish.learners.base import Learner, State, StepInfo, advance, check, repeated
+from astonish.learners.base import Learner, State, StepInfo, advance, check, repeated, rows_where
 
 _SMALL = 1024  # numbers in a table
 
@@ -84,4 +84,4 @@ def with_row(leaf: Array, context: Array, new: Array) -> Array:
     if leaf.size > _SMALL:
         return leaf.at[context].set(new)
     here = jnp.arange(len(leaf), dtype=context.dtype) == context
-    return jnp.where(here.reshape(-1, *[1] * (leaf.ndim - 1)), new[None], leaf)
+    return rows_where(here, new, leaf)

@@ -76,17 +76,15 @@ class PerOption(Learner):
         else:
             new, info = self.learner.step(row_of(state, option), x[1])
             table = jax.tree.map(lambda leaf, row: with_row(leaf, option, row), state, new)
-        return (table if self.decay is None else self._decayed(table, seen, self.decay)), info
-
-    def _decayed(self, table: State, seen: Array, decay: Number) -> State:
-        """The states of all options, of which those not seen go part of the way back to the first estimate."""
+        if (decay := self.decay) is None:
+            return table, info
         first = self.learner.estimate(self.learner.init())
 
         def fade(state: State, seen: Array) -> State:
             faded = self.learner.with_estimate(state, (1 - decay) * self.learner.estimate(state) + decay * first)
             return jax.tree.map(lambda old, new: jnp.where(seen, old, new), state, faded)
 
-        return jax.vmap(fade)(table, seen)
+        return jax.vmap(fade)(table, seen), info
 
     def estimate(self, state: State) -> Array:
         return jax.vmap(self.learner.estimate)(state)

@@ -8,11 +8,10 @@ import jax.numpy as jnp
 from jax import Array
 from numpy.random import Generator
 
-from astonish.core.names import OutcomeKind
-from astonish.core.numbers import FINITE, OPEN_PROBABILITY, Domain, Number, floats
+from astonish.core.numbers import FINITE, OPEN_PROBABILITY, Number, floats
 from astonish.core.parameters import HAZARD, parameter
 from astonish.core.special import fraction
-from astonish.learners.base import Learner, StepInfo
+from astonish.learners.base import BinaryLearner, StepInfo
 
 _CERTAIN = 1e-12  # as close to 0 and 1 as a probability that is put into a state may be
 
@@ -23,7 +22,7 @@ class Reversal(NamedTuple):
     log_odds: Annotated[Array, FINITE]
 
 
-class ReversalHMM(Learner):
+class ReversalHMM(BinaryLearner):
     """Exact inference in a world of two states: one option is good and the other bad, and they may swap at any time.
 
     An outcome of 1 speaks for the first option: its probability is `good` while that option is the good one, and `bad`
@@ -36,10 +35,7 @@ class ReversalHMM(Learner):
     good: Number = parameter(0.8, OPEN_PROBABILITY, (0.55, 0.95), "probability of a 1 while the first option is good")
     bad: Number = parameter(0.2, OPEN_PROBABILITY, (0.05, 0.45), "probability of a 1 while the first option is bad")
     name: ClassVar[str] = "reversal-hmm"
-    surprise_measure: ClassVar[str] = "shannon"
-    takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
     free: ClassVar[tuple[str, ...]] = ("hazard", "good", "bad")
-    samples: ClassVar[Domain] = Domain(0, 1, whole=True)
     meanings: ClassVar[Mapping[str, str]] = {"good_probability": "probability that the first option is the good one"}
 
     def init(self) -> Reversal:
@@ -54,17 +50,14 @@ class ReversalHMM(Learner):
         now_bad = jnp.logaddexp(is_bad + stays + if_bad, became_bad)
         surprise = -jnp.logaddexp(now_good, now_bad)
         change = jnp.exp(jnp.logaddexp(became_good, became_bad) + surprise)
-        rate = self._rate(
-            jnp.logaddexp(is_good + stays, is_bad + swaps), jnp.logaddexp(is_bad + stays, is_good + swaps)
-        )
-        return Reversal(now_good - now_bad), StepInfo(surprise, rate, jnp.minimum(change, 1.0))
 
-    def _rate(self, log_good: Array, log_bad: Array) -> Array:
-        """The share of the outcome's variance that is due to not knowing the state; the rate is the same number."""
-        is_good, is_bad = jnp.exp(log_good), jnp.exp(log_bad)
+        # The rate is the share of the outcome's variance that is due to not knowing the state
+        expected_good = jnp.exp(jnp.logaddexp(is_good + stays, is_bad + swaps))
+        expected_bad = jnp.exp(jnp.logaddexp(is_bad + stays, is_good + swaps))
         good, bad = jnp.asarray(self.good), jnp.asarray(self.bad)
-        within = is_good * good * (1 - good) + is_bad * bad * (1 - bad)
-        return fraction(within, is_good * is_bad * jnp.square(good - bad))
+        within = expected_good * good * (1 - good) + expected_bad * bad * (1 - bad)
+        rate = fraction(within, expected_good * expected_bad * jnp.square(good - bad))
+        return Reversal(now_good - now_bad), StepInfo(surprise, rate, jnp.minimum(change, 1.0))
 
     def estimate(self, state: Reversal) -> Array:
         is_good, is_bad = jax.nn.sigmoid(state.log_odds), jax.nn.sigmoid(-state.log_odds)

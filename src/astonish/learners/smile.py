@@ -41,30 +41,25 @@ class Smile(FamilyLearner):
     def caution(self) -> str:
         if self.family.samples != _ZERO_OR_ONE or self.family.support is None:  # of which there are several means
             return ""
-        low, high = self._reach(self.reference)
-        with double():
-            first = float(self.first_belief.mean)
-        if not low <= first <= high or high - low > _WIDE:
-            return ""
-        limit = f"SMiLe's estimates stay between {low:.3g} and {high:.3g}, whatever m is, since it never remembers more"
-        advice = "give another learner, such as varsmile, leaky or message-passing"
-        return f"{limit} than one outcome; {self._faint_reference()}{advice}"
 
-    def _reach(self, reference: Belief | None) -> tuple[float, float]:
-        """The estimates after outcomes that all are 0, or all are 1, however many there were."""
-        with double():
+        def reach(reference: Belief | None) -> tuple[float, float]:
+            """The estimates after outcomes that all are 0, or all are 1, however many there were."""
             low, high = (float(scaled_likelihood(self.family, x, reference).mean) for x in (0, 1))
-        return low, high
+            return low, high
 
-    def _faint_reference(self) -> str:
-        """What to set for outcomes to say more; empty if the family has no such belief."""
         names = self.family.prior_parameters
-        if not all(known.domain.allows(_FAINT) for known in names.values()):
-            return ""
-        low, high = self._reach(self.family.prior(**dict.fromkeys(names, _FAINT)))
-        words = " ".join(f"--set reference.{name}={_FAINT}" for name in names)
-        python = ", ".join(f"{name}={_FAINT}" for name in names)
-        return f"{words} (reference=family.prior({python})) lets them go from {low:.2g} to {high:.2g}, or "
+        with double():
+            (low, high), first = reach(self.reference), float(self.first_belief.mean)
+            if not low <= first <= high or high - low > _WIDE:
+                return ""
+            advice = "give another learner, such as varsmile, leaky or message-passing"
+            if all(known.domain.allows(_FAINT) for known in names.values()):
+                least, most = reach(self.family.prior(**dict.fromkeys(names, _FAINT)))
+                words = " ".join(f"--set reference.{name}={_FAINT}" for name in names)
+                python = f"reference=family.prior({', '.join(f'{name}={_FAINT}' for name in names)})"
+                advice = f"{words} ({python}) lets them go from {least:.2g} to {most:.2g}, or {advice}"
+        limit = f"SMiLe's estimates stay between {low:.3g} and {high:.3g}, whatever m is, since it never remembers more"
+        return f"{limit} than one outcome; {advice}"
 
     @property
     def surprise_measure(self) -> str:

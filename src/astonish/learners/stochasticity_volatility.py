@@ -25,6 +25,7 @@ from astonish.core.numbers import (
 from astonish.core.parameters import MEAN, NOISE, STD, parameter
 from astonish.core.special import fraction, log, parallel
 from astonish.learners.base import NumberLearner, StepInfo
+from astonish.learners.kalman import DRIFT
 from astonish.learners.particle_filter import resampled, reweighted
 
 
@@ -61,9 +62,7 @@ class StochasticityVolatility(NumberLearner):
     lambda_s: Number = parameter(0.1, PROBABILITY, (0.01, 0.5), "how fast the noise changes; at 0 it stays as it is")
     lambda_v: Number = parameter(0.1, PROBABILITY, (0.01, 0.5), "how fast the drift changes; at 0 it stays as it is")
     noise: Number = NOISE.field(about="standard deviation of the samples, at first")
-    drift: Number = parameter(
-        0.1, POSITIVE, (0.002, 0.5), "standard deviation of the mean's step before each sample, at first", fact="drift"
-    )
+    drift: Number = DRIFT.field(domain=POSITIVE, about=f"{DRIFT.about}, at first")
     mean: Number = MEAN.field()
     std: Number = STD.field(default=1.0)
     particles: int = parameter(100, COUNT, (20, 200), "how many particles there are", static=True)
@@ -77,15 +76,11 @@ class StochasticityVolatility(NumberLearner):
     }
 
     def init(self) -> KalmanParticles:
-        key = random_key(self.seed)
-        numbers = (self.mean, jnp.square(self.std), _log_square(self.noise), _log_square(self.drift))
-        mean, variance, stochasticity, volatility = (
-            jnp.full(self.particles, number, jnp.result_type(float, *numbers)) for number in numbers
-        )
+        numbers = (self.mean, jnp.square(self.std), 2 * jnp.log(self.noise), 2 * jnp.log(self.drift))
+        kind, key = jnp.result_type(float, *numbers), jax.random.key_data(random_key(self.seed))
+        mean, variance, stochasticity, volatility = (jnp.full(self.particles, number, kind) for number in numbers)
         weights = jnp.full_like(mean, 1 / self.particles)
-        return KalmanParticles(
-            mean, variance, _bounded(stochasticity), _bounded(volatility), weights, jax.random.key_data(key)
-        )
+        return KalmanParticles(mean, variance, _bounded(stochasticity), _bounded(volatility), weights, key)
 
     def step(self, state: KalmanParticles, x: Number) -> tuple[KalmanParticles, StepInfo]:
         count = self.particles
@@ -95,19 +90,19 @@ class StochasticityVolatility(NumberLearner):
         stochasticity = _bounded(state.log_stochasticity - log_multiplier(self.lambda_s, *for_noise))
         volatility = _bounded(state.log_volatility - log_multiplier(self.lambda_v, *for_drift))
         expected = state.variance + jnp.exp(volatility)
-        evidence = _log_normal(x - state.mean, expected + jnp.exp(stochasticity))
+        noise = jnp.exp(stochasticity)
+        spread = expected + noise  # of the sample; errors so large that their squares overflow are cut
+        most = limits(spread).max ** 0.49
+        scaled = jnp.clip((x - state.mean) / jnp.sqrt(spread), -most, most)
+        evidence = -0.5 * (jnp.square(scaled) + log(2 * jnp.pi * spread))
         posterior, surprise = reweighted(state.weights, evidence)
         places = (jnp.arange(count) + uniforms[-1]) / count  # of systematic resampling: one draw, evenly repeated
         chosen, weights = resampled(places, posterior)
-        noise = jnp.exp(stochasticity)
         gain = fraction(noise, expected)
         mean, variance = (1 - gain) * state.mean + gain * x, parallel(expected, noise)
         rate = jnp.clip(weights @ gain[chosen], 0.0, 1.0)
-        mean, variance, stochasticity, volatility = (
-            part[chosen] for part in (mean, variance, stochasticity, volatility)
-        )
-        new = KalmanParticles(mean, variance, stochasticity, volatility, weights, jax.random.key_data(key))
-        return new, StepInfo(surprise, rate)
+        particles = mean[chosen], variance[chosen], stochasticity[chosen], volatility[chosen]
+        return KalmanParticles(*particles, weights, jax.random.key_data(key)), StepInfo(surprise, rate)
 
     def estimate(self, state: KalmanParticles) -> Array:
         return state.weights @ state.mean
@@ -148,18 +143,7 @@ def log_multiplier(rate: Number, u: Array, v: Array) -> Array:
     return -grown - log(share + (1 - share) * jnp.exp(-grown)) - jnp.log1p(-rate)
 
 
-def _log_square(std: Number) -> Array:
-    return 2 * jnp.log(std)
-
-
 def _bounded(log_variance: Array) -> Array:
     """Kept between bounds so far away that only rounding and overflow are behind them."""
     most = 0.4 * jnp.log(limits(log_variance).max)
     return jnp.clip(log_variance, -most, most)
-
-
-def _log_normal(error: Array, variance: Array) -> Array:
-    """The logarithm of the density of a normal distribution; errors so large that squares overflow are cut."""
-    most = limits(error).max ** 0.49
-    scaled = jnp.clip(error / jnp.sqrt(variance), -most, most)
-    return -0.5 * (jnp.square(scaled) + log(2 * jnp.pi * variance))

@@ -4,7 +4,6 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-from jax import Array
 
 from astonish.core.names import Contexts
 from astonish.core.numbers import Domain, Number, limits
@@ -32,14 +31,9 @@ class VarSmile(FamilyLearner):
     def step(self, state: Belief, x: Any) -> tuple[Belief, StepInfo]:
         prior = self.first_belief
         surprise = log_evidence(self.family, prior, x) - log_evidence(self.family, state, x)
-        gamma = _gamma(jnp.asarray(self.m), surprise)
+        m = jnp.asarray(self.m)
+        most = 0.4 * jnp.log(limits(surprise).max)  # whose exponential is still a number
+        at_zero = m * jnp.exp(jnp.minimum(surprise, most))  # at m = 0 gamma is 0, with the right derivative
+        gamma = jnp.where(m > 0, jax.nn.sigmoid(jnp.log(jnp.where(m > 0, m, 1.0)) + surprise), at_zero)
         faded = blend(self.family, state, 1 - gamma, prior, gamma)
         return bayes(self.family, faded, x), StepInfo(surprise, gamma, gamma)
-
-
-def _gamma(m: Array, surprise: Array) -> Array:
-    """`m S / (1 + m S)` from ln S, of whatever size; at `m = 0` it is 0, with the right derivative."""
-    positive = m > 0
-    most = 0.4 * jnp.log(limits(surprise).max)  # whose exponential is still a number
-    at_zero = m * jnp.exp(jnp.minimum(surprise, most))
-    return jnp.where(positive, jax.nn.sigmoid(jnp.log(jnp.where(positive, m, 1.0)) + surprise), at_zero)

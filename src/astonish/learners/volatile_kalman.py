@@ -10,7 +10,7 @@ from jax import Array
 from numpy.random import Generator
 
 from astonish.beliefs import Gaussian
-from astonish.core.names import NUMBERS, OutcomeKind
+from astonish.core.names import NUMBERS
 from astonish.core.numbers import (
     FINITE,
     NOT_NEGATIVE,
@@ -24,7 +24,8 @@ from astonish.core.numbers import (
 )
 from astonish.core.parameters import NOISE, START, Parameter, parameter
 from astonish.core.special import fraction, log, parallel
-from astonish.learners.base import Learner, NumberLearner, StepInfo
+from astonish.learners.base import BinaryLearner, Learner, NumberLearner, StepInfo
+from astonish.learners.kalman import DRIFT
 
 VOLATILITY_RATE = Parameter(PROBABILITY, (0.01, 0.5), "how fast volatility is updated", 0.1, symbol="lambda")
 _CERTAIN = 1e-12  # as close to 0 and 1 as a probability that is put into a state may be
@@ -87,9 +88,7 @@ class VolatileKalman(VolatileFilter, NumberLearner):
 
     noise: Number = NOISE.field()
     volatility_rate: Number = VOLATILITY_RATE.field(usual=(0.001, 0.1))
-    drift: Number = parameter(
-        0.1, Domain(0.0), (0.002, 0.5), "standard deviation of the mean's step before the first sample", fact="drift"
-    )
+    drift: Number = DRIFT.field(about="standard deviation of the mean's step before the first sample")
     start: Number = START.field()
     name: ClassVar[str] = "vkf"
     takes: ClassVar[tuple[str, ...]] = NUMBERS
@@ -116,7 +115,7 @@ class VolatileKalman(VolatileFilter, NumberLearner):
         return jnp.maximum(jnp.square(noise), least)
 
 
-class BinaryVolatileKalman(VolatileFilter):
+class BinaryVolatileKalman(VolatileFilter, BinaryLearner):
     """The same for outcomes 0 and 1, of which it follows the log-odds of a 1. Its estimate is the probability of a 1.
 
     It reports Shannon's surprise. Its learning rate is that of the estimate: the share of the error, outcome less
@@ -129,9 +128,7 @@ class BinaryVolatileKalman(VolatileFilter):
         0.1, POSITIVE, (0.01, 1.0), "variance of the noise, of the log-odds, and of the first belief"
     )
     name: ClassVar[str] = "vkf-binary"
-    takes: ClassVar[tuple[str, ...]] = (OutcomeKind.BINARY,)
     free: ClassVar[tuple[str, ...]] = ("volatility_rate", "v0", "omega")
-    samples: ClassVar[Domain] = Domain(0, 1, whole=True)
 
     def init(self) -> VolatileState:
         omega, v0, _ = floats(self.omega, self.v0, self.volatility_rate)

@@ -288,7 +288,7 @@ def a_saved_state_continues_exactly(case: CheckedLearner) -> None:
 
 @_learner_check
 def missing_samples_change_nothing(case: CheckedLearner) -> None:
-    """Where a sample is missing, the state stays, surprise is NaN and the learning rate 0."""
+    """Where a sample is missing, the state stays, surprise is NaN and the learning rate 0, in a stream, too."""
     half, name, whole = case.half, case.name, case.history
     gapped = run(case.learner, [x for sample in case.samples[:half] for x in (None, sample)])
     agree(gapped.estimate[1::2], whole.estimate[:half], f"{name} learns from samples that are missing")
@@ -296,12 +296,7 @@ def missing_samples_change_nothing(case: CheckedLearner) -> None:
     agree(gapped.estimate[2::2], gapped.estimate[1:-1:2], f"{name} changes its estimate at a gap", rtol=0, atol=0)
     holds(np.isnan(gapped.surprise[::2]), f"{name} is surprised at missing samples")
     holds(gapped.learning_rate[::2] == 0, f"{name} has a learning rate above 0 at missing samples")
-
-
-@_learner_check
-def a_stream_stays_at_missing_samples(case: CheckedLearner) -> None:
-    """A stream to which a missing sample comes stays where it is."""
-    stream, name = Stream(case.learner), case.name
+    stream = Stream(case.learner)
     before, estimate = stream.state, stream.estimate
     step = stream.update(None)
     agree(stream.state, before, f"the state of {name} changes at a missing sample", rtol=0, atol=0)
