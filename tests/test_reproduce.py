@@ -134,7 +134,7 @@ def test_a_thorough_run_takes_five_seeds_and_says_where_they_agree(computed: lis
 def test_seeds_that_disagree_are_counted() -> None:
     claims = [[Claim(n, "", n, "", "", v, "") for n, v in (("a", HOLDS), ("b", verdict))] for verdict in (HOLDS, FAILS)]
     found = paper.over_seeds(claims)
-    assert [claim.seeds for claim in found] == ["2 of 2", "1 of 2"]
+    assert [claim.seeds for claim in found] == [(2, 2), (1, 2)]
     assert paper.count(found).endswith("1 verdicts are the same for each of 2 seeds.")
 
 

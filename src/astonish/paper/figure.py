@@ -44,8 +44,8 @@ class Claim(NamedTuple):
     in our words. paper: the paper's value. measured: ours, with a confidence interval over episodes where there are
     episodes, at the paper's own parameters and in its own quantity. verdict: `HOLDS`, `IN_PART` or `FAILS`. why: one or
     two sentences; what holds at other settings is said here. ours: whether the statement is a finding of our own.
-    seeds: with how many of several seeds the verdict is the same. figure: the name of the figure whose numbers decide
-    it.
+    seeds: with how many seeds the verdict is the same, and of how many; None for one seed. figure: the name of the
+    figure whose numbers decide it.
     """
 
     id: str
@@ -56,7 +56,7 @@ class Claim(NamedTuple):
     verdict: str
     why: str
     ours: bool = False
-    seeds: str = ""
+    seeds: tuple[int, int] | None = None
     figure: str = ""
 
 
@@ -448,7 +448,7 @@ def over_seeds(by_seed: Sequence[list[Claim]]) -> list[Claim]:
     if len(by_seed) == 1:
         return by_seed[0]
     agree = [[claim.verdict for claim in claims].count(claims[0].verdict) for claims in zip(*by_seed, strict=True)]
-    return [c._replace(seeds=f"{number} of {len(by_seed)}") for c, number in zip(by_seed[0], agree, strict=True)]
+    return [claim._replace(seeds=(number, len(by_seed))) for claim, number in zip(by_seed[0], agree, strict=True)]
 
 
 def count(claims: Iterable[Claim]) -> str:
@@ -464,10 +464,10 @@ def count(claims: Iterable[Claim]) -> str:
     numbers = Counter(claim.verdict for claim in theirs)
     parts = ", ".join(f"{numbers[v]} {v if numbers[v] == 1 else plural}" for v, plural in PLURALS.items())
     total = f"Of {len(theirs)} claim{'s' if len(theirs) > 1 else ''} of the paper, {parts}."
-    seeds = theirs[0].seeds.partition(" of ")[2]
-    if not seeds:
+    if theirs[0].seeds is None:
         return total
-    agree = sum(claim.seeds == f"{seeds} of {seeds}" for claim in theirs)
+    seeds = theirs[0].seeds[1]
+    agree = sum(claim.seeds == (seeds, seeds) for claim in theirs)
     return f"{total} {'All' if agree == len(theirs) else agree} verdicts are the same for each of {seeds} seeds."
 
 
@@ -521,7 +521,8 @@ def claims_json(claims: Iterable[Claim]) -> str:
 
 def claims_from_json(text: str) -> list[Claim]:
     """Read the claims that `claims_json` wrote."""
-    return [Claim(*(record[field] for field in Claim._fields)) for record in json.loads(text)]
+    claims = [Claim(*(record[field] for field in Claim._fields)) for record in json.loads(text)]
+    return [claim._replace(seeds=claim.seeds and tuple(claim.seeds)) for claim in claims]
 
 
 def claims_markdown(claims: Iterable[Claim], columns: Sequence[str] = COLUMNS) -> str:
@@ -542,7 +543,9 @@ def _command(results: Sequence[FigureResult], settings: RunSettings, command: st
 
 
 def _cells(claim: Claim) -> tuple[str, ...]:
-    mark = f"{MARKS[claim.verdict]} {claim.verdict}" + (f" ({claim.seeds} seeds)" if claim.seeds else "")
+    mark = f"{MARKS[claim.verdict]} {claim.verdict}"
+    if claim.seeds is not None:
+        mark += f" ({claim.seeds[0]} of {claim.seeds[1]} seeds)"
     return f"{claim.says} ({claim.where})", claim.paper, claim.measured, mark, claim.why, claim.figure
 
 

@@ -126,7 +126,7 @@ function badge(mark, text) {
 
 function claim(each) {
   const parts = [each.why, `In the paper: ${each.paper}.`, `Measured: ${each.measured}.`,
-    `The verdict is the same for ${each.seeds} random seeds.`].map((text) => element("p", {}, text));
+    `The verdict is the same for ${each.seeds.join(" of ")} random seeds.`].map((text) => element("p", {}, text));
   return element("section", { className: "claim" }, element("h3", {}, `The paper says (${each.where})`),
     element("p", { className: "says" }, each.says),
     element("p", {}, "Our verdict: ", badge(each.mark, each.verdict), "."),
