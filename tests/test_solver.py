@@ -56,3 +56,9 @@ def test_a_fixed_number_of_steps_finds_the_same_gamma(name: str, monkeypatch: py
     assert np.median(off) < 1e-13
     assert np.quantile(off, 0.99) < 1e-8
     assert off.max() < 2e-6
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_at_the_ends_of_the_line_a_belief_is_one_of_the_two(share: float) -> None:
+    family, belief = Beta(), BetaBelief(2.0, 3.0)
+    assert solver.powers_at(family, belief, scaled_likelihood(family, 1), share) == (share, 1 - share)
