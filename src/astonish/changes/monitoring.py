@@ -176,9 +176,24 @@ def find_period(xs: Any) -> float | None:
         return None
     values = np.interp(np.arange(len(values)), np.flatnonzero(seen), values[seen])
     values = _detrended(_cut(_detrended(_cut(values))))  # twice, since extreme values are so far from the trend
-    lag = _first_peak(values) if values.any() else None
-    if lag is None:
+    if not values.any():
         return None
+    # The shortest lag whose autocorrelation is almost the highest, and stands out from what is before it
+    count = len(values)
+    power = np.abs(np.fft.rfft(values, 2 * count)) ** 2
+    sums = np.fft.irfft(power)[: count // _CYCLES + 1]
+    correlation = sums / (count - np.arange(len(sums)))  # each from as many products as there are
+    correlation /= correlation[0]
+    least = np.minimum.accumulate(correlation)
+    inner = correlation[1:-1]
+    peak = (inner >= correlation[:-2]) & (inner > correlation[2:]) & (inner > _LEAST) & (inner > least[1:-1] + _LEAST)
+    lags = np.flatnonzero(peak) + 1
+    lags = lags[lags >= _SHORTEST]
+    if not lags.size:
+        return None
+    first = lags[correlation[lags] >= _ALMOST * correlation[lags].max()][0]
+    around = lags[np.abs(lags - first) <= first // 4]
+    lag = int(around[np.argmax(correlation[around])])
     # The period near this lag of whole samples whose sine waves explain the series best
     time, reach = np.arange(len(values)), max(0.75, 0.03 * lag)
     candidates, explained = np.linspace(lag - reach, lag + reach, 121), []
@@ -201,22 +216,3 @@ def _detrended(values: FloatArray) -> FloatArray:
     values = values - values.mean()
     left: FloatArray = values - time * (time @ values) / (time @ time)
     return left if left.std() > 1e-9 * np.abs(values).max() else np.zeros_like(left)
-
-
-def _first_peak(values: FloatArray) -> int | None:
-    """Find the shortest lag whose autocorrelation is almost the highest, and stands out from what is before it."""
-    count = len(values)
-    power = np.abs(np.fft.rfft(values, 2 * count)) ** 2
-    sums = np.fft.irfft(power)[: count // _CYCLES + 1]
-    correlation = sums / (count - np.arange(len(sums)))  # each from as many products as there are
-    correlation /= correlation[0]
-    least = np.minimum.accumulate(correlation)
-    inner = correlation[1:-1]
-    peak = (inner >= correlation[:-2]) & (inner > correlation[2:]) & (inner > _LEAST) & (inner > least[1:-1] + _LEAST)
-    lags = np.flatnonzero(peak) + 1
-    lags = lags[lags >= _SHORTEST]
-    if not lags.size:
-        return None
-    first = lags[correlation[lags] >= _ALMOST * correlation[lags].max()][0]
-    around = lags[np.abs(lags - first) <= first // 4]
-    return int(around[np.argmax(correlation[around])])

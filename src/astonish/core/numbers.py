@@ -339,8 +339,13 @@ def _reading(made: Any) -> Any:
     @wraps(init)
     def read(self: Any, *args: Any, **kwargs: Any) -> None:
         for f in required[len(args) :]:
-            if f.name not in kwargs:
-                raise TypeError(_missing(who, f))
+            if f.name in kwargs:
+                continue
+            if parameter := f.metadata.get("parameter"):
+                raise TypeError(f"{who} needs {f.name}, {parameter.about}; give {parameter.domain}")
+            example = getattr(f.type, "example", "")
+            needed = f"a {f.name}; give one, such as {who}({example})" if example else f"{f.name}; give it"
+            raise TypeError(f"{who} needs {needed}")
         init(self, *args, **kwargs)
         for name, domain in known.items():
             value, where = getattr(self, name), f"{who}'s {name}"
@@ -355,12 +360,3 @@ def _reading(made: Any) -> Any:
                 vars(self)[name] = as_float(where, value)
 
     return read
-
-
-def _missing(who: str, f: Any) -> str:
-    """The sentence about a field that has no default and was not given."""
-    if known := f.metadata.get("parameter"):
-        return f"{who} needs {f.name}, {known.about}; give {known.domain}"
-    if example := getattr(f.type, "example", ""):
-        return f"{who} needs a {f.name}; give one, such as {who}({example})"
-    return f"{who} needs {f.name}; give it"

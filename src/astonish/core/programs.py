@@ -334,10 +334,6 @@ def _cond(branches: Any, **_: Any) -> Operation:
     return lambda which, *values: programs[min(max(int(which), 0), len(programs) - 1)](*values)
 
 
-def _select(which: Any, *cases: Any) -> Any:
-    return np.choose(which, cases) if np.ndim(which) else cases[int(which)]
-
-
 def _broadcast(value: Any, *_: Any, shape: Any, broadcast_dimensions: Any, **__: Any) -> Any:
     inner = [1] * len(shape)
     for axis, size in zip(broadcast_dimensions, np.shape(value), strict=True):
@@ -349,10 +345,6 @@ def _convert(x: Any, new_dtype: Any, **_: Any) -> Any:
     if x.dtype.kind == "f" and new_dtype.kind in "iu":  # NumPy has other whole numbers for NaN and large ones
         return _plain(jax.lax.convert_element_type(jnp.asarray(x), new_dtype))
     return x.astype(new_dtype)
-
-
-def _slice(x: Any, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
-    return x[tuple(map(slice, start_indices, limit_indices, strides or (1,) * len(start_indices)))]
 
 
 def _dynamic_slice(x: Any, *start: Any, slice_sizes: Any) -> Any:
@@ -375,7 +367,8 @@ def _dot(a: Any, b: Any, dimension_numbers: Any, **_: Any) -> Any:
 _CONTROL: dict[str, Operation] = {"while": _while, "cond": _cond}
 ELEMENTWISE: dict[str, Operation] = {
     "add": operator.add, "add_any": operator.add, "sub": operator.sub, "mul": operator.mul, "neg": operator.neg,
-    "max": np.maximum, "min": np.minimum, "abs": np.abs, "sign": np.sign, "square": np.square, "select_n": _select,
+    "max": np.maximum, "min": np.minimum, "abs": np.abs, "sign": np.sign, "square": np.square,
+    "select_n": lambda which, *cases: np.choose(which, cases) if np.ndim(which) else cases[int(which)],
     "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne,
     "and": operator.and_, "or": operator.or_, "xor": operator.xor, "not": operator.invert,
     "shift_left": np.left_shift, "shift_right_arithmetic": np.right_shift,
@@ -404,7 +397,9 @@ RULES: dict[str, Operation] = {
     "reduce_or": lambda x, axes, **_: np.any(x, axis=axes),
     "reduce_sum": lambda x, axes, **_: np.sum(x, axis=axes),
     "reshape": lambda x, *_, new_sizes, **__: np.reshape(x, new_sizes),
-    "slice": _slice,
+    "slice": lambda x, start_indices, limit_indices, strides: x[
+        tuple(map(slice, start_indices, limit_indices, strides or (1,) * len(start_indices)))
+    ],
     "squeeze": lambda x, dimensions: np.squeeze(x, dimensions)[()],
     "stack": lambda *parts, axis, **_: np.stack(parts, axis),
     "transpose": lambda x, permutation: np.transpose(x, permutation),

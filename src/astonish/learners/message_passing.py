@@ -105,8 +105,13 @@ class MessagePassing(MixtureLearner):
         top = jax.lax.stop_gradient(jnp.maximum(olds.log_weights.max(), new.log_weights))
         olds, new = (part._replace(weights=jnp.exp(part.log_weights - top)) for part in (olds, new))
         total = olds.weights @ jnp.ones_like(olds.weights) + new.weights  # the compiler adds up one by one
-        kept, lost = (self._merged(olds, new), 0.0) if self.merge else _exchanged(olds, new)
-        left = total - lost
+        if self.merge:
+            kept, left = self._merged(olds, new), total
+        else:  # the least probable of the old and the new one goes; log-weights tell apart what is almost zero
+            least = jnp.argmin(olds.log_weights)
+            gives_way = olds.log_weights[least] <= new.log_weights
+            kept = rows_where((jnp.arange(len(olds.log_weights)) == least) & gives_way, new, olds)
+            left = total - jnp.where(gives_way, olds.weights[least], new.weights)
         kept = kept._replace(weights=kept.weights / left, log_weights=kept.log_weights - (top + log(left)))
         rate = kept.weights @ (1 / kept.ages)
         return kept, StepInfo(-top - log(total), jnp.minimum(rate, 1.0), new.weights / total)
@@ -152,14 +157,6 @@ class MessagePassing(MixtureLearner):
         both = Hypotheses(belief, log_partition, weight, log_weight, age, oldest)
         places = jnp.arange(self.hypotheses)
         return rows_where(places < at, newers, rows_where(places == at, both, olds))
-
-
-def _exchanged(olds: Hypotheses, new: Hypotheses) -> tuple[Hypotheses, Array]:
-    """The hypotheses to keep, and the weight that is lost: of the old and the new one, the least probable goes."""
-    least = jnp.argmin(olds.log_weights)  # which tell apart what is almost zero
-    gives_way = olds.log_weights[least] <= new.log_weights
-    place = (jnp.arange(len(olds.log_weights)) == least) & gives_way
-    return rows_where(place, new, olds), jnp.where(gives_way, olds.weights[least], new.weights)
 
 
 def _moved_on(first: Array, rows: Array) -> Array:

@@ -70,12 +70,6 @@ class UniformJumps(NumberLearner):
     def simulate(self, rng: Generator, steps: int) -> FloatArray:
         return rng.normal(rng.uniform(self.low, self.high), self.noise, steps)
 
-    def _middle(self) -> Array:
-        return 0.5 * (floats(self.low)[0] + self.high)
-
-    def _log_density_after_jump(self) -> Array:
-        return -jnp.log(jnp.asarray(self.high) - self.low)
-
 
 class Nassar2010(UniformJumps):
     """Knows the noise, how often the mean jumps (`hazard`), and that it jumps to anywhere from `low` to `high`.
@@ -88,12 +82,12 @@ class Nassar2010(UniformJumps):
     name: ClassVar[str] = "nassar2010"
 
     def init(self) -> RunLength:
-        middle = self._middle()
+        middle = 0.5 * (floats(self.low)[0] + self.high)
         return RunLength(middle, jnp.ones_like(middle))
 
     def step(self, state: RunLength, x: Number) -> tuple[RunLength, StepInfo]:
         std = self.noise * jnp.sqrt(1 + 1 / state.length)
-        stay, jump = _log_normal(_distance(x, state.mean, std), std), self._log_density_after_jump()
+        stay, jump = _log_normal(_distance(x, state.mean, std), std), -jnp.log(jnp.asarray(self.high) - self.low)
         jumped = jax.nn.sigmoid(self.likelihood_weight * (jump - stay) + log_odds(self.hazard))
         rate = (1 + jumped * state.length) / (state.length + 1)
         mean = (1 - rate) * state.mean + rate * x
@@ -119,14 +113,14 @@ class Nassar2012(UniformJumps):
 
     def init(self) -> RelativeVariance:
         start = self.start
-        mean = self._middle() if start is None else floats(start)[0]
+        mean = 0.5 * (floats(self.low)[0] + self.high) if start is None else floats(start)[0]
         share = jnp.asarray(self.first_uncertainty, mean.dtype)
         return RelativeVariance(mean, share / (1 - share))
 
     def step(self, state: RelativeVariance, x: Number) -> tuple[RelativeVariance, StepInfo]:
         std = jnp.sqrt(1 + state.variance)  # of the next sample, in units of the noise, as is the gap
         gap = _distance(x, state.mean, self.noise)
-        stay, jump = _log_normal(gap / std, self.noise * std), self._log_density_after_jump()
+        stay, jump = _log_normal(gap / std, self.noise * std), -jnp.log(jnp.asarray(self.high) - self.low)
         variance, info = reduced_bayes(self, state, gap, stay, jump)
         mean = (1 - info.learning_rate) * state.mean + info.learning_rate * x
         return RelativeVariance(mean, variance), info

@@ -198,35 +198,31 @@ def _explained(learner: Learner, state: State, x: Any) -> dict[str, Any]:
         "uncertainty": None if widths[0] is None else Change(*widths),
     }
     before, after = inner.belief(held), inner.belief(left)
-    if before is not None:
-        return fields | _of_beliefs(inner, before, after, sample, fields["error"])
-    if _labels(inner) and inner.surprise_measure == "shannon":  # minus the logarithm of the probability
-        fields["probability"] = Change(jnp.exp(-info.surprise), None)
-    return fields
-
-
-def _of_beliefs(learner: Any, before: Belief, after: Belief, x: Any, error: Change | None) -> dict[str, Any]:
-    """What there is to say of a learner that holds a belief."""
-    family, reference = learner.family, learner.reference
+    if before is None:
+        if _labels(inner) and inner.surprise_measure == "shannon":  # minus the logarithm of the probability
+            fields["probability"] = Change(jnp.exp(-info.surprise), None)
+        return fields
+    family, reference = inner.family, inner.reference
     knows_target = family.proper_likelihood or reference is not None
-    target = expfam.scaled_likelihood(family, x, reference) if knows_target else None
-    heads_for_it = knows_target and learner.surprise_measure in MODULATING
+    target = expfam.scaled_likelihood(family, sample, reference) if knows_target else None
+    heads_for_it = knows_target and inner.surprise_measure in MODULATING
 
     def probability(belief: Belief) -> Any:
-        return jnp.exp(expfam.log_evidence(family, belief, x))
+        return jnp.exp(expfam.log_evidence(family, belief, sample))
 
-    fields: dict[str, Any] = {"predicted_std": family.predicted_std(before, x)}
-    if _labels(learner):
+    fields["predicted_std"] = family.predicted_std(before, sample)
+    if _labels(inner):
         last = probability(target) if heads_for_it else None
         fields["probability"] = Change(probability(before), probability(after), last)
     if error is not None:
-        fields["error"] = error._replace(target=family.error(target, x) if heads_for_it else None)
+        of_target = family.error(target, sample) if heads_for_it else None
+        fields["error"] = fields["error"]._replace(target=of_target)
     if knows_target:
-        fields["terms"] = surprise.confidence_corrected_terms(family, before, x, reference)
-        fields["confidence_corrected"] = surprise.confidence_corrected(family, before, x, reference)
-    local, old, *_ = family.one_context(before, x)
-    new = family.one_context(after, x)[1]
-    naive = None if target is None else family.one_context(target, x)[1]
+        fields["terms"] = surprise.confidence_corrected_terms(family, before, sample, reference)
+        fields["confidence_corrected"] = surprise.confidence_corrected(family, before, sample, reference)
+    local, old, *_ = family.one_context(before, sample)
+    new = family.one_context(after, sample)[1]
+    naive = None if target is None else family.one_context(target, sample)[1]
     path = jax.vmap(lambda t: expfam.blend(local, old, 1 - t, new, t))(np.linspace(0.0, 1.0, STAGES))
     return {**fields, "beliefs": Beliefs(local, old, naive, new, path)}
 

@@ -292,7 +292,14 @@ class Placement:
         if short and not self._evict:
             full = f"the bank has room for {self._capacity} keys and knows {self.used}"
             raise ValueError(f"{full}, {len(keys)} more have come; give a larger capacity, or evict=True")
-        oldest = self._oldest(short, slots[slots != UNKNOWN])
+        oldest = np.zeros(0, np.int64)  # the keys that were used least recently, none of them in this batch
+        if short:
+            age = self._last[: self.used].copy()
+            age[slots[slots != UNKNOWN]] = np.iinfo(np.int64).max
+            if short > np.count_nonzero(age < np.iinfo(np.int64).max):
+                advice = "give a larger capacity or smaller batches"
+                raise ValueError(f"one batch has more keys than the {self._capacity} there is room for; {advice}")
+            oldest = np.argpartition(age, short - 1)[:short]
         slots = np.concatenate([np.arange(self.used, self.used + len(keys) - short), oldest])
         journal.rows.append((oldest, states.rows(oldest)))
         journal.left = (oldest, memory.at(oldest))
@@ -301,17 +308,6 @@ class Placement:
         states.put(slots, states.start)
         memory.enter(keys, slots)
         self._keys = memory
-
-    def _oldest(self, count: int, needed: Slots) -> Slots:
-        """So many slots of the keys that were used least recently, none of them needed."""
-        if not count:
-            return np.zeros(0, np.int64)
-        age = self._last[: self.used].copy()
-        age[needed] = np.iinfo(np.int64).max
-        if count > np.count_nonzero(age < np.iinfo(np.int64).max):
-            advice = "give a larger capacity or smaller batches"
-            raise ValueError(f"one batch has more keys than the {self._capacity} there is room for; {advice}")
-        return np.argpartition(age, count - 1)[:count]
 
 
 def kept_keys(keys: Any) -> dict[str, Any]:

@@ -314,7 +314,7 @@ def run_compare(request: CompareRequest, console: Console) -> None:
             "(Stephan et al. 2009; Rigoux et al. 2014)."
         )
         if request.held_out:
-            part = "Each block" if request.folds is None else f"Each of {_left_out(request)}"
+            part = "Each block" if request.folds is None else f"Each of {request.folds} stretches of trials"
             methods.append(f"{part} was left out in turn and predicted from the parameters of a participant's others.")
         python = script(
             request, list(fits), "compare_fits, fit",
@@ -348,7 +348,8 @@ def _predictions(
     models: Sequence[Candidate], search: dict[str, Any], request: CompareRequest, console: Console
 ) -> "tuple[DataFrame, list[str]]":
     """Predict blocks, or stretches of trials, that are left out: a table by model, and a section of the report."""
-    left, mse = _left_out(request), request.score == "mse"
+    left = "blocks" if request.folds is None else f"{request.folds} stretches of trials"
+    mse = request.score == "mse"
     predictions = {
         model.name: model.run(f"leaving out {left},", held_out, folds=request.folds, **search) for model in models
     }
@@ -359,10 +360,6 @@ def _predictions(
     part = "each block" if request.folds is None else f"each of {left}"
     about = (SQUARED_ERROR if mse else HELD_OUT).format(part=part)
     return predicted, [section(heading, paragraph(about), shown(table, heading))]
-
-
-def _left_out(request: CompareRequest) -> str:
-    return "blocks" if request.folds is None else f"{request.folds} stretches of trials"
 
 
 def _other_way(models: Sequence[Candidate], search: dict[str, Any], out: Path) -> Selection | None:

@@ -114,11 +114,8 @@ def parameter_tables(fit: "Fit") -> "list[tuple[str, str, DataFrame]]":
     """Describe the parameters, also by group where groups are known, and correlate them: names, what to say, tables."""
     from astonish.people.fit.description import correlations, describe
 
-    tables, groups, related = (
-        [("Parameters", DESCRIBED, describe(fit))],
-        describe(fit, by_group=True),
-        correlations(fit),
-    )
+    tables = [("Parameters", DESCRIBED, describe(fit))]
+    groups, related = describe(fit, by_group=True), correlations(fit)
     if not groups.empty:
         tables.append(("By group", "The same for each group.", groups))
     if len(related) > 1:

@@ -82,10 +82,8 @@ class Selection:
             )
             right.plot(table["protected"], range(len(names)), **protected, clip_on=False, zorder=3)
             right.set(xlabel="probability", xlim=(0, 1.02))
-            left.set_yticks(
-                range(len(names)),
-                ["\n".join(wrap(name.replace(":", ": ").replace(",", ", "), 22)) for name in names],
-            )
+            labels = ["\n".join(wrap(name.replace(":", ": ").replace(",", ", "), 22)) for name in names]
+            left.set_yticks(range(len(names)), labels)
             left.set_ylim(len(names) - 0.5, -0.5)
             for axis, letter in ((left, "A"), (right, "B")):
                 axis.set_title(letter, loc="left", fontweight="bold")

@@ -45,7 +45,28 @@ def plot_fit(fit: Fit) -> "Figure":
             _parameter(panels[k], fit, k)
         for axis in panels[len(fit.names) :]:
             axis.set_visible(False)
-        (_choices if fit.model.response.kind == "choice" else _numbers)(halves[1], fit)
+        if fit.model.response.kind == "choice":  # how probable the choices made were to the model
+            axis = halves[1].subplots()
+            mean = np.nanmean(probability_of_choices(fit), axis=1)
+            axis.plot(np.arange(1, len(mean) + 1), np.sort(mean), "o", ms=3, color=BLUE)
+            axis.axhline(1 / max(len(fit.trials.choice_labels), 2), color="0.6", lw=0.8, label="by chance")
+            axis.set(xlabel="participant, by value", ylabel="mean probability of\nthe choices made", ylim=(0, 1))
+            axis.legend()
+            return figure
+        # Steps against errors, and responses against what was expected of them
+        left, right = halves[1].subplots(1, 2)
+        expected, responses, period = fit.outputs.expected, fit.outputs.responses, fit.model.learner.period
+        scored, (last, outcome, there) = np.asarray(fit.data.scored, bool), transitions(fit)
+        wrong, steps, expected_steps = (difference(x, last, period)[there] for x in (outcome, responses, expected))
+        _binned(left, wrong, steps, VERMILLION, "o", "people")
+        _binned(left, wrong, expected_steps, BLUE, "s", "model")
+        left.set(xlabel="prediction error", ylabel="step of the response")
+        left.legend()
+        near = expected + difference(responses, expected, period)
+        _binned(right, expected[scored], near[scored], GREEN, "o", None)
+        ends = np.nanquantile(expected[scored], [0.005, 0.995])
+        right.plot(ends, ends, color="0.6", lw=0.8)
+        right.set(xlabel="expected response", ylabel="response")
     return figure
 
 
@@ -64,33 +85,6 @@ def _parameter(axis: Any, fit: Fit, k: int) -> None:
         lowest, highest = (low[known].min(), high[known].max()) if known.any() else (0.0, np.inf)
         axis.set_ylim(max(inner.min() / 10, lowest), min(inner.max() * 10, highest))
     axis.set(xlabel="participant, by value", ylabel=fit.names[k])
-
-
-def _numbers(figure: Any, fit: Fit) -> None:
-    """Draw, on the left, steps against errors; on the right, responses against what was expected of them."""
-    left, right = figure.subplots(1, 2)
-    expected, responses, period = fit.outputs.expected, fit.outputs.responses, fit.model.learner.period
-    scored, (last, outcome, there) = np.asarray(fit.data.scored, bool), transitions(fit)
-    wrong, steps, expected_steps = (difference(x, last, period)[there] for x in (outcome, responses, expected))
-    _binned(left, wrong, steps, VERMILLION, "o", "people")
-    _binned(left, wrong, expected_steps, BLUE, "s", "model")
-    left.set(xlabel="prediction error", ylabel="step of the response")
-    left.legend()
-    near = expected + difference(responses, expected, period)
-    _binned(right, expected[scored], near[scored], GREEN, "o", None)
-    ends = np.nanquantile(expected[scored], [0.005, 0.995])
-    right.plot(ends, ends, color="0.6", lw=0.8)
-    right.set(xlabel="expected response", ylabel="response")
-
-
-def _choices(figure: Any, fit: Fit) -> None:
-    """Draw how probable the choices made were to the model, participant by participant."""
-    axis = figure.subplots()
-    mean = np.nanmean(probability_of_choices(fit), axis=1)
-    axis.plot(np.arange(1, len(mean) + 1), np.sort(mean), "o", ms=3, color=BLUE)
-    axis.axhline(1 / max(len(fit.trials.choice_labels), 2), color="0.6", lw=0.8, label="by chance")
-    axis.set(xlabel="participant, by value", ylabel="mean probability of\nthe choices made", ylim=(0, 1))
-    axis.legend()
 
 
 def _binned(axis: Any, x: FloatArray, y: FloatArray, colour: str, marker: str, label: str | None) -> None:
@@ -119,8 +113,28 @@ def plot_participant(fit: Fit, who: str | None = None) -> "Figure":
         raise ValueError(f"there is no participant {subject!r}; give one of {', '.join(subjects[:5])}, ...")
     row = subjects.index(subject)
     at = np.flatnonzero(fit.trials.rows[row] >= 0)[:_MOST_TRIALS]
+    responses, outcomes = fit.outputs.responses[row][at], fit.trials.scalar_outcomes[row][at]
     with styled_figure(figsize=(7, 2.6)) as (figure, axis):
-        (_course_of_choices if fit.outputs.probabilities is not None else _course_of_numbers)(axis, fit, row, at)
+        if fit.outputs.probabilities is None:
+            seen = np.where(fit.trials.observed[row][at], outcomes, np.nan)
+            axis.plot(at + 1, seen, "o", ms=2.5, mew=0, color="0.6", label="outcomes")
+            axis.plot(at + 1, responses, color=VERMILLION, marker=".", ms=3, lw=0.8, label="responses")
+            expected = np.where(fit.data.scored[row], fit.outputs.expected[row], np.nan)[at]
+            axis.plot(at + 1, expected, color=BLUE, lw=1.2, label="expected by the model")
+            axis.set_ylabel(str(fit.trials.columns.response))
+        else:  # the probability of each choice but the first (of two, one line); above and below, what was chosen
+            labels, options = fit.trials.choice_labels, fit.trials.options
+            for k in range(1 if len(labels) == 2 else 0, len(labels)):
+                axis.plot(at + 1, fit.outputs.probabilities[row][at, k], lw=1.2, label=f"P({labels[k]}), the model")
+            height = np.where(responses == 1, 1.06, -0.06)
+            if len(labels) > 2:
+                height = 1.05 + 0.06 * np.nan_to_num(responses)
+            good = outcomes > outcomes.mean() if options else responses == outcomes
+            known = np.isfinite(responses)
+            name = "chosen, and paid more than usual" if options else "chosen, and right"
+            axis.plot((at + 1)[known & good], height[known & good], "|", ms=6, color=GREEN, label=name)
+            axis.plot((at + 1)[known & ~good], height[known & ~good], "|", ms=6, color="0.5", label="chosen, else")
+            axis.set_ylabel("probability")
         for start in np.flatnonzero(fit.trials.starts[row])[1:]:
             if start <= at[-1]:
                 axis.axvline(start + 0.5, color="0.8", lw=0.8, zorder=0)
@@ -129,31 +143,6 @@ def plot_participant(fit: Fit, who: str | None = None) -> "Figure":
         axis.set_xlabel("trial")
         axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
-
-
-def _course_of_numbers(axis: Any, fit: Fit, row: int, at: Any) -> None:
-    outcomes = np.where(fit.trials.observed[row], fit.trials.scalar_outcomes[row], np.nan)[at]
-    axis.plot(at + 1, outcomes, "o", ms=2.5, mew=0, color="0.6", label="outcomes")
-    axis.plot(at + 1, fit.outputs.responses[row][at], color=VERMILLION, marker=".", ms=3, lw=0.8, label="responses")
-    expected = np.where(fit.data.scored[row], fit.outputs.expected[row], np.nan)[at]
-    axis.plot(at + 1, expected, color=BLUE, lw=1.2, label="expected by the model")
-    axis.set_ylabel(str(fit.trials.columns.response))
-
-
-def _course_of_choices(axis: Any, fit: Fit, row: int, at: Any) -> None:
-    """Draw the probability of each choice but the first (of two, one line), and what was chosen above and below."""
-    labels, probabilities = fit.trials.choice_labels, fit.outputs.probabilities[row][at]
-    for k in range(1 if len(labels) == 2 else 0, len(labels)):
-        axis.plot(at + 1, probabilities[:, k], lw=1.2, label=f"P({labels[k]}), the model")
-    made = fit.outputs.responses[row][at]
-    height = 1.05 + 0.06 * np.nan_to_num(made) if len(labels) > 2 else np.where(made == 1, 1.06, -0.06)
-    rewards = fit.trials.scalar_outcomes[row][at]
-    good = rewards > rewards.mean() if fit.trials.options else made == rewards
-    known = np.isfinite(made)
-    name = "chosen, and paid more than usual" if fit.trials.options else "chosen, and right"
-    axis.plot((at + 1)[known & good], height[known & good], "|", ms=6, color=GREEN, label=name)
-    axis.plot((at + 1)[known & ~good], height[known & ~good], "|", ms=6, color="0.5", label="chosen, else")
-    axis.set_ylabel("probability")
 
 
 # People's behaviour, and models'

@@ -430,8 +430,19 @@ def search(objective: Objective, box: Box, starts: FloatArray, progress: Any = N
     ends = minimise(objective, starts.reshape(-1, size), who, tolerance=_FIRST, **options)
     loss, x = ends.loss.reshape(people, count), ends.x.reshape(starts.shape)
     best, lowest, hessian, converged = look_around(objective, box, x[np.arange(people), np.argmin(loss, 1)])
-    second = _second_optima(objective, box, best, lowest, x, loss)
-    return Optimum(best, hessian, converged, (loss <= lowest[:, None] + SAME).sum(1), second)
+    as_good = loss <= lowest[:, None] + SAME
+
+    # Another end of a search that is as good is another optimum if the loss is higher between both
+    second = np.full(best.shape, np.nan)
+    far = np.abs(x - best[:, None]).max(2) > _APART
+    tied = np.where(far & as_good, loss, np.inf)
+    rows = np.flatnonzero(np.isfinite(tied.min(1)))
+    others = x[rows, np.argmin(tied[rows], 1)]
+    shares = np.array([0.25, 0.5, 0.75])[:, None]
+    between = best[rows, None] + shares * (others - best[rows])[:, None]
+    apart = _losses_at(objective, box.who[rows], between).max(1) > lowest[rows] + 2 * SAME
+    second[rows[apart]] = others[apart]
+    return Optimum(best, hessian, converged, as_good.sum(1), second)
 
 
 def look_around(
@@ -444,7 +455,20 @@ def look_around(
     minimum, hessian = _polished(objective, box, first)
     x, loss, ended = minimum.x, minimum.loss, minimum.converged | minimum.stuck
     unsure = np.flatnonzero(np.isfinite(loss))
-    rows, begin = _low_corners(objective, box.at(unsure), x[unsure], loss[unsure])
+
+    # Also from corners beyond the box: halfway to the limits for two parameters, in the middle for others. There, one
+    # may make up for the other, as a large weight does for a small rate.
+    near = box.at(unsure)
+    ends, middle = (0.5 * (near.low - near.limit), 0.5 * (near.high + near.limit)), 0.5 * (near.low + near.high)
+    pairs = list(combinations(np.flatnonzero(near.bounded & ~near.held), 2))
+    corners = np.repeat(np.where(near.held, x[unsure], middle)[:, None], 4 * len(pairs), 1)
+    for at, (pair, sides) in enumerate(product(pairs, product((0, 1), repeat=2))):
+        for k, side in zip(pair, sides, strict=True):
+            corners[:, at, k] = ends[side][:, k]
+    with np.errstate(invalid="ignore"):
+        rows, columns = np.nonzero(_losses_at(objective, near.who, corners) < loss[unsure, None] + _LOW)
+    begin = corners[rows, columns]
+
     for _ in range(_ROUNDS):
         if not len(unsure):
             break
@@ -479,42 +503,6 @@ def _polished(objective: Objective, box: Box, first: FloatArray) -> tuple[Minimu
             break
         hessian[moved] = second_derivatives(objective, minimum.x[moved], box.who[moved])
     return minimum, hessian
-
-
-def _low_corners(objective: Objective, box: Box, x: FloatArray, lowest: FloatArray) -> tuple[Rows, FloatArray]:
-    """Find corners beyond the box where the loss is not much higher than the lowest: whose they are, and where.
-
-    They are halfway from the box to the limits for two parameters, in the middle for others: four for each pair. There,
-    one parameter may make up for the other, as a large weight does for a small rate.
-    """
-    ends, middle = (0.5 * (box.low - box.limit), 0.5 * (box.high + box.limit)), 0.5 * (box.low + box.high)
-    pairs = list(combinations(np.flatnonzero(box.bounded & ~box.held), 2))
-    corners = np.repeat(np.where(box.held, x, middle)[:, None], 4 * len(pairs), 1)
-    for at, (pair, sides) in enumerate(product(pairs, product((0, 1), repeat=2))):
-        for k, side in zip(pair, sides, strict=True):
-            corners[:, at, k] = ends[side][:, k]
-    with np.errstate(invalid="ignore"):
-        rows, columns = np.nonzero(_losses_at(objective, box.who, corners) < lowest[:, None] + _LOW)
-    return rows, corners[rows, columns]
-
-
-def _second_optima(
-    objective: Objective, box: Box, best: FloatArray, lowest: FloatArray, x: FloatArray, loss: FloatArray
-) -> FloatArray:
-    """Find another end of searches that is as good as the best; NaN where there is none.
-
-    It is another optimum if the loss is higher between both.
-    """
-    second = np.full(best.shape, np.nan)
-    far = np.abs(x - best[:, None]).max(2) > _APART
-    tied = np.where(far & (loss <= lowest[:, None] + SAME), loss, np.inf)
-    rows = np.flatnonzero(np.isfinite(tied.min(1)))
-    others = x[rows, np.argmin(tied[rows], 1)]
-    shares = np.array([0.25, 0.5, 0.75])[:, None]
-    between = best[rows, None] + shares * (others - best[rows])[:, None]
-    apart = _losses_at(objective, box.who[rows], between).max(1) > lowest[rows] + 2 * SAME
-    second[rows[apart]] = others[apart]
-    return second
 
 
 # Values that all participants share

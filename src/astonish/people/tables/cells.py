@@ -395,7 +395,15 @@ def another_scale(trials: Any) -> str:
             return ""
         return f"{about} probabilities, from 0 to 1: {_ask_probability(responses, trials.labels)}; {readout}"
     outcomes = trials.outcomes[trials.observed]
-    if _same_scale(outcomes, responses):
+    if not np.ptp(outcomes) or not np.ptp(responses):  # which tells nothing
+        return ""
+    bottom, first, third, top = np.quantile(outcomes, (0.05, 0.25, 0.75, 0.95))
+    least, lower, middle, upper, most = np.quantile(responses, (0.05, 0.25, 0.5, 0.75, 0.95))
+    # The middle half as well as nearly all: a few values far out, or many that are equal, change one of them only.
+    widths = np.array([third - first or np.ptp(outcomes), top - bottom or np.ptp(outcomes)])
+    spreads = np.array([upper - lower, most - least])
+    apart = least > top or most < bottom or (spreads * _NARROW > widths).all()
+    if not apart and ((spreads >= _NARROW * widths).any() or first <= middle <= third):
         return ""
     like = f"{about} like the outcomes {trials.columns.outcome}, from {outcomes.min():g} to {outcomes.max():g}"
     scale = "give response_scale=(LOW, HIGH) (--response-scale LOW HIGH), the responses that mean 0 and 1"
@@ -416,21 +424,6 @@ def _ask_probability(responses: FloatArray, labels: Sequence[Any]) -> str:
     if tuple(labels) == (0, 1):
         return ask
     return f"{ask}; if they estimate the mean of {labels[0]!r} and {labels[1]!r}, give kind='continuous' (--kind)"
-
-
-def _same_scale(outcomes: FloatArray, responses: FloatArray) -> bool:
-    low, first, third, high = np.quantile(outcomes, (0.05, 0.25, 0.75, 0.95))
-    least, lower, middle, upper, most = np.quantile(responses, (0.05, 0.25, 0.5, 0.75, 0.95))
-    if not np.ptp(outcomes) or not np.ptp(responses):  # which tells nothing
-        return True
-    if least > high or most < low:
-        return False
-    # The middle half as well as nearly all: a few values far out, or many that are equal, change one of them only.
-    widths = np.array([third - first or np.ptp(outcomes), high - low or np.ptp(outcomes)])
-    spreads = np.array([upper - lower, most - least])
-    if (spreads * _NARROW > widths).all():
-        return False
-    return bool((spreads >= _NARROW * widths).any() or first <= middle <= third)
 
 
 # Questions about cells that may mean that something is missing

@@ -131,8 +131,15 @@ def _from_file(path: Path, keep_zeros: str | None) -> tuple[TableRows, _AsWritte
         if kind == ".parquet":
             frame = pd.read_parquet(path, engine="pyarrow").reset_index(drop=True)
             return TableRows(frame, np.arange(len(frame))), None
-        if kind == ".xlsx":
-            return _from_spreadsheet(path), None
+        if kind == ".xlsx":  # of the first sheet, whose first row has the names
+            with pd.ExcelFile(path, engine="openpyxl") as book:
+                frame, sheets = pd.read_excel(book, header=None), book.sheet_names
+            if frame.empty:
+                raise ValueError(f"sheet {sheets[0]!r} is empty")
+            names, doubled = _distinct_names(["" if pd.isna(name) else str(name) for name in frame.iloc[0]])
+            named = frame.iloc[1:, : len(names)].set_axis(names, axis=1).infer_objects().reset_index(drop=True)
+            which = f"sheet {sheets[0]!r}" + (f", the first of {len(sheets)}" if len(sheets) > 1 else "")
+            return TableRows(named, np.arange(2, len(named) + 2), doubled=doubled, said=(which,)), None
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
             return _from_text(file.read(), "\t" if kind == ".tsv" else None, keep_zeros)
     except ImportError:
@@ -147,19 +154,6 @@ def _from_file(path: Path, keep_zeros: str | None) -> tuple[TableRows, _AsWritte
         else:
             raise
         raise ValueError(f"{str(path)!r} could not be read{why}") from None
-
-
-def _from_spreadsheet(path: Path) -> TableRows:
-    """Read the first sheet, whose first row has the names."""
-    with pd.ExcelFile(path, engine="openpyxl") as book:
-        frame = pd.read_excel(book, header=None)
-        sheets = book.sheet_names
-    if frame.empty:
-        raise ValueError(f"sheet {sheets[0]!r} is empty")
-    names, doubled = _distinct_names(["" if pd.isna(name) else str(name) for name in frame.iloc[0]])
-    named = frame.iloc[1:, : len(names)].set_axis(names, axis=1).infer_objects().reset_index(drop=True)
-    which = f"sheet {sheets[0]!r}" + (f", the first of {len(sheets)}" if len(sheets) > 1 else "")
-    return TableRows(named, np.arange(2, len(named) + 2), doubled=doubled, said=(which,))
 
 
 # Text

@@ -87,7 +87,14 @@ def regressors(
     [[1.0, 0.5, 0.0], [nan, nan, nan], [2.0, 1.59, 0.22], [9.0, 32.99, 0.88]]
     """
     check(learner)
-    samples = _samples(learner, trials)
+    trials.check_angles(learner)
+    domains, (parts, structure) = jax.tree.leaves(learner.samples), jax.tree.flatten(trials.outcomes)
+    if [domain.shape for domain in domains] != [part.shape[2:] for part in parts]:
+        raise ValueError(f"{type(learner).__name__} does not learn from outcomes that are {trials.kind}")
+    for domain, part in zip(domains, parts, strict=True):
+        domain.check("an outcome", part[trials.observed])
+    read = [part if domain.is_index else part.astype(np.float64) for domain, part in zip(domains, parts, strict=True)]
+    samples = jax.tree.unflatten(structure, read)
     names = (OWN,) if measures is None else (measures,) if isinstance(measures, str) else tuple(measures)
     counted = {NOVELTY: _novelty(trials)} if NOVELTY in names else {}
     surprises = tuple(name for name in names if name != NOVELTY)
@@ -147,18 +154,6 @@ def _wanted(learner: Learner, names: tuple[str, ...], hazard: float | None) -> t
             check_holds_a_belief(learner)
             raise ValueError(f"{name} does not apply to these outcomes; what does is {', '.join(apply)}")
     return (OWN, *apply) if ALL in names else names
-
-
-def _samples(learner: Learner, trials: Trials) -> Any:
-    """Give the outcomes as the learner takes them, or refuse."""
-    trials.check_angles(learner)
-    domains, (parts, structure) = jax.tree.leaves(learner.samples), jax.tree.flatten(trials.outcomes)
-    if [domain.shape for domain in domains] != [part.shape[2:] for part in parts]:
-        raise ValueError(f"{type(learner).__name__} does not learn from outcomes that are {trials.kind}")
-    for domain, part in zip(domains, parts, strict=True):
-        domain.check("an outcome", part[trials.observed])
-    read = [part if domain.is_index else part.astype(np.float64) for domain, part in zip(domains, parts, strict=True)]
-    return jax.tree.unflatten(structure, read)
 
 
 def _novelty(trials: Trials) -> FloatArray:
