@@ -110,8 +110,14 @@ def test_naive_bayes_finds_the_mixture_that_it_visited() -> None:
     counts = np.zeros((16, 16))
     np.add.at(counts, (here[0], there[0]), 1)
     np.testing.assert_allclose(found, counts / counts.sum(1, keepdims=True), atol=1e-9)
-    mixture = figure6._visit_weighted(where.walk, where.truth[0])
+    in_b = where.walk.environment[0] == 1
+    share = np.bincount(here[0][in_b], minlength=16) / np.bincount(here[0], minlength=16)
+    mixture = (1 - share[:, None]) * where.truth[0, 0] + share[:, None] * where.truth[0, 1]
     assert np.square(found - mixture).mean() < 0.03 * np.square(found - where.truth[0, 0]).mean()
+    tables = figure6.simulate(RunSettings(), where=where)
+    matrix = tables["matrices"].set_index("matrix").probability["naive Bayes A"].to_numpy().reshape(16, 16)
+    distances = tables["distances"].set_index(["learner", "environment"])
+    assert distances.to_visited["naive Bayes", "A"] == pytest.approx(np.square(matrix - mixture).mean())
 
 
 def test_steps_after_switches_are_found_as_by_hand() -> None:
@@ -220,10 +226,12 @@ def test_stays_are_counted_as_by_hand() -> None:
 
 
 def test_explored_passages_are_counted_as_by_hand() -> None:
-    walk = Walk._make(part[:1] for part in _where().walk)
-    for step, passages in figure6._explored(walk, 0, 100):
-        rooms = walk.rooms[0, step - 100 : step + 1].tolist()
-        assert passages == len(set(pairwise(rooms)))
+    where = _where()
+    tables = figure6.simulate(RunSettings(), 100, where)
+    assert set(tables["explored"].episode) == set(range(len(where.truth)))
+    for row in tables["explored"].itertuples():
+        rooms = where.walk.rooms[row.episode, row.step - 100 : row.step + 1].tolist()
+        assert row.passages == len(set(pairwise(rooms)))
 
 
 def test_changes_of_uncertainty_are_those_of_the_signals() -> None:

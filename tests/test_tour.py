@@ -22,7 +22,6 @@ from astonish.page.tour.screens import (
     STEPS,
     WALKS,
     TourTab,
-    current_errors,
     errors_after_switches,
     errors_of_online_em,
     errors_of_smile,
@@ -32,7 +31,7 @@ from astonish.page.tour.screens import (
 from astonish.paper import figure3
 from astonish.paper.figure5 import isolated
 from astonish.paper.figure8 import scenes
-from astonish.paper.maze_learners import smile
+from astonish.paper.maze_learners import current, smile
 from astonish.worlds.gaussian_jumps import gaussian_jumps
 
 ROOT = Path(__file__).parents[1]
@@ -201,10 +200,9 @@ def test_naive_bayes_after_switches_is_a_plain_count() -> None:
 
 
 def test_online_em_waits_and_says_when_it_is_accurate() -> None:
-    waiting, eager, ours = map(
-        current_errors, (errors_of_online_em(2000), errors_of_online_em(0), errors_of_smile(0.1))
-    )
     environment = walks().walk.environment
+    all_errors = errors_of_online_em(2000), errors_of_online_em(0), errors_of_smile(0.1)
+    waiting, eager, ours = (current(environment, errors) for errors in all_errors)
     in_a = waiting[0, :1999][environment[0, :1999] == 0]
     assert np.ptp(in_a) == 0  # nothing is learned in the wait
     assert np.ptp(eager[0, :1999][environment[0, :1999] == 0]) > 0

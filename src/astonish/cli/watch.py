@@ -129,8 +129,8 @@ def _served(feed: "Feed", port: int | None, browser: bool) -> Iterator[None]:
     """Serve the page, on this machine alone, beside what else goes on; it ends with the block."""
     from astonish.page.server import make_app, make_server
 
-    listening = _listen("127.0.0.1", port, "--port")
-    link = f"{_addresses('127.0.0.1', listening.getsockname()[1])[0]}#tab=stream"
+    listening, (address,) = _listen("127.0.0.1", port, "--port")
+    link = f"{address}#tab=stream"
     server = make_server(make_app(warm=False, feed=feed))
     thread = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
@@ -159,8 +159,7 @@ def explore(
 
         token = None if is_loopback(host) else token_urlsafe()
         page = make_app(host, learners=learner or (), token=token, programs=PROGRAMS)
-        listening = _listen(host, port, "--host or --port")
-        addresses = _addresses(host, listening.getsockname()[1])
+        listening, addresses = _listen(host, port, "--host or --port")
         links = [f"{address}?token={token}" if token else address for address in addresses]
         if token:
             say("astonish: warning: whoever has the link can use the page, and what it sends is not encrypted")
@@ -172,18 +171,19 @@ def explore(
         say("astonish: the page is closed")
 
 
-def _listen(host: str, port: int | None, options: str) -> socket.socket:
-    """Open a socket at this port; at the usual one, or any that is free, if none is given. options: to give instead."""
+def _listen(host: str, port: int | None, options: str) -> tuple[socket.socket, list[str]]:
+    """Open a socket at this port, the usual one, or any that is free; and list the addresses of a page there.
+
+    options: which to use, should it fail.
+    """
+    names = (_LOCAL[host], socket.gethostname()) if host in _LOCAL else (host,)
     family, obstacle = socket.AF_INET6 if ":" in host else socket.AF_INET, ""
     for place in (_PORT, 0) if port is None else (port,):
         try:
-            return socket.create_server((host, place), family=family)
+            listening = socket.create_server((host, place), family=family)
         except (OSError, OverflowError) as problem:
             obstacle = str(problem)
+        else:
+            at = listening.getsockname()[1]
+            return listening, [f"http://{f'[{name}]' if ':' in name else name}:{at}/" for name in names]
     raise refuse(f"{host} port {port or _PORT} cannot be used ({obstacle}); give another {options}", 1)
-
-
-def _addresses(host: str, port: int) -> list[str]:
-    """List the addresses at which a page that listens there is found."""
-    names = (_LOCAL[host], socket.gethostname()) if host in _LOCAL else (host,)
-    return [f"http://{f'[{name}]' if ':' in name else name}:{port}/" for name in names]

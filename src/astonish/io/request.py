@@ -191,8 +191,9 @@ class Request(BaseModel):
             request = cls(**content).moved(lambda place: Path(os.path.normpath(path.parent / place)))
         except ValueError as problem:
             raise ValueError(f"{path}: {problem}") from None
-        table = getattr(request, "file", None)
-        if digest is not None and table is not None and table.is_file() and _digest(table) != digest:
+        table: Any = getattr(request, "file", None)
+        is_there = table is not None and table.is_file()
+        if digest is not None and is_there and hashlib.sha256(table.read_bytes()).hexdigest() != digest:
             advice = f"restore the table, or delete the line sha256 in {path} to use the table as it is now"
             raise ValueError(f"{table} is not the table of {path}: it has been changed since; {advice}")
         return cls(**{name: getattr(request, name) for name in request.model_fields_set} | overriding)
@@ -204,7 +205,7 @@ class Request(BaseModel):
         table = getattr(self, "file", None)
         values = {"command": self.command}
         if table is not None and table.is_file():
-            values["sha256"] = _digest(table)
+            values["sha256"] = hashlib.sha256(table.read_bytes()).hexdigest()
         values |= whole.moved(lambda place: _relative(place, path.parent)).said()
         lines = [f"{name} = {_toml(value)}" for name, value in values.items()]
         write_text(path, "\n".join([f"# astonish {self.command} {path.name} repeats this", *lines, ""]))
@@ -294,10 +295,6 @@ def _sentence(kind: type[Request], problem: ValidationError) -> str:
     if field.kind is float or "float" in sort:
         return f"{subject} = {value} is not a number; give one"
     return f"{subject} = {value} is not understood; give {'a list of text' if field.several else 'text'}"
-
-
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _relative(place: Path, folder: Path) -> Path:

@@ -67,7 +67,22 @@ class LabTab:
         """Those of the catalogue about one number, the probabilities of four outcomes, and the paper's examples."""
         with double():
             kinds = {name: kind for name, kind in FAMILIES.classes().items() if kind.support and kind.proper_likelihood}
-            return {name: _on_a_line(kind) for name, kind in kinds.items()} | {"dirichlet": _dirichlet()} | _examples()
+            shapes = {name: _on_a_line(kind) for name, kind in kinds.items()} | {"dirichlet": _dirichlet()}
+
+            # The paper's: voters, a listener, drivers (Fig. 1)
+            probabilities: Any = voting().probability.to_numpy().reshape(4, 4)
+            candidates = tuple(f"candidate {k}" for k in range(1, 5))
+            drivers = figure1.drivers(figure1.MANY)
+            slots, cars = drivers["slot"][0], drivers["undecided"][0]
+            kinds_of_car = ("red cars", "green BMWs", f"the other {figure1.MANY - 2} kinds")
+            election, question = finite(probabilities), "Election: which candidate do most people prefer?"
+            meanings, which = ("container", "vehicle"), "Parking lot: which kind of car does the neighbour drive?"
+            return shapes | {
+                "election": _grid(question, election, candidates, candidates),
+                "joke": _grid("Joke: what does 'tank' mean?", listener()[0], meanings, tuple(WORDS)),
+                "parking": _grid(which, cars, kinds_of_car, figure1.CARS),
+                "slots": _grid("Parking lot: how busy is the day?", slots, ("quiet", "usual", "busy"), figure1.CARS),
+            }
 
     def controls(self) -> Json:
         families = {
@@ -173,22 +188,6 @@ def _dirichlet() -> LabFamily:
         names,
         names,
     )
-
-
-def _examples() -> dict[str, LabFamily]:
-    """Make the paper's examples part of the lab: voters, a listener, drivers (Fig. 1)."""
-    probabilities: Any = voting().probability.to_numpy().reshape(4, 4)
-    candidates = tuple(f"candidate {k}" for k in range(1, 5))
-    drivers = figure1.drivers(figure1.MANY)
-    slots, cars = drivers["slot"][0], drivers["undecided"][0]
-    kinds = ("red cars", "green BMWs", f"the other {figure1.MANY - 2} kinds")
-    election, question = finite(probabilities), "Election: which candidate do most people prefer?"
-    return {
-        "election": _grid(question, election, candidates, candidates),
-        "joke": _grid("Joke: what does 'tank' mean?", listener()[0], ("container", "vehicle"), tuple(WORDS)),
-        "parking": _grid("Parking lot: which kind of car does the neighbour drive?", cars, kinds, figure1.CARS),
-        "slots": _grid("Parking lot: how busy is the day?", slots, ("quiet", "usual", "busy"), figure1.CARS),
-    }
 
 
 def _grid(label: str, family: Grid, points: tuple[str, ...], outcomes: tuple[str, ...]) -> LabFamily:

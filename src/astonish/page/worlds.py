@@ -18,7 +18,7 @@ from astonish.core.parameters import Parameter
 from astonish.models.parameters import Assembly, Outcomes, Specification, assemble, imports, known_facts
 from astonish.models.registry import LEARNERS, title
 from astonish.online.explanation import explain
-from astonish.online.measures import applicable, measure
+from astonish.online.measures import applicable, holds_a_belief, measure
 from astonish.online.series import History, run
 from astonish.page.controls import (
     Json,
@@ -35,7 +35,7 @@ from astonish.page.controls import (
 )
 from astonish.watch.followers import settings_of
 from astonish.worlds.gaussian_jumps import Episode, facts, gaussian_jumps
-from astonish.worlds.maze import A, B, Walk, current_error, estimator, follow, maze
+from astonish.worlds.maze import A, B, Walk, current_error, follow, maze
 
 LOW, HIGH = -20.0, 20.0  # of the mean in the Gaussian world
 LONGEST = 1000  # so many samples are drawn, and the first of them used: more samples extend a series
@@ -304,7 +304,7 @@ class MazeTab(WorldTab):
             }
             learners[name] = {
                 "settings": settings_of(assembly),
-                "estimator": estimator(learner),
+                "estimator": "mode" if holds_a_belief(learner) else "mean",
                 "measure": MEASURES.get(learner.surprise_measure, "measure that it defines"),
                 **{part: packed(values) for part, values in parts.items()},
             }

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from importlib import import_module
 from io import BytesIO
@@ -412,15 +413,10 @@ def reproduce(
     runs = [settings._replace(seed=settings.seed + k) for k in range(SEEDS if settings.thorough else 1)]
     results: list[FigureResult] = []
     by_seed: list[list[Claim]] = []  # of one figure
-    sentences = set()
+    say_once = cache(say)  # what is not as expected may be so for every seed
 
     def report(share: float) -> None:
         progress((len(results) + (len(by_seed) + share) / len(runs)) / len(figures))
-
-    def say_once(sentence: str) -> None:
-        if sentence not in sentences:
-            sentences.add(sentence)
-            say(sentence)
 
     with locked(out):
         for leftover in (out / "numbers").glob("*/.*.csv.*"):  # what a killed run left
@@ -522,7 +518,7 @@ def claims_json(claims: Iterable[Claim]) -> str:
 def claims_from_json(text: str) -> list[Claim]:
     """Read the claims that `claims_json` wrote."""
     claims = [Claim(*(record[field] for field in Claim._fields)) for record in json.loads(text)]
-    return [claim._replace(seeds=claim.seeds and tuple(claim.seeds)) for claim in claims]
+    return [claim._replace(seeds=claim.seeds and (claim.seeds[0], claim.seeds[1])) for claim in claims]
 
 
 def claims_markdown(claims: Iterable[Claim], columns: Sequence[str] = COLUMNS) -> str:

@@ -96,16 +96,11 @@ def elected(weights: Any, candidate: int) -> dict[str, float]:
     return measured(family, family.prior(weights), candidate - 1)
 
 
-def listener_models() -> Grid:
-    """Make what each meaning of tank says of each word."""
-    words = np.array(list(WORDS.values())).T
-    models: Any = np.column_stack([words, 1 - words.sum(axis=1)])  # with all other words in the last column
-    return finite(models)
-
-
 def listener() -> tuple[Grid, dict[str, Belief]]:
     """Make beliefs about what tank may mean, before and after one has heard of goldfish."""
-    family = listener_models()
+    words = np.array(list(WORDS.values())).T
+    models: Any = np.column_stack([words, 1 - words.sum(axis=1)])  # with all other words in the last column
+    family = finite(models)
     before = family.prior()
     return family, {"before": before, "after": bayes(family, before, list(WORDS).index("goldfish"))}
 
@@ -129,7 +124,7 @@ class Told(NamedTuple):
 
 def told(first: str) -> Told:
     """Tell the joke with this first word, one of `WORDS`."""
-    return _told(listener_models(), list(WORDS).index(first))
+    return _told(listener()[0], list(WORDS).index(first))
 
 
 @interpreted

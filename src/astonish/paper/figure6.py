@@ -6,7 +6,6 @@ import matplotlib as mpl
 import numpy as np
 from pandas import DataFrame
 
-from astonish.core.numbers import FloatArray
 from astonish.paper.figure import Claim, Drawing, Figure, RunSettings, Tables, interval, panels, verdict, wide
 from astonish.paper.maze_learners import ROOMS, MazeWalks, after_switches, matrices, naive, smile, walks_of
 from astonish.worlds.maze import Walk
@@ -29,12 +28,20 @@ def simulate(run: RunSettings, later: int = LATER, where: MazeWalks | None = Non
     distances, explored = [], []
     for episode, truth in enumerate(where.truth):
         walk = Walk._make(part[episode : episode + 1] for part in where.walk)
-        mixture = _visit_weighted(walk, truth)
-        explored += [(episode, "AB"[k], *seen) for k in (0, 1) for seen in _explored(walk, k, later)]
+        here, there = (part[0] for part in walk.transitions)
+        ways = here * ROOMS + there
+        read = [after_switches(walk, k, later)[0] for k in (0, 1)]
+        for environment, steps in zip("AB", map(np.flatnonzero, read), strict=True):
+            seen = (len(set(ways[step - later + 1 : step + 1].tolist())) for step in steps)
+            explored += [(episode, environment, step + 1, passages) for step, passages in zip(steps, seen, strict=True)]
+
+        # The mixture of environments in which each counts as often as a room was left in it
+        visits = np.stack([np.bincount(here[walk.environment[0] == k], minlength=ROOMS) for k in (0, 1)])
+        mixture = np.einsum("kr,krn->rn", visits / visits.sum(0), truth)
         for name, learner in LEARNERS.items():
             believed = matrices(learner(), walk)[0]
             for k, environment in enumerate("AB"):
-                average = believed[after_switches(walk, k, later)[0]].mean(0)
+                average = believed[read[k]].mean(0)
                 averages.setdefault(f"{name} {environment}", average)
                 far = [np.square(average - t).mean() for t in (truth[k], truth[1 - k], truth.mean(0), mixture)]
                 distances.append((episode, name, environment, *far))
@@ -48,22 +55,6 @@ def simulate(run: RunSettings, later: int = LATER, where: MazeWalks | None = Non
         "distances": DataFrame(distances, columns=columns),
         "explored": DataFrame(explored, columns=["episode", "environment", "step", "passages"]),
     }
-
-
-def _explored(walk: Walk, environment: int, later: int) -> list[tuple[int, int]]:
-    """The steps so many after a switch, and how many different passages there were in as many steps before each."""
-    here, there = (part[0] for part in walk.transitions)
-    ways = here * ROOMS + there
-    steps = np.flatnonzero(after_switches(walk, environment, later)[0])
-    return [(int(step) + 1, len(set(ways[step - later + 1 : step + 1].tolist()))) for step in steps]
-
-
-def _visit_weighted(walk: Walk, truth: FloatArray) -> FloatArray:
-    """The mixture of environments in which each counts as often as the room was left in it."""
-    here = walk.rooms[0, :-1]
-    visits = np.stack([np.bincount(here[walk.environment[0] == k], minlength=ROOMS) for k in (0, 1)])
-    weight: FloatArray = visits / visits.sum(0)
-    return np.einsum("kr,krn->rn", weight, truth)
 
 
 def claims(tables: Tables) -> list[Claim]:

@@ -86,7 +86,8 @@ def simulate(parts: Sequence[Setting]) -> list[Result]:
     late = read & (np.arange(read.shape[1]) >= read.shape[1] // 2)
     by_learner = [errors_of(where, seeds, settings)[..., 0] for errors_of in LEARNERS.values()]
     columns = {"switches": read.sum(1), "anew": _errors_anew(where, read, later)}
-    columns |= {name: np.stack([_mean(e, at) for e in by_learner]) for name, at in (("error", read), ("late", late))}
+    for name, at in (("error", read), ("late", late)):  # NaN where a walk has no such step
+        columns[name] = np.stack([np.ma.array(e, mask=~at).mean(axis=1).filled(np.nan) for e in by_learner])
     split = {name: np.split(column, np.cumsum(sizes)[:-1], axis=-1) for name, column in columns.items()}
     return [{name: some[k] for name, some in split.items()} for k in range(len(parts))]
 
@@ -130,12 +131,6 @@ def scenes(seed: Any, cells: Sequence[Cell], steps: int) -> MazeWalks:
     mazes = Maze(np.stack([rearranged(s).doors for s in seeds]))
     leave = [probabilities_of_leaving(tau, psi) for tau, psi, _ in cells]
     return MazeWalks(walk(mazes, steps, [[*s, 1] for s in seeds], leave), mazes.transitions)
-
-
-def _mean(values: FloatArray, where: Any) -> FloatArray:
-    """The mean in each row of the values there; NaN where there are none."""
-    count = where.sum(1)
-    return np.where(count > 0, np.where(where, values, 0).sum(1) / np.maximum(count, 1), np.nan)
 
 
 def claims(tables: Tables) -> list[Claim]:
@@ -289,8 +284,8 @@ def _learner(setting: Setting) -> Learner:
 
 def _series(setting: Setting) -> tuple[Any, ...]:
     seeds = [[setting["seed"], episode] for episode in range(setting["episodes"])]
-    walks = walk(maze(A, B), setting["steps"], seeds, (setting["hazard"], setting["hazard"]))
-    return walks.choices, np.stack([others(maze(A, B).transitions)] * len(seeds)), walks.environment
+    walks, truth = agents.walks_in(maze(A, B), setting["steps"], seeds, (setting["hazard"], setting["hazard"]))
+    return walks.choices, others(truth), walks.environment
 
 
 def _errors(learner: PerContext, samples: Any, truth: Array, environment: Array) -> dict[str, Array]:

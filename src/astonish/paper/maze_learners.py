@@ -180,9 +180,7 @@ def errors_of_one(learner: PerContext, samples: Any, truth: Array) -> Array:
 _errors = per_walk(None, 0, 0)(errors_of_one)
 
 
-@per_walk(None, 0)
-def _probabilities(learner: PerContext, samples: Any) -> Any:
-    return scan(learner, samples, read=lambda state: most_probable(learner, state)).estimate
+_probabilities = per_walk(None, 0)(lambda of, samples: scan(of, samples, read=partial(most_probable, of)).estimate)
 
 
 # Online EM
@@ -331,23 +329,13 @@ def write_on_top(axis: Any, x: Any, text: str, down: float, size: float) -> None
     axis.annotate(text, (x, 1), (0, -down), ("data", "axes fraction"), "offset points", ha="center", fontsize=size)
 
 
-def _summary_of_em(where: MazeWalks, seed: int, settings: OnlineEMSettings) -> DataFrame:
-    return summary(where, np.asarray(errors_of_em_on_device(where, seed, settings)))
-
-
 # The figure "sweeps"
 
 
-def _of_m(run: RunSettings) -> DataFrame:
-    """One row per value of m and walk."""
+def _swept(values: Sequence[float], errors_at: Callable[[MazeWalks, int, float], Array], run: RunSettings) -> DataFrame:
+    """Summarise each walk at each value. errors_at: those of a learner, from the walks, the seed and the value."""
     where = walks_of(run)
-    return concat(summary(where, errors(smile(m), where)).assign(value=m) for m in READINESS)
-
-
-def _of_rate(run: RunSettings) -> DataFrame:
-    """One row per rate and walk."""
-    where = walks_of(run)
-    return concat(_summary_of_em(where, run.seed, OnlineEMSettings(rate)).assign(value=rate) for rate in RATES)
+    return concat(summary(where, np.asarray(errors_at(where, run.seed, v))).assign(value=v) for v in values)
 
 
 def sweeps_claims(tables: Tables) -> list[Claim]:
@@ -407,7 +395,12 @@ FIGURE_SWEEPS = Figure(
     "sweeps",
     "Readiness m and the rate of online EM",
     SWEEPS_CAPTION,
-    {"m": _of_m, "rate": _of_rate},
+    {
+        "m": partial(_swept, READINESS, lambda where, _, m: errors_on_device(smile(m), where)),
+        "rate": partial(
+            _swept, RATES, lambda where, seed, rate: errors_of_em_on_device(where, seed, OURS._replace(rate=rate))
+        ),
+    },
     draw_sweeps,
     sweeps_claims,
 )
@@ -426,7 +419,8 @@ def _vary_em(run: RunSettings) -> DataFrame:
             changed: dict[str, Any] = {name: value}
             settings = OURS._replace(**changed)
             if settings not in computed:
-                computed[settings] = _summary_of_em(where, run.seed, settings)
+                errors_of_em = np.asarray(errors_of_em_on_device(where, run.seed, settings))
+                computed[settings] = summary(where, errors_of_em)
             tables.append(computed[settings].assign(varied=name, value=str(value)))
     careful = summary(where, errors(smile(SMALL_M), where))
     return concat([*tables, careful.assign(varied="SMiLe", value=str(SMALL_M))])

@@ -81,11 +81,8 @@ def smile_as_read(gamma: str, logarithm: str) -> PerContext:
 
 @agents.per_walk(None, 0)
 def _modes_and_means(learner: PerContext, choices: Any) -> Any:
-    def read(state: Any) -> dict[str, Any]:
-        belief = learner.belief(state)
-        return {"mode": belief.mode, "mean": belief.mean}
-
-    return scan(learner, choices, read=read).estimate
+    beliefs = scan(learner, choices, read=learner.belief).estimate
+    return {"mode": beliefs.mode, "mean": beliefs.mean}
 
 
 def _readings(run: RunSettings) -> DataFrame:
@@ -322,11 +319,6 @@ def _over_links(task: str, scored: Callable[[Partial], tuple[FloatArray, dict[st
     return {task: concat(errors, ignore_index=True), f"gamma_{task}": DataFrame(gammas)}
 
 
-def _means(errors: DataFrame, measure: str) -> Any:
-    """The mean error of each link (first index) at each value (second)."""
-    return errors[errors.measure == measure].groupby(["link", "value"]).error.mean()
-
-
 def links_claims(tables: Tables) -> list[Claim]:
     """Judge what section 2.2 says of links."""
     errors = concat([tables["jumps"], tables["maze"]], ignore_index=True)
@@ -335,7 +327,7 @@ def links_claims(tables: Tables) -> list[Claim]:
     worse: dict[str, Interval] = {}
     relative = []
     for measure, name in MEASURES.items():
-        mean = _means(errors, measure)
+        mean: Any = errors[errors.measure == measure].groupby(["link", "value"]).error.mean()
         for link in SMOOTH:
             ratios[link] += [mean[link, M] / mean[PAPER, M], mean[link].min() / mean[PAPER].min()]
         by_walk = wide(errors[errors.measure == measure], "episode", ["link", "value"], "error")
@@ -396,7 +388,7 @@ def draw_links(tables: Tables) -> Drawing:
     errors = concat([tables["jumps"], tables["maze"]], ignore_index=True)
     units = ("units²", "units", "mean square")
     for axis, (measure, name), unit in zip(axes, MEASURES.items(), units, strict=True):
-        mean = _means(errors, measure)
+        mean: Any = errors[errors.measure == measure].groupby(["link", "value"]).error.mean()
         for link, (colour, look) in LOOKS.items():
             axis.plot(mean[link].index, mean[link], look, ms=3, lw=1, color=colour, label=link)
         axis.axhline(mean[STEP].min(), color=BLACK, ls="--", lw=1, label=STEP)

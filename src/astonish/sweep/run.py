@@ -84,25 +84,21 @@ def run_study(
     with opened as results:
         failed: dict[str, str] = {}
         if names := [name for name in study.settings if name not in results]:
-            batch_size = _batch_size(study, store, executor, batch_size)
+            # Episodes in a call: as was given, as it was begun, or as the device here needs
+            begun = 0 if store is None or store.device is None else store.device[1]
+            if executor is not None:
+                batch_size = begun if batch_size is None else batch_size
+            elif jax.default_backend() == "cpu":
+                batch_size = 0
+            elif batch_size is None:
+                batch_size = begun or usual_batch_size(study)
+            if executor is None and store is not None:
+                store.check_device(batch_size)
+
             with nullcontext(executor) if isinstance(executor, Executor) else executor or threads() as pool:
                 failed = _compute(pool, jobs(study, names, batch_size), study, store, results, progress, say)
     ordered: Any = ({name: some[name] for name in study.settings if name in some} for some in (results, failed))
     return StudyResult(study, *ordered)
-
-
-def _batch_size(study: Study, store: Store | None, executor: AnyExecutor | None, batch_size: int | None) -> int:
-    """How many episodes there are in a call: as was given, as it was begun, or as the device here needs."""
-    begun = 0 if store is None or store.device is None else store.device[1]
-    if executor is not None:
-        return begun if batch_size is None else batch_size
-    if jax.default_backend() == "cpu":
-        batch_size = 0
-    elif batch_size is None:
-        batch_size = begun or usual_batch_size(study)
-    if store is not None:
-        store.check_device(batch_size)
-    return batch_size
 
 
 class Job(NamedTuple):

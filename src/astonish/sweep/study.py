@@ -237,7 +237,7 @@ class Store:
 
         The same result gives the same bytes.
         """
-        where = computed.device, computed.batch_size
+        where, failures = (computed.device, computed.batch_size), self.path / "failed"
         mismatches = [
             f"a worker has {word} {version}, here is {self.versions[word]}; install the same there"
             for word, version in computed.versions.items()
@@ -254,9 +254,9 @@ class Store:
             about = {"name": name, "setting": dict(self.study.settings[name]), "versions": self.versions}
             with atomic_write(self._result_file(name)) as file:
                 write(file, "result", result, {**about, "device": computed.device, "batch_size": computed.batch_size})
-            self._failed_file(name).unlink(missing_ok=True)
+            (failures / f"{name}.txt").unlink(missing_ok=True)
         for name, why in computed.failed.items():
-            write_text(self._failed_file(name), f"{name}\n{json.dumps(self.study.settings[name])}\n\n{why}")
+            write_text(failures / f"{name}.txt", f"{name}\n{json.dumps(self.study.settings[name])}\n\n{why}")
         return computed
 
     def describe(self, executor: str, failed: Mapping[str, str]) -> None:
@@ -277,9 +277,6 @@ class Store:
 
     def _result_file(self, name: str) -> Path:
         return self.path / "results" / f"{name}.npz"
-
-    def _failed_file(self, name: str) -> Path:
-        return self.path / "failed" / f"{name}.txt"
 
     def _check_manifest(self, say: Callable[[str], Any]) -> None:
         path = self.path / "manifest.json"

@@ -21,8 +21,7 @@ from astonish.core.numbers import COUNT, OPEN_PROBABILITY, PROBABILITY, Domain, 
 from astonish.core.programs import compiled, loop
 from astonish.core.samples import read_series
 from astonish.learners import PerContext
-from astonish.learners.base import Learner, scan
-from astonish.online.measures import holds_a_belief
+from astonish.learners.base import scan
 
 Rooms = NDArray[np.int32]
 
@@ -183,14 +182,12 @@ def follow(learner: PerContext, choices: Any) -> Course:
 
 
 def most_probable(learner: PerContext, state: Any) -> Array:
-    """The probabilities that a learner believes in, `[room, other room]`, in a state (see `estimator`)."""
+    """The probabilities that a learner believes in, `[room, other room]`, in a state.
+
+    They are the mode of a belief, or the mean of learners that hold several for a room.
+    """
     beliefs = learner.belief(state)
     return learner.estimates(state) if beliefs is None else beliefs.mode
-
-
-def estimator(learner: Learner) -> str:
-    """Which probabilities those are: the "mode" of a belief, or the "mean" of learners that hold several for a room."""
-    return "mode" if holds_a_belief(learner) else "mean"
 
 
 def distance(believed: Any, truth: Any) -> Array:

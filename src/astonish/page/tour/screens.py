@@ -22,7 +22,7 @@ from astonish.paper.figure5 import around_switches
 from astonish.paper.maze_learners import ACCURATE, FROZEN, summary
 from astonish.theory.expfam import Belief, Family
 from astonish.worlds.gaussian_jumps import Episode
-from astonish.worlds.maze import A, B, maze, walk
+from astonish.worlds.maze import A, B, maze
 
 # ---- 1, Fig. 1B: why is a joke surprising?
 
@@ -361,21 +361,15 @@ MAZE_SCRIPT = f"""from astonish.worlds.maze import A, B, maze, walk
 @cache
 def walks() -> agents.MazeWalks:
     """Walk through the paper's maze."""
-    rooms = maze(A, B)
-    walked = walk(rooms, STEPS, [[1, k] for k in range(WALKS)])
-    return agents.MazeWalks(walked, np.stack([rooms.transitions] * WALKS))
-
-
-def current_errors(errors: FloatArray) -> FloatArray:
-    """Choose, of errors in each environment, those in the one that each walk is in."""
-    return agents.current(walks().walk.environment, errors)
+    return agents.walks_in(maze(A, B), STEPS, [[1, k] for k in range(WALKS)])
 
 
 @lru_cache(maxsize=8)
 def _around(m: float) -> Any:
     """Compute the signals of SMiLe around the switches of each walk."""
-    control = current_errors(agents.errors(agents.naive(), walks()))
-    return around_switches(walks().walk, agents.signals_of(agents.smile(m), walks()), control)
+    where = walks()
+    control = agents.current(where.walk.environment, agents.errors(agents.naive(), where))
+    return around_switches(where.walk, agents.signals_of(agents.smile(m), where), control)
 
 
 @Screen(
@@ -468,7 +462,7 @@ def _online_em(at: Values, _: Words) -> Shown:
     learners = {"SMiLe": errors_of_smile(m), "online EM": errors_of_online_em(frozen)}
     marks, early, reached = [], [], []
     for look, (name, errors) in enumerate(learners.items()):
-        now, first = current_errors(errors), summary(walks(), errors).first_in_a
+        now, first = agents.current(walks().walk.environment, errors), summary(walks(), errors).first_in_a
         early.append(now[:, :FROZEN].mean(1))
         middle = float(first.fillna(np.inf).median())
         after = f" (median: step {middle:.0f})" if np.isfinite(middle) else ""
