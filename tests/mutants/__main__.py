@@ -122,8 +122,8 @@ def candidates(room: str) -> Iterator[Mutant]:
 
 
 def find(mutant: Mutant, source: Path) -> Place | None:
-    """Where a mutant is: in the function of its name or, if that is gone, wherever its expression is the only one."""
-    in_function, anywhere = [], []
+    """Find the function of a mutant's name, else one of the same last name, else the only place of its expression."""
+    exact, alike, anywhere = [], [], []
     for path in sorted((source / "astonish").rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         for function, node in expressions(ast.parse(text)):
@@ -133,10 +133,13 @@ def find(mutant: Mutant, source: Path) -> Place | None:
                 continue
             place = Place(path, node.lineno, _replaced(text, node, mutant.after))  # type: ignore[attr-defined]
             anywhere.append(place)
+            if function == mutant.function:
+                exact.append(place)
             if function.rpartition(".")[2] == mutant.function.rpartition(".")[2]:
-                in_function.append(place)
-    if len(in_function) > mutant.occurrence:
-        return in_function[mutant.occurrence]
+                alike.append(place)
+    for places in (exact, alike):
+        if len(places) > mutant.occurrence:
+            return places[mutant.occurrence]
     return anywhere[0] if len(anywhere) == 1 else None
 
 
