@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import os
+import tomllib
 import zipfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -51,6 +52,16 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file, or refuse it in a sentence."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {path}; give a TOML file") from None
+    except ValueError as problem:
+        raise ValueError(f"{path} is not TOML ({problem}); mend it") from None
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

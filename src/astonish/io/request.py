@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shlex
-import tomllib
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -17,7 +16,7 @@ from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, Union, get_args, get_origin
 
 from astonish.core.refusal import check_installed, unknown
-from astonish.io.files import write_text
+from astonish.io.files import read_toml, write_text
 
 check_installed("requests need", "pydantic")
 
@@ -178,12 +177,7 @@ class Request(BaseModel):
             overriding: Values that are used instead of those in the file.
 
         """
-        try:
-            content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-        except FileNotFoundError:
-            raise ValueError(f"there is no file {path}; give a TOML file") from None
-        except ValueError as problem:
-            raise ValueError(f"{path} is not TOML ({problem}); mend it") from None
+        content = read_toml(path)
         command, digest = content.pop("command", cls.command), content.pop("sha256", None)
         if command != cls.command:
             raise ValueError(f"{path} is a request of astonish {command}; give it to that command")

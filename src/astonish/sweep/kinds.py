@@ -6,7 +6,6 @@ settings are.
 """
 
 import runpy
-import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
@@ -24,6 +23,7 @@ from astonish.core.names import OutcomeKind
 from astonish.core.numbers import COUNT, OPEN_PROBABILITY, POSITIVE, Domain, as_double, double
 from astonish.core.programs import compiled
 from astonish.core.refusal import unknown
+from astonish.io.files import read_toml
 from astonish.learners.base import Learner, scan
 from astonish.models.parameters import Outcomes, assemble, find_parameter, known_facts, parameters
 from astonish.models.registry import LEARNERS, title
@@ -67,9 +67,9 @@ DESIGN = {
 
 def read_study(path: Path) -> Study:
     """The study of a file: `.toml`, or `.py` with a `study` in it."""
-    if not path.is_file():
-        raise ValueError(f"there is no file {path}; give one that describes a study")
     if path.suffix == ".py":
+        if not path.is_file():
+            raise ValueError(f"there is no file {path}; give one that describes a study")
         try:
             study = runpy.run_path(str(path)).get("study")
         except Exception as problem:
@@ -77,10 +77,7 @@ def read_study(path: Path) -> Study:
         if not isinstance(study, Study):
             raise ValueError(f"{path} has no study; let it say study = astonish.sweep.Study(...)")
         return study
-    try:
-        content = tomllib.loads(path.read_text())
-    except ValueError as problem:
-        raise ValueError(f"{path} is not TOML ({problem}); give a file like those in docs/scale.md") from None
+    content = read_toml(path)
     try:
         return _from_tables(content)
     except ValueError as problem:
