@@ -26,6 +26,12 @@ COMMANDS = {
     "fit, delta rule": (*FIT, "--learner", "delta"),
     "fit, SMiLe": (*FIT, "--learner", "smile"),
 }
+# A process counts what its parent held when it was started, so a small one starts the command.
+ALONE = """
+import resource, subprocess, sys
+status = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
 SECONDS, GIGABYTES = {"surprise": 25.0, "fit, delta rule": 60.0, "fit, SMiLe": 60.0}, {"surprise": 1.2}
 
 
@@ -71,11 +77,11 @@ def measured(table: Path, words: tuple[str, ...], out: Path) -> tuple[float, flo
     target = out / "out.csv" if words[0] == "surprise" else out
     command = [sys.executable, "-m", "astonish", words[0], str(table), *words[1:], "--out", str(target)]
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
+    answer = subprocess.run([sys.executable, "-c", ALONE, *command], capture_output=True, text=True, check=True).stdout
+    status, kilobytes = map(int, answer.split())
     if status:
         raise RuntimeError(f"{' '.join(command)} ended with {status}")
-    return time.perf_counter() - start, used.ru_maxrss * 1024 / 1e9
+    return time.perf_counter() - start, kilobytes * 1024 / 1e9
 
 
 if __name__ == "__main__":
