@@ -4,6 +4,8 @@ It runs nothing that people send, refuses early what is too large, and says what
 """
 
 import asyncio
+import ctypes
+import gc
 import json
 import math
 import re
@@ -191,6 +193,9 @@ async def _answer(request: Request) -> Response:
         # forget what was compiled, if that is much and nothing is computed; what is asked for next is compiled again
         if state.compiled > state.programs and not state.is_warming and state.limiter.borrowed_tokens == 0:
             jax.clear_caches()
+            gc.collect()
+            with suppress(AttributeError, OSError, TypeError):  # glibc keeps what is freed; other libraries do not
+                ctypes.CDLL(None).malloc_trim(0)
             state.compiled = 0
         return JSONResponse(answer)
     function = _named(state.tables, question)
