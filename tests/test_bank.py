@@ -261,6 +261,17 @@ def test_a_saved_bank_goes_on_exactly(tmp_path: Path, name: Any) -> None:
     assert set(again.keys().tolist()) == set(bank.keys().tolist())
 
 
+def test_a_loaded_bank_forgets_what_was_used_least_recently(tmp_path: Path) -> None:
+    bank = Bank(LEARNER, 3, evict=True)
+    for key in "abc":
+        bank.update([key], [0.0])
+    bank.save(tmp_path / "bank")
+    again = Bank.load(tmp_path / "bank", LEARNER, evict=True)
+    for key in "ade":
+        again.update([key], [0.0])
+    assert set(again.keys().tolist()) == set("ade")
+
+
 def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
     bank = Bank(LEARNER, 4)
     bank.update([1, 2], [0.5, 0.1])

@@ -141,6 +141,13 @@ def test_draws_are_trusted_and_the_same_for_the_same_seed(group: Posterior) -> N
     assert "group mean" in repr(group)
 
 
+@pytest.mark.parametrize(("draws", "is_known"), [(3, False), (4, True)])
+def test_trust_is_unknown_with_fewer_than_four_draws(draws: int, is_known: bool, group: Posterior) -> None:
+    drawn = {name: getattr(group, name)[:, :draws] for name in ("coefficients", "std", "unconstrained")}
+    few = replace(group, **drawn)
+    assert all(np.isfinite(numbers).all() == is_known for numbers in few.trust.values())
+
+
 def test_the_log_likelihood_of_each_response_is_that_of_its_participant_at_that_draw(group: Posterior) -> None:
     responses = levels(10)
     expected = stats.norm.logpdf(responses, group.values[..., 0][..., None], 1.0)
