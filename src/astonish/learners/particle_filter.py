@@ -90,9 +90,14 @@ def resampled(uniforms: Array, weights: Array) -> tuple[Array, Array]:
     few = count <= 64  # so few that comparing all pairs, though more work, is faster than a search
     sums = jnp.tril(jnp.ones((count, count), weights.dtype)) @ weights if few else jnp.cumsum(weights)
     at = uniforms * sums[-1]
-    drawn = (
-        jnp.sum(sums[None] <= at[:, None], axis=1, dtype=jnp.int32) if few else jnp.searchsorted(sums, at, side="right")
-    )
+    if few:
+        drawn = jnp.sum(sums[None] <= at[:, None], axis=1, dtype=jnp.int32)
+    else:  # binary search; what `jnp.searchsorted` becomes in JAX 0.12 has no operations that an engine could compile
+        drawn, end = jnp.zeros(count, jnp.int32), jnp.full(count, count, jnp.int32)
+        for _ in range(count.bit_length()):
+            middle = (drawn + end) >> 1
+            is_above = sums[middle] > at
+            drawn, end = jnp.where(is_above, drawn, middle + 1), jnp.where(is_above, middle, end)
     chosen = jnp.where(resample, jnp.minimum(drawn, count - 1), jnp.arange(count, dtype=drawn.dtype))
     return chosen, jnp.where(resample, 1 / count, weights)
 
