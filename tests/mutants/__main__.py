@@ -184,8 +184,8 @@ def killer(place: Place, source: Path, tests: list[str]) -> str | None:
             )
         except subprocess.TimeoutExpired:
             return None
-    failed = [line.split()[1] for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-    return failed[0] if done.returncode == 1 and failed else None
+    failed = [line.partition(" ")[2] for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    return failed[0].partition(" - ")[0] if done.returncode == 1 and failed else None
 
 
 def main() -> None:
