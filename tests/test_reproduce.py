@@ -82,7 +82,7 @@ def _contents(folder: Path) -> dict[str, bytes]:
 ALL = ["figure3_left", "figure3_right", "ceiling_left", "ceiling_right"]
 EXPECTED = {
     "figure3.png", "figure3.pdf", "ceiling.png", "ceiling.pdf", "report.html", "report.md", "claims.json",
-    *(f"numbers/seed-1/{table}.csv" for table in ALL),
+    "request.toml", *(f"numbers/seed-1/{table}.csv" for table in ALL),
     *(f"numbers/seed-1/{stem}/results/{side}.npz" for stem in ("figure3", "ceiling") for side in ("left", "right")),
     *(f"numbers/seed-1/{stem}/manifest.json" for stem in ("figure3", "ceiling")),
 }  # fmt: skip

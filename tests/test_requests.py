@@ -156,6 +156,26 @@ class _MoreRequest(FitRequest):
     depth: int = asked("How deep.", 2, SEARCH, label="depth of the search")
 
 
+STUDY = '[study]\nkind = "gaussian"\nseed = [1, 2]\nepisodes = 2\nsteps = 20\n[[learner]]\nname = "delta"\n'
+
+
+@pytest.mark.parametrize("words", ["reproduce 1 --quick --seed 5", "sweep study.toml"])
+def test_what_makes_no_use_of_a_table_is_repeated_from_its_file_too(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "study.toml").write_text(STUDY)
+    monkeypatch.chdir(tmp_path)
+    done(words, "--out first/out")
+    monkeypatch.chdir("/")
+    done(words.split()[0], tmp_path / "first/out/request.toml", "--out", tmp_path / "again")
+    first, again = (
+        {p.name: p.read_bytes() for p in (tmp_path / where).iterdir() if p.is_file()}
+        for where in ("first/out", "again")
+    )
+    first.pop("request.toml"), again.pop("request.toml")  # a path in it is as seen from there
+    assert first == again
+
+
 def test_an_option_is_one_field(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other file is the code that uses it."""
     seen: list[_MoreRequest] = []

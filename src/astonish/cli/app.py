@@ -169,9 +169,13 @@ def takes_request(command: Callable[[Any], None]) -> Callable[..., None]:
     @wraps(command)
     def run(**words: Any) -> None:
         said = {word: value for word, value in words.items() if value not in (None, [])}
-        file = said.get(argument)
+        match said.get(argument):
+            case (Path() | str() as only,) | (Path() as only):
+                file = Path(only)
+            case _:
+                file = Path()
         with guarded():
-            if file is not None and file.suffix == ".toml":
+            if kind.is_in(file):
                 del said[argument]
                 request = kind.read(file, **said)
             else:
@@ -187,8 +191,11 @@ def _parameter(field: Asked) -> inspect.Parameter:
     """Describe a field to Typer as a parameter of the command."""
     kind: Any = str if get_origin(field.kind) is dict else field.kind
     parameter = partial(inspect.Parameter, field.name, inspect.Parameter.KEYWORD_ONLY)
+    hint: Any = list[kind] if field.several else kind
     if field.is_argument:
-        return parameter(annotation=Annotated[kind, Argument(help=field.help)])
+        hint = hint if field.default is None else hint | None
+        default = inspect.Parameter.empty if field.default is None else None
+        return parameter(default=default, annotation=Annotated[hint, Argument(help=field.help)])
     flags = f"{field.flag}/--no-{field.flag[2:]}" if kind is bool else field.flag
     in_help: str | bool = ", ".join(field.default) if field.several and field.default else str(field.default)
     if field.default in (None, (), "", False) or isinstance(field.default, dict):
@@ -197,5 +204,4 @@ def _parameter(field: Asked) -> inspect.Parameter:
         in_help = field.flag.removeprefix("--")
     ends = "LOW HIGH" if get_origin(kind) is tuple else None
     about = Option(flags, help=field.help, rich_help_panel=field.heading, metavar=ends, show_default=in_help)
-    hint: Any = list[kind] if field.several else kind
     return parameter(default=None, annotation=Annotated[hint | None, about])

@@ -1,11 +1,13 @@
 """`astonish reproduce` and `astonish sweep`: the paper's figures with their claims, and many settings on all cores."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from typer import Argument, Option
+from pydantic import Field
 
-from astonish.cli.app import guarded, progress, refuse, say
+from astonish.cli.app import guarded, progress, refuse, say, takes_request
+from astonish.io.files import read_toml
+from astonish.io.request import FILE, AtLeastOne, Request, Words, asked
 
 if TYPE_CHECKING:
     from astonish.paper.figure import Figure, FigureResult, RunSettings
@@ -13,32 +15,37 @@ if TYPE_CHECKING:
 _SHOWN = 10  # failures that are listed one by one
 
 
-def reproduce(
-    figure: Annotated[
-        list[str] | None,
-        Argument(
-            help="Which figures: 1 to 8, ceiling, sweeps, readings, em, cost, drift, links, choices; when none is "
-            "named, all but the last, which takes long."
-        ),
-    ] = None,
-    out: Annotated[Path, Option(help="Folder for pictures, numbers and the report.")] = Path("figures"),
-    seed: Annotated[int, Option(min=0, max=2**32 - 1, help="Random seed; the same seed gives the same files.")] = 1,
-    quick: Annotated[bool, Option("--quick", help="Small versions, to see that it works.")] = False,
-    thorough: Annotated[
-        bool, Option("--thorough", help="Five seeds, from this one on, and 100 walks instead of 20 where that matters.")
-    ] = False,
-) -> None:
+class ReproduceRequest(Request):
+    """What can be asked about the paper's figures."""
+
+    command: ClassVar[str] = "reproduce"
+    figure: Words = asked(
+        "Which figures: 1 to 8, ceiling, sweeps, readings, em, cost, drift, links, choices; when none is named, all "
+        "but the last, which takes long. Or a request, .toml.",
+        (),
+        argument=True,
+    )
+    out: Path = asked("Folder for pictures, numbers and the report.", Path("figures"))
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = asked("Random seed; the same seed gives the same files.", 1)
+    quick: bool = asked("Small versions, to see that it works.", False)
+    thorough: bool = asked("Five seeds, from this one on, and 100 walks instead of 20 where that matters.", False)
+
+
+@takes_request
+def reproduce(request: ReproduceRequest) -> None:
     """Compute the paper's figures, and check what it claims.
 
     Results are kept: after an interruption the same command continues where it stopped.
     """
-    with guarded(out, "figures need"):
-        if quick and thorough:
+    with guarded(request.out, "figures need"):
+        if request.quick and request.thorough:
             raise ValueError("a run is either quick or thorough; leave out --quick or --thorough")
         from astonish.paper.figure import RunSettings, chosen
 
-        results = make_figures(chosen(figure or [], thorough), RunSettings(seed, quick, thorough), out)
-        print_verdicts(results, quick, out)
+        settings = RunSettings(request.seed, request.quick, request.thorough)
+        results = make_figures(chosen(request.figure, request.thorough), settings, request.out)
+        request.write(request.out / FILE)
+        print_verdicts(results, request.quick, request.out)
 
 
 def make_figures(
@@ -73,39 +80,50 @@ def print_verdicts(results: "list[FigureResult]", quick: bool, out: Path) -> Non
     console.print(f"Report: {out / 'report.html'}")
 
 
-def sweep(
-    study: Annotated[Path, Argument(help="What to compute: a .toml file, or a .py file with a study in it.")],
-    out: Annotated[Path | None, Option(help="Folder for results; else the name of the study.")] = None,
-    address: Annotated[
-        str | None, Option("--scheduler", help="Of a running Dask cluster, such as tcp://10.0.0.1:8786.")
-    ] = None,
-    workers: Annotated[int | None, Option("--local-cluster", min=1, help="How many processes; else threads.")] = None,
-    batch_size: Annotated[
-        int | None, Option(min=1, help="Episodes in one call on an accelerator; else what fills it.")
-    ] = None,
-    recompute: Annotated[bool, Option("--recompute", help="Replace results of other settings or other code.")] = False,
-) -> None:
+class SweepRequest(Request):
+    """What can be asked about a study."""
+
+    command: ClassVar[str] = "sweep"
+    study: Path = asked(
+        "What to compute: a .toml file, or a .py file with a study in it; or a request, .toml.", argument=True
+    )
+    out: Path | None = asked("Folder for results; else the name of the study.", None)
+    scheduler: str | None = asked("Of a running Dask cluster, such as tcp://10.0.0.1:8786.", None)
+    local_cluster: AtLeastOne | None = asked("How many processes; else threads.", None)
+    batch_size: AtLeastOne | None = asked("Episodes in one call on an accelerator; else what fills it.", None)
+    recompute: bool = asked("Replace results of other settings or other code.", False)
+
+    @classmethod
+    def is_in(cls, file: Path) -> bool:
+        """Whether it is a request, as `write` makes it, rather than a study."""
+        return super().is_in(file) and "command" in read_toml(file)
+
+
+@takes_request
+def sweep(request: SweepRequest) -> None:
     """Compute many settings on all cores, an accelerator or a cluster; each result is kept as soon as it is there.
 
     The same command continues where it stopped, and tries again what failed.
     """
-    folder = Path(study.stem) if out is None else out
+    study, folder = request.study, request.out or Path(request.study.stem)
     with guarded(folder, "sweeps need"):
         from astonish.people.analysis.report import write_table
         from astonish.sweep import local_cluster, run_study, scheduler
         from astonish.sweep.kinds import read_study
         from astonish.sweep.run import short
 
-        if address is not None and workers is not None:
+        if request.scheduler is not None and request.local_cluster is not None:
             raise ValueError("--scheduler and --local-cluster are two ways to compute; give one")
         described = read_study(study)
-        executor: Any = None if workers is None else local_cluster(workers)
-        if address is not None:
-            executor = scheduler(address, say)
+        executor: Any = None if request.local_cluster is None else local_cluster(request.local_cluster)
+        if request.scheduler is not None:
+            executor = scheduler(request.scheduler, say)
+        batch_size, recompute = request.batch_size, request.recompute
         with progress(study.stem) as report:
             result = run_study(
                 described, folder, executor, batch_size=batch_size, recompute=recompute, progress=report, say=say
             )
+        request.write(folder / FILE)
         if result.failed:
             for name, why in list(result.failed.items())[:_SHOWN]:
                 say(f"{name}: {short(why)}")

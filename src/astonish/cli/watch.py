@@ -17,7 +17,7 @@ from typer import Exit, Option
 
 from astonish.cli.app import guarded, refuse, say, takes_request
 from astonish.core.names import OutcomeKind
-from astonish.io.request import FamilyName, Learner, Request, asked
+from astonish.io.request import AtLeastOne, FamilyName, Learner, Request, asked
 from astonish.people.analysis.requests import FAMILY_HELP, LEARNER_HELP, OWN, Settings
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ _PORT = 8765
 _LOCAL = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}  # for all addresses of this machine, one of its own
 MODEL, ALARMS, OUTPUT = "Model", "Alarms", "Input and output"
 Count = Annotated[int, Field(ge=0)]
-AtLeastOne = Annotated[int, Field(ge=1)]
 
 
 class WatchRequest(Request):

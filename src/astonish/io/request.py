@@ -23,6 +23,7 @@ check_installed("requests need", "pydantic")
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo  # noqa: E402
 
 FILE = "request.toml"  # beside the results of a request
+LIMITS = {"ge": "small; give {} or more", "le": "large; give {} or less"}
 CLASSES = ("learners", "beliefs", "responses")  # what a field can name: a known word, or file.py:Class
 
 
@@ -126,6 +127,7 @@ Words = Annotated[tuple[str, ...], SEVERAL]
 Learner = Annotated[str, "learners"]
 FamilyName = Annotated[str, "beliefs"]
 ResponseName = Annotated[str, "responses"]
+AtLeastOne = Annotated[int, Field(ge=1)]
 Ends = Annotated[tuple[float, float], BeforeValidator(_two)]
 
 
@@ -167,6 +169,11 @@ class Request(BaseModel):
             for field in self.asked()
             if field.name in self.model_fields_set and (field.of or field.kind is Path)
         })  # fmt: skip
+
+    @classmethod
+    def is_in(cls, file: Path) -> bool:
+        """Whether a file is a request, rather than what a request is about."""
+        return file.suffix == ".toml"
 
     @classmethod
     def read(cls, path: Path, **overriding: Any) -> Self:
@@ -218,13 +225,14 @@ class Request(BaseModel):
         >>> request.python()
         "Greeting(file='my friends.csv', loud=False, words=('good', 'day'))"
         """
-        arguments, options, said = [], [], self.said()
+        arguments: list[str] = []
+        options, said = [], self.said()
         for field in self.asked():
             if field.name not in said:
                 continue
             value = said[field.name]
             if field.is_argument:
-                arguments.append(str(value))
+                arguments += map(str, value) if field.several else [str(value)]
             elif isinstance(value, bool):
                 options.append(field.flag if value else field.flag.replace("--", "--no-", 1))
             elif isinstance(value, Mapping):
@@ -283,6 +291,9 @@ def _sentence(kind: type[Request], problem: ValidationError) -> str:
     words = field.options or (("yes", "no") if field.shape == "yes or no" else ())
     if words:
         return f"{name} = {value} is not known; give one of {', '.join(words)}"
+    for limit, advice in LIMITS.items():
+        if limit in first.get("ctx", {}):
+            return f"{field.flag} {value} is too {advice.format(first['ctx'][limit])}"
     subject = f"{field.flag} {inside[0]}" if isinstance(first["loc"][-1], str) and inside else name
     if field.kind is int:
         return f"{subject} = {value} is not a whole number; give one"
