@@ -21,7 +21,10 @@ from astonish.people.fit.estimate import prepare
 from astonish.people.fit.likelihood import Losses
 from astonish.people.fit.search import (
     Box,
+    Profiles,
+    _chosen,
     best_starts,
+    bottoms,
     choose,
     evenly,
     fit_shared,
@@ -39,6 +42,18 @@ FREE = ["learning_rate", "response.noise"]
 
 
 # What kinds of bottoms are found?
+
+
+def test_of_a_profile_its_bottoms_and_what_is_lower_than_the_lowest_are_chosen() -> None:
+    """Two equal values at a bottom count both; a value lower by rounding alone, and not at a bottom, does not."""
+    values = np.arange(7.0)
+    loss = np.array([4.0, 2.0, 2.0, 3.0, 5e-6, 0.0, 7.0])
+    slope, here = np.zeros(7), np.arange(7) == 5
+    profiles = Profiles(values[None, None, :, None], loss[None, None], slope[None, None], here[None, None])
+    assert np.flatnonzero(bottoms(profiles)).tolist() == [1, 2]
+    rows, begin = _chosen(profiles, np.array([1e-5]))
+    assert (rows.tolist(), begin.ravel().tolist()) == ([0, 0], [1.0, 2.0])
+    assert _chosen(profiles, np.array([1e-4]))[1].ravel().tolist() == [4.0, 1.0, 2.0]
 
 
 def _box(low: Any, high: Any, **changes: Any) -> Box:

@@ -31,7 +31,7 @@ from astonish.people.fit.likelihood import participant_data
 from astonish.people.fit.plot import plot_fit
 from astonish.people.posterior.checks import statistics
 from astonish.people.tables import Columns, read_trials
-from astonish.people.tables.facts import choose
+from astonish.people.tables.facts import choose, fact_of
 from astonish.people.tables.regressors import regressors
 from astonish.responses import ResponseInput
 from astonish.theory import expfam, rule, surprise
@@ -274,6 +274,7 @@ def test_a_learner_is_put_together_for_angles() -> None:
     steps = np.array([20.0, 5.0, 10.0, 175.0, 10.0])
     noise = np.radians(np.median(steps)) / (0.6745 * np.sqrt(2))
     assert_allclose(choose("smile", trials, {"period": 360.0}).settings["concentration"], noise**-2)
+    assert fact_of(trials, "concentration", {}) == fact_of(trials, "concentration", {"period": 2 * np.pi})
     with pytest.raises(ValueError, match="the learner kalman does not take circular data; give one of smile"):
         choose("kalman", trials)
     with pytest.raises(ValueError, match="these outcomes are angles, which Delta would take for other numbers"):
