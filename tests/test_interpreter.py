@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from astonish import Dirichlet, Gaussian, OnlineEM, Smile, explain, run
-from astonish.core.numbers import as_double, double, pytree_dataclass
+from astonish.core.numbers import double, pytree_dataclass
 from astonish.core.programs import interpreted
-from astonish.learners.base import NumberLearner, StepInfo, first_state
-from families import LEARNERS, LearnerCase
+from astonish.learners.base import NumberLearner, StepInfo
 from operations import OPERATIONS
 
 
@@ -28,22 +27,6 @@ def test_operations_give_what_jax_gives(name: str) -> None:
     function, *arguments = OPERATIONS[name]
     with double():
         same(interpreted(function)(*arguments), jax.device_get(jax.jit(function)(*arguments)), 1e-13)
-
-
-@pytest.mark.parametrize("case", LEARNERS, ids=lambda case: case.name)
-def test_every_learner_takes_the_same_steps(case: LearnerCase) -> None:
-    def step(learner: Any, state: Any, x: Any) -> Any:
-        new, info = learner.step(state, x)
-        return new, info, learner.estimate(new)
-
-    with double():
-        learner, state = as_double(case.learner), first_state(case.learner)
-        same(jax.tree.map(np.asarray, state), jax.device_get(as_double(learner.init())), 1e-13)
-        by_numpy, by_xla = interpreted(step), jax.jit(step)
-        for x in case.samples[:7]:
-            new = jax.device_get(by_xla(learner, state, x))
-            same(by_numpy(learner, state, x), new, 1e-9)
-            state = new[0]
 
 
 def test_nothing_is_compiled_to_explain_a_trial() -> None:

@@ -45,7 +45,6 @@ from astonish.beliefs import (
 from astonish.core.numbers import pytree_dataclass
 from astonish.models.registry import LEARNERS
 from astonish.online.measures import COLUMNS
-from astonish.theory import expfam, predictive, surprise
 from families import (
     CASE,
     CONTEXTS,
@@ -60,6 +59,7 @@ from families import (
     posterior,
     predicted,
 )
+from laboratory import expfam, predictive, surprise
 
 Case = FamilyCase
 HAZARD = 0.15

@@ -43,7 +43,6 @@ from astonish import (
 )
 from astonish.core.numbers import Domain, double, pytree_dataclass
 from astonish.learners.base import Learner, NumberLearner, StepInfo
-from families import LEARNERS, LearnerCase
 from operations import OPERATIONS, P
 
 ir = pytest.importorskip("llvmlite.ir", reason="the native engine is not installed")
@@ -117,23 +116,6 @@ def test_an_operation_without_a_rule_is_refused(function: Any) -> None:
 def close(a: Any, b: Any, within: float) -> None:
     for one, other in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
         np.testing.assert_allclose(one, other, rtol=within, atol=within * 1e-3)
-
-
-@pytest.mark.parametrize("case", LEARNERS, ids=lambda case: case.name)
-def test_every_learner_takes_the_same_steps(case: LearnerCase) -> None:
-    """One by one from the same states, and along a series with a gap in it."""
-    by_xla = Stream(case.learner, engine="xla")
-    for x in case.samples:
-        native = Stream(case.learner, by_xla.state, engine="native")
-        close(native.update(x), by_xla.update(x), 1e-9)
-        close(native.state, by_xla.state, 1e-9)
-    xs = [*case.samples[:4], None, *case.samples[4:]]
-    one, other = (run(case.learner, xs, engine=engine) for engine in ("native", "xla"))
-    close(one.steps, other.steps, 1e-7)
-    stream = Stream(case.learner)
-    steps = [stream.update(x) for x in xs]
-    close(np.array([step.surprise for step in steps]), one.surprise, 1e-12)
-    assert stream.engine == "native"
 
 
 EXTREMES = [

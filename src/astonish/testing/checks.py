@@ -311,8 +311,13 @@ def total(learner: Learner, xs: Any, observed: Any) -> Array:
     return (weights * trace.estimate).sum() + trace.learning_rate.sum()
 
 
+def differentiable(learner: Learner) -> tuple[str, ...]:
+    """Name the parameters by which a learner's answers can be differentiated."""
+    return tuple(path for path, each in parameters(learner).items() if not each.known.domain.whole)
+
+
 @partial(jax.jit, static_argnums=3)
-def _derivative(learner: Learner, xs: Any, observed: Any, names: tuple[str, ...], direction: Any) -> Array:
+def derivative(learner: Learner, xs: Any, observed: Any, names: tuple[str, ...], direction: Any) -> Array:
     """The derivative of the `total` as these parameters change in this direction."""
     known = parameters(learner)
 
@@ -333,9 +338,9 @@ def gradients_are_finite(case: CheckedLearner) -> None:
         return part if part.dtype.kind == "i" else np.where(missing, np.nan, part)
 
     learner, gapped = as_double(case.learner), jax.tree.map(with_nan, xs)
-    names = tuple(path for path, each in parameters(learner).items() if not each.known.domain.whole)
+    names = differentiable(learner)
     for name, direction in zip(names, np.eye(len(names)), strict=True):
-        clean, other = (float(_derivative(learner, part, observed, names, direction)) for part in (xs, gapped))
+        clean, other = (float(derivative(learner, part, observed, names, direction)) for part in (xs, gapped))
         holds(np.isfinite(clean), f"the derivative of {case.name} by {name} is {clean}")
         agree(other, clean, f"a NaN where a sample is missing changes the derivative of {case.name} by {name}")
 
