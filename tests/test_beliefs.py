@@ -10,15 +10,27 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from astonish import Beta, BetaInterval, Dirichlet, Exponential, Gaussian, NormalGamma, Poisson, Regression, VonMises
+from astonish import (
+    Beta,
+    BetaInterval,
+    Dirichlet,
+    Exponential,
+    Gaussian,
+    NormalGamma,
+    Poisson,
+    Regression,
+    VonMises,
+    theory,
+)
 from astonish.beliefs import DirichletBelief, GaussianBelief
 from astonish.core.numbers import Domain, pytree_dataclass
 from astonish.core.parameters import parameter
 from astonish.models import registry as catalogue
 from astonish.testing import check_family, family_checks
 from astonish.testing.checks import bayes_of, divergence_of, target_of
-from astonish.theory import expfam, rule, surprise
+from astonish.theory import rule
 from families import FAMILIES, FamilyCase
+from laboratory import by_numpy, expfam, rule as uncompiled, surprise
 
 Case = FamilyCase
 every = pytest.mark.parametrize("case", FAMILIES, ids=[c.name for c in FAMILIES])
@@ -32,9 +44,6 @@ def _beliefs(case: Case) -> list[Any]:
     """Three beliefs of the family, none equal to another."""
     posterior = bayes_of(case.family, case.belief, case.samples[2])
     return [case.belief, target_of(case.family, case.samples[0], case.reference), posterior]
-
-
-_entropy_of, _update = jax.jit(expfam.entropy), jax.jit(rule.smile)
 
 
 def _gamma_divergence(k: Any, t: Any, n: Any, u: Any) -> Any:
@@ -175,14 +184,14 @@ def test_divergence_agrees_with_an_independent_formula(case: Case) -> None:
 @every
 def test_entropy_agrees_with_scipy(case: Case) -> None:
     for belief in _beliefs(case):
-        np.testing.assert_allclose(_entropy_of(case.family, belief), _entropy(case.name, belief), rtol=1e-9)
+        np.testing.assert_allclose(expfam.entropy(case.family, belief), _entropy(case.name, belief), rtol=1e-9)
         np.testing.assert_allclose(surprise.commitment(case.family, belief), -_entropy(case.name, belief), rtol=1e-9)
 
 
 @every
 def test_predictive_probabilities_add_up_to_one(case: Case) -> None:
     xs, measure = SAMPLE_SPACE[case.name]
-    p = np.exp(jax.jit(jax.vmap(expfam.log_evidence, (None, None, 0)))(case.family, case.belief, xs))
+    p = np.exp(by_numpy(jax.vmap(theory.expfam.log_evidence, (None, None, 0)))(case.family, case.belief, xs))
     total = np.trapezoid(p, xs) if measure is None else p.sum() * measure
     assert total == pytest.approx(1, abs=1e-5)
 
@@ -206,9 +215,9 @@ def _gamma(family: Any, belief: Any, x: Any, m: Any, reference: Any) -> Any:
     return rule.smile(family, belief, x, m, reference).gamma
 
 
-_value = jax.jit(_both)
-_slopes = jax.jit(jax.jacrev(_both, argnums=(1, 3)))
-_curvature = jax.jit(jax.grad(jax.grad(_gamma, argnums=3), argnums=3))
+_value = by_numpy(_both)
+_slopes = by_numpy(jax.jacrev(_both, argnums=(1, 3)))
+_curvature = by_numpy(jax.grad(jax.grad(_gamma, argnums=3), argnums=3))
 
 
 def _outlier(case: Case, belief: Any, m: float) -> tuple[Any, ...]:
@@ -270,15 +279,15 @@ def test_derivatives_are_finite_where_nothing_is_learned(case: Case) -> None:
 
 
 @every
-def test_jit_agrees_with_eager(case: Case) -> None:
+def test_what_xla_compiles_agrees_with_numpy(case: Case) -> None:
     arguments = _outlier(case, case.belief, 0.1)
-    np.testing.assert_allclose(_value(*arguments), _both(*arguments), rtol=1e-12)
+    np.testing.assert_allclose(jax.jit(_both)(*arguments), _value(*arguments), rtol=1e-12)
 
 
 @every
 def test_gamma_meets_the_bound(case: Case) -> None:
     for x in case.samples:
-        update = _update(case.family, case.belief, x, 0.1, case.reference)
+        update = uncompiled.smile(case.family, case.belief, x, 0.1, case.reference)
         got = _divergence(case.name, update.belief, case.belief)
         np.testing.assert_allclose(got, update.bound, rtol=1e-6)
 

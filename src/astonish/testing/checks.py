@@ -16,6 +16,7 @@ from jax import Array
 
 from astonish.core.numbers import Domain, as_double, double
 from astonish.core.parameters import Parameter, check_parameters
+from astonish.core.programs import interpreted
 from astonish.core.samples import read_series
 from astonish.learners.base import Learner, check, scan
 from astonish.models.parameters import parameters, with_parameters
@@ -29,11 +30,12 @@ _FAMILY_CHECKS: list[Check] = []
 _LEARNER_CHECKS: list[Check] = []
 _NODES, _FURTHEST = 6001, 36.0  # of quadrature, on the scale on which a fit searches
 _DRAWS = 1000
-bayes_of, target_of, raw_of = jax.jit(expfam.bayes), jax.jit(expfam.scaled_likelihood), jax.jit(surprise.raw)
-divergence_of, evidence_of = jax.jit(expfam.divergence), jax.jit(expfam.log_evidence)
-blend_of = jax.jit(lambda family, *powers: family.blend(*powers))
-predictive_divergence_of = jax.jit(lambda family, *at: family.predictive_divergence(*at))
-predicted_of = jax.jit(jax.vmap(expfam.log_evidence, (None, None, 0)))
+bayes_of, raw_of = interpreted(expfam.bayes), interpreted(surprise.raw)
+divergence_of, evidence_of = interpreted(expfam.divergence), interpreted(expfam.log_evidence)
+target_of = interpreted(expfam.scaled_likelihood)
+blend_of = interpreted(lambda family, *powers: family.blend(*powers))
+predictive_divergence_of = interpreted(lambda family, *at: family.predictive_divergence(*at))
+predicted_of = interpreted(jax.vmap(expfam.log_evidence, (None, None, 0)))
 
 
 class CheckedFamily:
