@@ -8,7 +8,7 @@ QUICK = JAX_DISABLE_MOST_OPTIMIZATIONS=1 XLA_FLAGS="$$($(BIN)/python -m tests.ja
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test check unit programs bench hostile docs package verdicts validate clean
+.PHONY: help reproduce test check unit smoke programs bench hostile docs package verdicts validate clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -16,8 +16,8 @@ help:  ## list these targets
 reproduce: .venv/user  ## draw all figures of the paper, and check every claim, into figures/
 	$(BIN)/astonish reproduce --out figures
 
-test: .venv/ready  ## everything that must hold: check, unit and docs, two at a time
-	$(MAKE) --no-print-directory --jobs 2 check unit docs
+test: .venv/ready  ## everything that must hold: check, unit, smoke and docs, two at a time
+	$(MAKE) --no-print-directory --jobs 2 check unit smoke docs
 
 check: .venv/ready  ## lint, format, types, and who may import whom
 	$(BIN)/ruff check
@@ -27,6 +27,9 @@ check: .venv/ready  ## lint, format, types, and who may import whom
 
 unit: .venv/ready programs  ## tests, and the examples in docstrings, README and docs
 	$(BIN)/pytest
+
+smoke: .venv/ready  ## start every benchmark, validation and attack at its smallest size, without rivals
+	$(QUICK) $(BIN)/python benchmarks/smoke.py
 
 programs:  ## a browser and Java, which some tests need: installed where they are missing and may be, or else skipped
 	@sh tests/programs.sh

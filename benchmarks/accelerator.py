@@ -18,13 +18,14 @@ from astonish.core.numbers import as_double, double
 from astonish.learners.base import Learner, advance, scan
 from astonish.paper.figure8 import LEARNERS, PSIS, TAUS, scenes
 from astonish.paper.maze_learners import OURS, MazeWalks, errors_of_em_on_device, errors_on_device, naive, smile
-from timing import show
+from timing import show, size
 
 ROOMS, DOORS = 16, 15
 MAZE = PerContext(Smile(Dirichlet(DOORS)), ROOMS)
-EPISODES = (1, 100, 1_000, 2_000, 10_000, 100_000)
-WALKS, STEPS = 20, 20_000
-MILLIONS = 2**26  # numbers, to measure what the device can do
+EPISODES = size((1, 100, 1_000, 2_000, 10_000, 100_000), (1, 2))
+WALKS, STEPS = size((20, 20_000), (1, 50))
+SERIES, JUMPS = size((64, 20), (2, 1))  # of 50 samples after each jump
+MILLIONS, ROUNDS = size((2**26, 256), (2**10, 2))  # numbers, to measure what the device can do, and how often
 
 
 def main() -> None:
@@ -37,15 +38,15 @@ def main() -> None:
 
 
 def agreement() -> None:
-    """The largest difference between what this device and the processor find, over 1000 samples of 64 series."""
+    """The largest difference between what this device and the processor find, over all samples of some series."""
     rng = np.random.default_rng(1)
-    numbers = rng.normal(size=(64, 1000)) + np.repeat(rng.normal(scale=5, size=(64, 20)), 50, axis=1)
+    numbers = rng.normal(size=(SERIES, 50 * JUMPS)) + np.repeat(rng.normal(scale=5, size=(SERIES, JUMPS)), 50, axis=1)
     family = Gaussian(noise=1.0)
     cases: dict[str, tuple[Learner, Any]] = {
         "SMiLe, Gaussian": (Smile(family), numbers),
         "VarSMiLe, Gaussian": (VarSmile(family, prior=family.prior(std=5.0)), numbers),
         "message passing, Gaussian": (MessagePassing(family, hazard=0.05), numbers),
-        "SMiLe, maze": (MAZE, moves(64, 1000)),
+        "SMiLe, maze": (MAZE, moves(SERIES, 50 * JUMPS)),
     }
     rows = []
     for name, (learner, xs) in cases.items():
@@ -81,7 +82,7 @@ def roofline() -> None:
     )
     floor, rows = None, []
     for episodes in EPISODES:
-        steps = 200 if episodes > 1000 else 2000
+        steps = size(200 if episodes > 1000 else 2000, 5)
         learner, placed = jax.device_put((as_double(MAZE), moves(episodes, steps)))
         each = seconds(partial(_felt, learner, placed)) / steps
         floor = each if floor is None else floor
@@ -120,11 +121,11 @@ def _bandwidth() -> float:
 
 def _speed() -> float:
     def work(x: Any) -> Any:
-        for _ in range(256):
+        for _ in range(ROUNDS):
             x = x * 0.999 + 0.001
         return x
 
-    return 512 * MILLIONS / seconds(partial(jax.jit(work), jnp.ones(MILLIONS)))
+    return 2 * ROUNDS * MILLIONS / seconds(partial(jax.jit(work), jnp.ones(MILLIONS)))
 
 
 def figure8() -> None:
@@ -160,7 +161,7 @@ def _once(work: Callable[[], Any]) -> float:
 def seconds(work: Callable[[], Any], repeats: int = 3) -> float:
     """The shortest of some runs, after one that does not count."""
     jax.block_until_ready(work())
-    return min(_once(work) for _ in range(repeats))
+    return min(_once(work) for _ in range(size(repeats, 1)))
 
 
 if __name__ == "__main__":

@@ -13,11 +13,13 @@ from astonish import Delta, Detector, Gaussian, MessagePassing, Nassar2010, Smil
 from astonish.changes.detector import quiet_samples, rate_of_false_alarms, waits
 from astonish.worlds.gaussian_jumps import Episode, many_gaussian_jumps
 from environment import ask
-from timing import Target, at_most, show
+from timing import Target, at_most, show, size
 
-SERIES, LENGTH, NOISE, BURN_IN = 24, 1_250, 4.0, 50
-RATE, ASKED = 0.002, 0.01  # alarms per sample: to compare detectors at, which river's can keep to, and to check ours by
-MANY = 100  # series for that check
+SERIES, LENGTH, NOISE, BURN_IN = *size((24, 1_250), (4, 300)), 4.0, 50
+RATE, ASKED = size(
+    (0.002, 0.01), (0.015, 0.015)
+)  # alarms per sample: to compare detectors at, which river's can keep to, and to check ours by
+MANY = size(100, 2)  # series for that check
 BoolArray = NDArray[np.bool_]
 
 

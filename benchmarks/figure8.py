@@ -4,36 +4,29 @@ By itself (`python benchmarks/figure8.py`) it prints what it finds on whatever J
 processor, or an accelerator.
 """
 
-import json
 import os
-import subprocess
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import jax
 
 from astonish.paper.figure import RunSettings
 from astonish.paper.figure8 import FIGURE_8, LEARNERS, PSIS, TAUS, scenes
-from timing import Target, at_most, show
+from environment import apart
+from timing import SMOKE, Target, at_most, show
 
 WALKS, STEPS = 20, 20_000
 
 
 def report() -> list[Target]:
     """In a process of its own, on all cores, while this one stays on one."""
-    code = Path(__file__)
-    answer = subprocess.run([sys.executable, code, "--json"], stdout=subprocess.PIPE, check=True, cwd=code.parent)
-    return tell(json.loads(answer.stdout))
+    return tell(apart(measure))
 
 
 def measure() -> dict[str, Any]:
     """Seconds for all numbers of Figure 8, with compilation; on an accelerator also of each learner without it."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, range(os.cpu_count() or 1))
     start = time.perf_counter()
-    FIGURE_8.compute(RunSettings())
+    FIGURE_8.compute(RunSettings(quick=SMOKE))
     found: dict[str, Any] = {"device": _device(), "all": time.perf_counter() - start}
     if jax.default_backend() != "cpu":
         cells = [(tau, psi, episode) for tau in TAUS for psi in PSIS for episode in range(WALKS)]
@@ -64,7 +57,4 @@ def tell(found: dict[str, Any]) -> list[Target]:
 
 
 if __name__ == "__main__":
-    if "--json" in sys.argv:
-        print(json.dumps(measure()))
-    else:
-        tell(measure())
+    tell(measure())

@@ -10,9 +10,9 @@ import numpy as np
 from astonish import Gaussian, Smile, run, run_many, scan
 from astonish.core.numbers import as_double, double
 from environment import ask
-from timing import Target, at_most, best, show
+from timing import Target, at_most, best, show, size
 
-SERIES, LENGTH, LONG = 64, 2_000, 100_000
+SERIES, LENGTH, LONG = size((64, 2_000, 100_000), (2, 50, 200))
 NATIVE = find_spec("llvmlite") is not None
 LEARNER = Smile(Gaussian(noise=1.0))
 OPTIONS = {"xla_cpu_prefer_vector_width": "512"}  # as `run` and `run_many` compile

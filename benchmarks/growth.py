@@ -1,22 +1,22 @@
 """How does the cost of a step grow with outcomes, contexts and length, and a stream's memory with its length?"""
 
-import json
-import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from astonish import Dirichlet, PerContext, Smile, Stream, run
-from timing import Target, at_most, best_each, show
+from environment import apart
+from memory import after
+from timing import Target, at_most, best_each, show, size
 
-OUTCOMES, CONTEXTS, LENGTHS = (2, 10, 100, 1_000), (1, 100, 10_000, 1_000_000), (1_000, 10_000, 100_000)
-SHORT, LONG = 2_000, 12_000  # two lengths whose difference leaves out all that is done once
-UPDATES = (10_000, 100_000)
-FED = 1_000  # samples to a stream of many contexts
+OUTCOMES, CONTEXTS = size(((2, 10, 100, 1_000), (1, 100, 10_000, 1_000_000)), ((2,) * 4, (2,) * 4))
+LENGTHS = size((1_000, 10_000, 100_000), (2,) * 3)
+SHORT, LONG = size((2_000, 12_000), (2, 3))  # two lengths whose difference leaves out all that is done once
+UPDATES = size((10_000, 100_000), (2, 4))
+FED = size(1_000, 2)  # samples to a stream of many contexts
 Draw = Callable[[np.random.Generator, int], Any]  # that many samples
 
 
@@ -71,8 +71,7 @@ def memory(learner: str) -> list[Target]:
     """Flat: a stream remembers its state only. Measured where the system tells."""
     if sys.platform != "linux":
         return []
-    command = [sys.executable, str(Path(__file__).parent / "memory.py"), learner, *map(str, UPDATES)]
-    sizes = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    sizes = apart(after, learner, UPDATES, cores=1)
     show(
         f"Growth of a stream's memory: what the whole process holds with {learner}",
         ["updates", "MB"],

@@ -4,11 +4,7 @@ And how long does it take to fit it to everybody? In a process of its own, on al
 """
 
 import math
-import os
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 from pandas import DataFrame
@@ -16,12 +12,12 @@ from pandas import DataFrame
 from astonish import HGF, ContinuousHGF, run, run_many
 from astonish.people.fit import Model, UnitSquare, fit, simulate_responses
 from astonish.people.tables import Columns, read_trials
-from environment import ask
+from environment import apart, ask
 from gaussian import LENGTH, LONG, NATIVE, SERIES, jumps, row
-from timing import Target, at_least, at_most, best, show
+from timing import Target, at_least, at_most, best, show, size
 
 BINARY, CONTINUOUS = HGF(), ContinuousHGF(noise=1.0)
-PEOPLE, TRIALS, STARTS = 100, 320, 10
+PEOPLE, TRIALS, STARTS = size((100, 320, 10), (2, 40, 2))
 
 
 def report() -> list[Target]:
@@ -53,9 +49,7 @@ def report() -> list[Target]:
         rows,
     )
     fastest = float(np.nanmin([ours["native"], ours["xla"]]))
-    code = Path(__file__)
-    answer = subprocess.run([sys.executable, code, "--fit"], stdout=subprocess.PIPE, check=True, cwd=code.parent)
-    seconds = float(answer.stdout)
+    seconds = apart(fitted)
     print(f"  fit of {PEOPLE} people x {TRIALS} trials x {STARTS} starts, compilation included: {seconds:.1f} s")
     faster = [] if public is None else [at_least("HGF: numbers, against pyhgf", 1, public / fastest, "x")]
     return [
@@ -68,8 +62,6 @@ def report() -> list[Target]:
 
 def fitted() -> float:
     """Seconds to find omega2 and zeta of people who choose by the unit-square sigmoid, compilation included."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, range(os.cpu_count() or 1))
     rng = np.random.default_rng(5)
     probabilities = np.repeat(rng.uniform(0.1, 0.9, (PEOPLE, TRIALS // 40)), 40, axis=1)
     table = DataFrame({
@@ -87,4 +79,4 @@ def fitted() -> float:
 
 
 if __name__ == "__main__":
-    print(fitted() if "--fit" in sys.argv else report())
+    print(report())

@@ -5,6 +5,7 @@ docs/architecture.md. Files of which only a lambda, a comprehension, or a functi
 apart, and so are files that only a child process reaches. The table of trials is made here.
 """
 
+import os
 import sys
 import tempfile
 import threading
@@ -23,17 +24,21 @@ FIT = ["--outcome", "x", "--response", "y", "--responded", "after", "--subject",
 def main(words: list[str]) -> None:
     package = import_module("astonish")
     root = Path(str(package.__file__)).parent
+    inside = f"{root}{os.sep}"
     opened: dict[str, None] = {}
     apart: dict[str, None] = {}
     children: list[Any] = []
 
     def note(frame: FrameType, event: str, _: Any) -> None:
-        path = Path(frame.f_code.co_filename)
-        if event != "call" or not frame.f_code.co_flags & CO_OPTIMIZED or not path.is_relative_to(root):
+        path = frame.f_code.co_filename
+        if event != "call" or not frame.f_code.co_flags & CO_OPTIMIZED or not path.startswith(inside):
+            return
+        name = Path(path.removeprefix(inside)).as_posix()
+        if name in opened:
             return
         is_nameless = frame.f_code.co_name.startswith("<")
-        files = apart if is_nameless or _in_import(frame, root) else opened
-        files.setdefault(path.relative_to(root).as_posix())
+        files = apart if is_nameless or _in_import(frame, inside) else opened
+        files.setdefault(name)
 
     def watch(event: str, words: tuple[Any, ...]) -> None:
         if event in ("subprocess.Popen", "os.fork", "os.posix_spawn"):
@@ -65,10 +70,10 @@ def main(words: list[str]) -> None:
     print(f"child processes: {len(children)}")
 
 
-def _in_import(frame: FrameType | None, root: Path) -> bool:
+def _in_import(frame: FrameType | None, inside: str) -> bool:
     """Whether a function runs because a module is imported."""
     while frame is not None:
-        if frame.f_code.co_name == "<module>" and Path(frame.f_code.co_filename).is_relative_to(root):
+        if frame.f_code.co_name == "<module>" and frame.f_code.co_filename.startswith(inside):
             return True
         frame = frame.f_back
     return False

@@ -1,12 +1,14 @@
 """What does `import astonish` cost beyond the JAX it builds on, and how long is it to the first update?"""
 
+import io
 import os
 import subprocess
 import sys
 import tempfile
+from contextlib import redirect_stdout
 from importlib.util import find_spec
 
-from timing import Target, at_most, show
+from timing import SMOKE, Target, at_most, show, size
 
 LIMITS = {"native": 0.5, "xla": 1.5}  # seconds to the first update
 PROGRAM = """
@@ -16,11 +18,10 @@ between = now(); import astonish
 print(between - start, now() - between)
 """
 FIRST = """
-import sys
 from time import perf_counter as now
 import jax, astonish
 start = now()
-astonish.Stream(astonish.Smile(astonish.Gaussian()), engine=sys.argv[1]).update(0.5)
+astonish.Stream(astonish.Smile(astonish.Gaussian()), engine=words[0]).update(0.5)
 print(now() - start)
 """
 
@@ -29,8 +30,10 @@ def report() -> list[Target]:
     """Each in a new process, whose compiled modules are kept in a folder of their own that a first run fills."""
     with tempfile.TemporaryDirectory() as folder:
         keep = {"PYTHONPYCACHEPREFIX": folder, "PYTHONDONTWRITEBYTECODE": ""}
-        times = [once(keep, PROGRAM) for _ in range(6)][1:]
-        firsts = {engine: min(once(keep, FIRST, engine)[0] for _ in range(4)) for engine in LIMITS if can(engine)}
+        times = [once(keep, PROGRAM) for _ in range(size(6, 2))][1:]
+        firsts = {
+            engine: min(once(keep, FIRST, engine)[0] for _ in range(size(4, 1))) for engine in LIMITS if can(engine)
+        }
     jax, ours = (min(column) for column in zip(*times, strict=True))
     rows = [["import jax", f"{jax:.3f}"], ["import astonish, after jax", f"{ours:.3f}"]]
     rows += [[f"first Stream.update after that, {engine}", f"{first:.3f}"] for engine, first in firsts.items()]
@@ -49,7 +52,11 @@ def can(engine: str) -> bool:
 
 
 def once(settings: dict[str, str], program: str, *words: str) -> list[float]:
-    """The seconds that a new process prints."""
-    command = [sys.executable, "-c", program, *words]
+    """The seconds that a new process prints, or this one in a smoke run."""
+    if SMOKE:
+        with redirect_stdout(io.StringIO()) as printed:
+            exec(program, {"words": words})
+        return list(map(float, printed.getvalue().split()))
+    command = [sys.executable, "-c", f"words = {words}\n{program}"]
     done = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, check=True)
     return list(map(float, done.stdout.split()))

@@ -3,24 +3,19 @@
 By itself (`python benchmarks/keyed.py`) it prints what it finds.
 """
 
-import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from astonish import Dirichlet, Gaussian, Smile, Stream
 from astonish.online.bank import Bank
-from environment import ask
-from timing import Target, at_least, at_most, show
+from environment import apart, ask
+from timing import Target, at_least, at_most, show, size
 
-KEYS, BATCH, BATCHES = 1_000_000, 100_000, 20
-FEW = 20_000  # updates of a rival
+KEYS, BATCH, BATCHES = size((1_000_000, 100_000, 20), (200, 100, 1))
+FEW = size(20_000, 20)  # updates of a rival
 Draw = Callable[[np.random.Generator, int], Any]
 CASES: dict[str, tuple[Any, Draw, float]] = {
     "Gaussian": (Smile(Gaussian(noise=1.0)), lambda rng, size: rng.normal(size=size), 36.0),
@@ -30,15 +25,11 @@ CASES: dict[str, tuple[Any, Draw, float]] = {
 
 def report() -> list[Target]:
     """In a process of its own, on all cores, while this one stays on one."""
-    code = Path(__file__)
-    answer = subprocess.run([sys.executable, code, "--json"], stdout=subprocess.PIPE, check=True, cwd=code.parent)
-    return tell(json.loads(answer.stdout))
+    return tell(apart(measure))
 
 
 def measure() -> dict[str, Any]:
     """Updates a second, and memory as a multiple of the states."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, range(os.cpu_count() or 1))
     found = {}
     for name, (learner, draw, _) in CASES.items():
         found[name] = _of(learner, draw, None) | {"xla": _of(learner, draw, "xla")["rate"]}
@@ -101,8 +92,4 @@ def tell(found: dict[str, Any]) -> list[Target]:
 
 
 if __name__ == "__main__":
-    result = measure()
-    if "--json" in sys.argv:
-        print(json.dumps(result))
-    else:
-        tell(result)
+    tell(measure())

@@ -3,29 +3,25 @@
 By itself (`python benchmarks/large_table.py`) it prints what it finds.
 """
 
-import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from astonish.cli.app import app
 from astonish.io.files import atomic_write, write_separated
-from timing import Target, at_most, show
+from environment import on_cores
+from timing import SMOKE, Target, at_most, show, size
 
-PEOPLE, TRIALS, STARTS = 2000, 1000, 3
+PEOPLE, TRIALS, STARTS = size((2000, 1000, 3), (2, 50, 1))
 COLUMNS = ("--outcome", "x", "--subject", "id", "--block", "block")
 FIT = ("fit", *COLUMNS, "--response", "b", "--responded", "after", "--starts", str(STARTS))
-COMMANDS = {
-    "surprise": ("surprise", *COLUMNS),
-    "fit, delta rule": (*FIT, "--learner", "delta"),
-    "fit, SMiLe": (*FIT, "--learner", "smile"),
-}
+FITS = {"fit, delta rule": (*FIT, "--learner", "delta"), "fit, SMiLe": (*FIT, "--learner", "smile")}
+COMMANDS = {"surprise": ("surprise", *COLUMNS)} | size(FITS, {})  # in a smoke run, fits.py fits
 # A process counts what its parent held when it was started, so a small one starts the command.
 ALONE = """
 import resource, subprocess, sys
@@ -39,7 +35,7 @@ def report() -> list[Target]:
     """Each command in a process of its own, from its start to its end."""
     if sys.platform != "linux":
         return []
-    with tempfile.TemporaryDirectory() as folder, two_cores():
+    with tempfile.TemporaryDirectory() as folder, on_cores(2):
         table = Path(folder) / "trials.csv"
         write(table)
         found = {name: measured(table, words, Path(folder) / "out") for name, words in COMMANDS.items()}
@@ -47,15 +43,6 @@ def report() -> list[Target]:
     show(f"{PEOPLE} people, {TRIALS} trials each; {STARTS} starts", ["astonish", "s", "GB at most"], rows)
     targets = [at_most(f"{PEOPLE * TRIALS} rows, {name}", SECONDS[name], found[name][0], "s") for name in COMMANDS]
     return targets + [at_most(f"memory of {name}", limit, found[name][1], "GB") for name, limit in GIGABYTES.items()]
-
-
-@contextmanager
-def two_cores() -> Iterator[None]:
-    """For processes that are started inside."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, range(min(2, os.cpu_count() or 1)))
-    yield
-    os.sched_setaffinity(0, before)
 
 
 def write(path: Path) -> None:
@@ -73,11 +60,19 @@ def write(path: Path) -> None:
 
 
 def measured(table: Path, words: tuple[str, ...], out: Path) -> tuple[float, float]:
-    """Seconds, and gigabytes at most."""
+    """Seconds, and gigabytes at most; the latter not in a smoke run, which calls the command in this process."""
     target = out / "out.csv" if words[0] == "surprise" else out
-    command = [sys.executable, "-m", "astonish", words[0], str(table), *words[1:], "--out", str(target)]
+    command = [words[0], str(table), *words[1:], "--out", str(target)]
     start = time.perf_counter()
-    answer = subprocess.run([sys.executable, "-c", ALONE, *command], capture_output=True, text=True, check=True).stdout
+    if SMOKE:
+        app(command, standalone_mode=False)
+        return time.perf_counter() - start, 0.0
+    answer = subprocess.run(
+        [sys.executable, "-c", ALONE, sys.executable, "-m", "astonish", *command],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     status, kilobytes = map(int, answer.split())
     if status:
         raise RuntimeError(f"{' '.join(command)} ended with {status}")

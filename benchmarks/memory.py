@@ -1,10 +1,5 @@
-"""How much memory does a process hold after ever more updates of a stream? A program of its own, on Linux.
+"""How much memory does a process hold after ever more updates of a stream? On Linux."""
 
-Arguments: which learner, and some numbers of updates. Writes the megabytes after each of these.
-"""
-
-import json
-import sys
 from pathlib import Path
 
 from astonish import Gaussian, MessagePassing, ParticleFilter, Smile, Stream
@@ -24,7 +19,7 @@ def held() -> float:
 
 
 def after(name: str, counts: list[int]) -> list[float]:
-    """What is held after that many updates of one stream."""
+    """Return the megabytes that are held after each of these numbers of updates of one stream."""
     stream, done, sizes = Stream(LEARNERS[name]), 0, []
     for count in counts:
         for i in range(done, count):
@@ -32,7 +27,3 @@ def after(name: str, counts: list[int]) -> list[float]:
         done = count
         sizes.append(held())
     return sizes
-
-
-if __name__ == "__main__":
-    print(json.dumps(after(sys.argv[1], [int(count) for count in sys.argv[2:]])))

@@ -11,9 +11,9 @@ import numpy as np
 from astonish import Gaussian, MessagePassing, Monitor, Stream, run
 from environment import ask
 from gaussian import NATIVE
-from timing import Target, at_most, best, best_fresh, show
+from timing import Target, at_most, best, best_fresh, show, size
 
-LENGTH, FEW = 50_000, 3_000
+LENGTH, FEW = size((50_000, 3_000), (50, 20))
 RIVALS = ("ADWIN", "PageHinkley", "KSWIN")
 LEARNERS: dict[str, Any] = {
     "Monitor, level alone": Monitor(),

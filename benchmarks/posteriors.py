@@ -3,12 +3,9 @@
 By itself (`python benchmarks/posteriors.py`) it prints what it finds.
 """
 
-import json
 import os
-import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -24,10 +21,11 @@ from astonish.people.fit.likelihood import log_likelihoods_and_gradients, partic
 from astonish.people.fit.space import Space
 from astonish.people.posterior.sampling import hierarchical
 from astonish.people.tables import Columns, Trials, read_trials
-from timing import Target, at_most, best, show
+from environment import apart
+from timing import Target, at_most, best, show, size
 
-PEOPLE, TRIALS, STAY, NOISE = 100, 500, 20, 10.0
-DRAWS, CHAINS = 1000, 4
+PEOPLE, TRIALS, STAY, NOISE = *size((100, 500), (2, 40)), 20, 10.0
+DRAWS, CHAINS = size((1000, 4), (10, 2))
 MODEL = Model(Smile(Gaussian(noise=NOISE), m=0.1), Estimate(noise=5.0))
 FREE = ("m", "response.noise")
 COLUMNS = Columns("outcome", subject="participant", response="answer")
@@ -35,9 +33,7 @@ COLUMNS = Columns("outcome", subject="participant", response="answer")
 
 def report() -> list[Target]:
     """In a process of its own, on all cores, while this one stays on one."""
-    code = Path(__file__)
-    answer = subprocess.run([sys.executable, code, "--json"], stdout=subprocess.PIPE, check=True, cwd=code.parent)
-    return tell(json.loads(answer.stdout))
+    return tell(apart(measure))
 
 
 def participants(seed: int = 1) -> Trials:
@@ -65,9 +61,8 @@ def _known(trials: Trials) -> Any:
 
 def measure() -> dict[str, Any]:
     """Seconds for the whole posterior, with compilation, and for one evaluation of the gradient on one core."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, range(os.cpu_count() or 1))
     trials = participants()
+    assert trials.another_scale == "", trials.another_scale  # than that of their outcomes
     load = os.getloadavg()[0] if sys.platform != "win32" else 0.0
     start = time.perf_counter()
     found = hierarchical(MODEL, trials, FREE, draws=DRAWS, chains=CHAINS)
@@ -116,7 +111,4 @@ def tell(found: dict[str, Any]) -> list[Target]:
 
 
 if __name__ == "__main__":
-    if "--json" in sys.argv:
-        print(json.dumps(measure()))
-    else:
-        tell(measure())
+    tell(measure())

@@ -8,9 +8,9 @@ import numpy as np
 from astonish import Regression, Smile, Stream, run
 from environment import ask
 from gaussian import NATIVE
-from timing import Target, at_most, best, best_fresh, show
+from timing import Target, at_most, best, best_fresh, show, size
 
-LENGTH = 20_000
+LENGTH = size(20_000, 50)
 FAMILY = Regression(2)
 LEARNER = Smile(FAMILY, reference=FAMILY.prior())
 

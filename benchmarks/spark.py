@@ -4,10 +4,8 @@ A state per key is given every advantage: its function learns nothing, and keeps
 """
 
 import importlib.util
-import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -19,6 +17,7 @@ import pandas as pd
 
 from astonish import Gaussian, Smile
 from astonish.interop.spark import surprise_stream
+from environment import apart
 from timing import Target, at_least, show
 
 KEYS, BATCHES, SHARDS = 10_000, 5, 4
@@ -31,9 +30,7 @@ def report() -> list[Target]:
     if importlib.util.find_spec("pyspark") is None or shutil.which("java") is None:
         print("\nSpark or Java is not installed, so Spark is left out.")
         return []
-    code = Path(__file__)
-    answer = subprocess.run([sys.executable, code, "--json"], stdout=subprocess.PIPE, check=True, cwd=code.parent)
-    return tell(json.loads(answer.stdout))
+    return tell(apart(measure))
 
 
 def tell(found: dict[str, Any]) -> list[Target]:
@@ -51,8 +48,6 @@ def tell(found: dict[str, Any]) -> list[Target]:
 
 
 def measure() -> dict[str, Any]:
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, range(os.cpu_count() or 1))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
@@ -98,8 +93,4 @@ def _rate(spark: Any, make: Callable[[Any], Any], size: int) -> float:
 
 
 if __name__ == "__main__":
-    numbers = measure()
-    if "--json" in sys.argv:
-        print(json.dumps(numbers))
-    else:
-        tell(numbers)
+    tell(measure())

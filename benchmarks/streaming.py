@@ -8,9 +8,10 @@ import numpy as np
 from astonish import Detector, Dirichlet, Gaussian, Smile, Stream, usual_detector
 from environment import ask
 from gaussian import NATIVE, jumps
-from timing import Target, at_least, at_most, best, best_fresh, show
+from timing import Target, at_least, at_most, best, best_fresh, show, size
 
-LENGTH = 3_000
+LENGTH = size(3_000, 50)
+RATE, QUIET = size((0.001, 20_000), (0.04, 500))  # of false alarms of the usual detectors; samples to set one by
 GAUSSIAN, DIRICHLET = Smile(Gaussian(noise=1.0)), Smile(Dirichlet(15))
 RIVALS = ("ADWIN", "PageHinkley", "KSWIN")
 
@@ -27,8 +28,8 @@ def usual() -> list[Target]:
     theirs = ask("drift", numbers=numbers.tolist(), coins=coins.tolist(), counts=counts.tolist())
     exact = ask("bocpd", hazard=0.001, numbers=[numbers.tolist()] * 2, counts=[counts.tolist()], lengths=[LENGTH])
     names = {"mean": "numbers", "variance": "numbers", "proportion": "coins", "rate": "counts"}
-    kinds = [(kind, usual_detector(kind)) for kind in series]
-    kinds.append(("mean, heavy tails", usual_detector("mean", rng.standard_t(3, 20_000), heavy_tails=True)))
+    kinds = [(kind, usual_detector(kind, false_alarm_rate=RATE)) for kind in list(series)[: size(None, 1)]]
+    kinds.append(("mean, heavy tails", usual_detector("mean", rng.standard_t(3, QUIET), RATE, heavy_tails=True)))
     rows = []
     for kind, detector in kinds:
         key = kind.partition(",")[0]

@@ -76,7 +76,7 @@ def _bank(path: Path) -> Any:
 
 def _detector(path: Path) -> Any:
     detector = Detector.load(path, LEARNER)
-    return detector.threshold, detector.settings, detector.__getstate__()["_after"][1:], detector._stream.state
+    return detector.threshold, detector.settings, detector._watch.now()
 
 
 def _same(a: Any, b: Any) -> bool:

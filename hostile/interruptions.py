@@ -13,15 +13,16 @@ ALL = {
     "bank of numbers": partial(bank, int, False, "xla"),
     "bank of strings that evicts": partial(bank, str, True, "xla"),
 }
+ENOUGH = 2_000  # signals, beside which every call is interrupted
 
 
 def attack(signals: int) -> Report:
-    """An exception at every call, and so many signals at random times."""
+    """An exception at every call, or at some if there are few signals, and so many signals at random times."""
     failures: list[str] = []
     calls, sys.unraisablehook = 0, lambda _: None  # what interrupts the end of a generator is only printed
     for name, make in ALL.items():
         try:
-            calls += _interrupted(make)
+            calls += _interrupted(make, max(ENOUGH // signals, 1))
             signal_at_random(make, signals // len(ALL), seed=14)
         except AssertionError as problem:
             failures.append(f"{name}: {problem}")
@@ -30,7 +31,7 @@ def attack(signals: int) -> Report:
     return Report("Interruptions", tried, calls + signals, happened, failures)
 
 
-def _interrupted(make: Any) -> int:
-    """Interrupt it at every call; how many there are."""
-    places = count()
+def _interrupted(make: Any, step: int) -> int:
+    """Interrupt it at every call, or at every so many; how many these are."""
+    places = count(0, step)
     return sum(1 for _ in outcomes(make, lambda work: interrupted_at(next(places), work)))

@@ -22,30 +22,32 @@ def _square(setting: Mapping[str, int]) -> dict[str, float]:
     return {"square": float(setting["x"] ** 2)}
 
 
-STUDY = Study({f"x={x}": {"x": x} for x in range(400)}, _square)
+def _study(settings: int) -> Study:
+    return Study({f"x={x}": {"x": x} for x in range(settings)}, _square)
 
 
 def attack(kills: int) -> Report:
     """Half of so many kills of a program that saves a bank again and again, half of one that runs a study."""
     rng, failures = random.Random(14), list[str]()
+    settings = min(25 * kills, 400)
     with tempfile.TemporaryDirectory() as folder:
         bank, results = Path(folder) / "bank", Path(folder) / "results"
         seen = []
         for _ in range(kills // 2):
-            _killed("save", bank, rng.uniform(0.0, 0.5))
+            _killed("save", bank, KEYS, rng.uniform(0.0, 0.5))
             if bank.exists():
                 seen.append(_samples(bank, failures))
         if seen != sorted(set(seen)):
             failures.append(f"a saved bank had seen {seen} samples of each key, one after the other")
         finished = []
         for _ in range(kills - kills // 2):
-            _killed("study", results, rng.uniform(0.0, 0.3))
+            _killed("study", results, settings, rng.uniform(0.0, 0.3))
             finished.append(len(list(results.rglob("*.npz"))))
         if finished != sorted(finished) or len(set(finished)) < 2:
             failures.append(f"a study had {finished} results, one after the other")
         lines: list[str] = []
-        found = run_study(STUDY, results, say=lines.append)
-        if found.failed or not found.table().equals(run_study(STUDY).table()):
+        found = run_study(_study(settings), results, say=lines.append)
+        if found.failed or not found.table().equals(run_study(_study(settings)).table()):
             failures.append("a study that was killed on its way gave other results")
         failures += [line for line in lines if "damaged" in line]
     tried = "SIGKILL at a random time, of a program that saves a bank again and again, or that runs a study"
@@ -53,9 +55,9 @@ def attack(kills: int) -> Report:
     return Report("Kills", tried, kills, happened, failures)
 
 
-def _killed(what: str, path: Path, after: float) -> None:
+def _killed(what: str, path: Path, size: int, after: float) -> None:
     """Start this file as a program, and kill it so many seconds after the first line that it prints."""
-    command = [sys.executable, __file__, what, str(path)]
+    command = [sys.executable, __file__, what, str(path), str(size)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as program:
         assert program.stdout is not None
         program.stdout.readline()
@@ -72,18 +74,18 @@ def _samples(path: Path, failures: list[str]) -> int:
     return int(counts[0])
 
 
-def _save(path: Path) -> None:
-    bank = Bank.load(path, LEARNER) if path.exists() else Bank(LEARNER, KEYS)
+def _save(path: Path, keys: int) -> None:
+    bank = Bank.load(path, LEARNER) if path.exists() else Bank(LEARNER, keys)
     while True:
-        bank.update(np.arange(KEYS), np.ones(KEYS))
+        bank.update(np.arange(keys), np.ones(keys))
         bank.save(path)
         print("saved", flush=True)
 
 
-def _run(path: Path) -> None:
+def _run(path: Path, settings: int) -> None:
     print("ready", flush=True)
-    run_study(STUDY, path, say=lambda _: None)
+    run_study(_study(settings), path, say=lambda _: None)
 
 
 if __name__ == "__main__":
-    {"save": _save, "study": _run}[sys.argv[1]](Path(sys.argv[2]))
+    {"save": _save, "study": _run}[sys.argv[1]](Path(sys.argv[2]), int(sys.argv[3]))

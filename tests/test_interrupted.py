@@ -120,10 +120,10 @@ def outcomes(make: Any, interrupt: Callable[[Any], bool]) -> Iterator[bool]:
             return
 
 
-@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-def test_an_exception_at_any_call_leaves_it_as_before_or_as_after(make: Any) -> None:
-    places = count(0, 5)  # a fifth of them; `make hostile` takes all
-    found = list(outcomes(make, lambda work: interrupted_at(next(places), work)))
+@pytest.mark.parametrize("name", MAKERS)
+def test_an_exception_at_any_call_leaves_it_as_before_or_as_after(name: str) -> None:
+    places = count(0, 1 if name == "bank of strings, native" else 5)  # all, or a fifth; `make hostile` takes all
+    found = list(outcomes(MAKERS[name], lambda work: interrupted_at(next(places), work)))
     assert not found[0]
     assert found[-1]
 

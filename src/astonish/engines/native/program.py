@@ -288,8 +288,7 @@ class NativeRows:
         self._program, self._tables = program, tables
         self._parameters = program.layout.packed_parameters(learner)
         self.find(np.zeros(1, np.int64), np.full(8, -1, np.int32), np.zeros(1, np.int64), 3, 1)  # compiled now
-        self._orders: list[Any] = []  # room for each thread, used again for the next batch
-        self._unread = np.empty(0)
+        self._room: tuple[list[Any], Any] = [], np.empty(0)  # for each thread and for all, used again by the next batch
 
     def learn(self, slots: Any, samples: Any, observed: BoolArray, done: Any) -> Steps:
         """Learn from samples, those of each slot in their order, and answer for each.
@@ -301,13 +300,14 @@ class NativeRows:
         columns, answers = program.columns(samples), program.room(count)
         seen = None if observed.all() else np.ascontiguousarray(observed)
         slots = np.ascontiguousarray(slots, np.int64)
-        if len(self._orders) < threads or len(self._orders[0]) <= count:
-            self._orders = [np.empty(count + 1, np.int64) for _ in range(threads)]
-            self._unread = np.empty(count + 1)
+        orders, unread = self._room
+        if len(orders) < threads or len(unread) <= count:
+            orders, unread = [np.empty(count + 1, np.int64) for _ in range(threads)], np.empty(count + 1)
+            self._room = orders, unread  # both at once: after an interruption between them, one would be too short
         # What the learner does not give is written where nobody reads it: new memory for it would cost time
-        answers = [room if given else self._unread for room, given in zip(answers, program.given, strict=True)]
+        answers = [room if given else unread for room, given in zip(answers, program.given, strict=True)]
         common = [self._parameters, *self._tables, *columns, *answers, seen, slots]
-        jobs = [(*common, self._orders[k], done[k:], count, threads - 1, k) for k in range(threads)]
+        jobs = [(*common, orders[k], done[k:], count, threads - 1, k) for k in range(threads)]
         parallel.in_parallel(program.code["rows_job"], jobs)
         return program.steps(answers)
 
