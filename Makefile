@@ -1,17 +1,20 @@
 # The commands people type. Each sets up what it needs in .venv; PYTHON may name another interpreter (3.11 or later).
 PYTHON ?= python3
+# The versions that are installed: `CONSTRAINTS=` takes the newest, `CONSTRAINTS=lowest.txt` the lowest that are allowed.
+CONSTRAINTS ?= constraints.txt
 BIN := .venv/bin
 # Compiles in half the time what is slower to run, and keeps it with what the tests have compiled; for programs that run once.
 QUICK = JAX_DISABLE_MOST_OPTIMIZATIONS=1 XLA_FLAGS="$$($(BIN)/python -m tests.jax_versions)" \
 	JAX_COMPILATION_CACHE_DIR=$(CURDIR)/.pytest_cache/jax JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 \
 	JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1
-INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
+INSTALL = $(BIN)/python -m pip install --quiet $(addprefix --constraint ,$(CONSTRAINTS)) --editable
 
 .DEFAULT_GOAL := help
 .PHONY: help reproduce test check unit smoke programs bench hostile docs package verdicts validate clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo "CONSTRAINTS=FILE names the versions to install, instead of constraints.txt; CONSTRAINTS= takes the newest"
 
 reproduce: .venv/user  ## draw all figures of the paper, and check every claim, into figures/
 	$(BIN)/astonish reproduce --out figures
@@ -62,7 +65,7 @@ validate: .venv/ready  ## compare with published numbers and data that are not s
 	ASTONISH_DATA=$(DATA) $(BIN)/pytest -m published
 
 clean:  ## remove what these commands made
-	rm -rf .venv figures dist docs/_build
+	rm -rf .venv lowest.txt figures dist docs/_build
 
 .venv/made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "astonish needs Python 3.11 or later; set PYTHON=")'
@@ -70,10 +73,14 @@ clean:  ## remove what these commands made
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	touch $@
 
-.venv/user: .venv/made pyproject.toml constraints.txt
+.venv/user: .venv/made pyproject.toml $(CONSTRAINTS)
 	$(INSTALL) ".[cli,frames,plots]"
 	touch $@
 
-.venv/ready: .venv/made pyproject.toml constraints.txt
+.venv/ready: .venv/made pyproject.toml $(CONSTRAINTS)
 	$(INSTALL) ".[all]" --group dev
 	touch .venv/user $@
+
+lowest.txt: .venv/made pyproject.toml
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --resolution lowest-direct --all-extras --group dev pyproject.toml --output-file $@

@@ -24,6 +24,7 @@ from astonish import __version__
 from astonish.core.numbers import double
 from astonish.core.refusal import unknown
 from astonish.io.files import locked, write_text
+from astonish.people.tables.files import ALL_DIGITS
 from astonish.report.style import STYLE, html_table, page, picture, row, save_figure, section
 from astonish.sweep.run import run_study
 from astonish.sweep.study import Result, Setting, Study
@@ -262,7 +263,7 @@ class Figure:
 
 def read_csv(text: bytes) -> DataFrame:
     """Read a table with every digit as it was written; only an empty cell is NaN: a learner may be called "None"."""
-    return pd.read_csv(BytesIO(text), keep_default_na=False, na_values=[""])
+    return pd.read_csv(BytesIO(text), keep_default_na=False, na_values=[""], **ALL_DIGITS)
 
 
 # All figures, and the report on them

@@ -71,7 +71,7 @@ def numbers(column: "pd.Series[Any]") -> Cells:
     for at in np.flatnonzero(~finite & present(column)) if not finite.all() else ():
         odd = column.iloc[at]
         written = repr(odd) if isinstance(odd, str) else str(odd)
-        problems[int(at)] = f"{column.name} = {written} is {'infinite' if np.isinf(values[at]) else 'not a number'}"
+        problems[int(at)] = f"{column.name} = {written} is {'infinite' if _is_infinite(odd) else 'not a number'}"
     return Cells(np.where(finite, values, math.nan), problems)
 
 
@@ -169,6 +169,14 @@ def _holds(column: "pd.Series[Any]", test: Callable[[Any], bool]) -> BoolArray:
     """Find where something holds of a cell; nowhere among empty ones."""
     codes, different = _factorized(column)
     return np.array([*map(test, different), False], bool)[codes]
+
+
+def _is_infinite(cell: Any) -> bool:
+    """Whether a cell is a number, but not a finite one: pandas before 3.0 sees no number in the text 1e999."""
+    try:
+        return math.isinf(float(cell))
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 # The order of trials

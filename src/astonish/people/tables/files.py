@@ -52,7 +52,7 @@ _BYTE_ORDERS = {
     codecs.BOM_UTF16_BE: "UTF-16",
 }
 _OLD = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)  # later pandas keep all digits without being asked
-_ALL_DIGITS: Any = {"float_precision": "round_trip"} if _OLD else {}
+ALL_DIGITS: Any = {"float_precision": "round_trip"} if _OLD else {}
 
 DECIMALS = (",", ".")
 _OTHER = {",": ".", ".": ","}
@@ -205,7 +205,7 @@ def _from_text(data: bytes, mark: str | None, keep_zeros: str | None) -> tuple[T
             skip_blank_lines=len(names) > 1,  # in one column, a blank line is an empty cell
             low_memory=False,
             dtype=dict.fromkeys(as_text, str),
-            **_ALL_DIGITS,
+            **ALL_DIGITS,
         )[wanted]
 
     names_as_text = [name for name in names if name == keep_zeros]
