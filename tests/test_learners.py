@@ -130,7 +130,7 @@ def _slope(learner: Any, name: str, xs: Any, observed: Any) -> float:
     """The derivative of the total by a parameter, by the program with which the contract has checked the learner."""
     learner = as_double(learner)
     names = differentiable(learner)
-    return float(derivative(learner, xs, observed, names, np.eye(len(names))[names.index(name)]))
+    return float(derivative(names)(learner, xs, observed, np.eye(len(names))[names.index(name)]))
 
 
 @pytest.mark.parametrize("which", FITTED)
@@ -194,12 +194,12 @@ def test_all_parameters_of_a_learner_and_its_family_are_leaves() -> None:
 
 
 RNG = np.random.default_rng(11)
-JUMPS = RNG.normal(size=1_000_000) + 10 * (np.arange(1_000_000) // 1000 % 7)
-ROOMS = RNG.integers(0, 3, 1_000_001)
-COUNTS = RNG.poisson(4.0, size=1_000_000)
+JUMPS = RNG.normal(size=100_000) + 10 * (np.arange(100_000) // 1000 % 7)
+ROOMS = RNG.integers(0, 3, 100_001)
+COUNTS = RNG.poisson(4.0, size=100_000)
 MILLIONS = [
     (Smile(Gaussian(noise=1.0)), JUMPS),
-    (Smile(Dirichlet(3)), RNG.choice(3, size=1_000_000, p=[0.9, 0.09, 0.01])),
+    (Smile(Dirichlet(3)), RNG.choice(3, size=100_000, p=[0.9, 0.09, 0.01])),
     (Nassar2010(noise=1.0), JUMPS % 20),
     (VarSmile(Gaussian(1.0)), JUMPS),
     (MessagePassing(Gaussian(1.0), 0.001, hypotheses=10), JUMPS),
@@ -210,19 +210,19 @@ MILLIONS = [
 
 
 @pytest.mark.parametrize(("learner", "xs"), MILLIONS, ids=lambda case: type(case).__name__)
-def test_a_million_samples(learner: Any, xs: Any) -> None:
+def test_a_hundred_thousand_samples(learner: Any, xs: Any) -> None:
     trace = _scan(learner, xs)
-    assert len(trace.learning_rate) == 1_000_000
+    assert len(trace.learning_rate) == 100_000
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(trace))
     assert ((trace.learning_rate >= 0) & (trace.learning_rate <= 1)).all()
     if xs is COUNTS:
-        assert float(trace.state.belief.mean) == pytest.approx((1 + COUNTS.sum()) / 1_000_001, rel=1e-9)
+        assert float(trace.state.belief.mean) == pytest.approx((1 + COUNTS.sum()) / 100_001, rel=1e-9)
 
 
-def test_a_million_samples_that_teach_nothing_leave_the_belief_where_it_was() -> None:
+def test_a_hundred_thousand_samples_that_teach_nothing_leave_the_belief_where_it_was() -> None:
     family = Gaussian(noise=0.3)
     learner = Smile(family, 0.0, family.prior(1e8))
-    last = _scan(learner, np.full(1_000_000, 1e8)).state
+    last = _scan(learner, np.full(100_000, 1e8)).state
     assert abs(float(last.mean) - 1e8) < 1e-3 * 0.3
     assert float(last.precision) == pytest.approx(1 / 0.09, rel=1e-9)
 

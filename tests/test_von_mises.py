@@ -34,8 +34,8 @@ from astonish.people.tables import Columns, read_trials
 from astonish.people.tables.facts import choose, fact_of
 from astonish.people.tables.regressors import regressors
 from astonish.responses import ResponseInput
-from astonish.theory import expfam, rule, surprise
 from families import ANGLES
+from laboratory import by_numpy, expfam, rule, surprise
 
 CIRCLE = np.linspace(-np.pi, np.pi, 20_001)[:-1]
 STEP = CIRCLE[1] - CIRCLE[0]
@@ -48,8 +48,11 @@ def in_double() -> Any:
         yield
 
 
+_prior = by_numpy(lambda period, mean, k: VonMises(period=period).prior(mean, k))
+
+
 def _belief(mean: float, k: float, period: float = 2 * np.pi) -> VonMisesBelief:
-    return jax.tree.map(np.asarray, VonMises(period=period).prior(mean, k))
+    return _prior(period, mean, k)
 
 
 def _log_density(belief: VonMisesBelief) -> Any:
@@ -67,22 +70,27 @@ def _of_k(k: Any) -> Any:
     return log_i0_less(k * k)
 
 
+_functions = [_of_k, jax.grad(_of_k), jax.grad(jax.grad(_of_k))]
+_first, _second, _third, _ratio, _root = map(by_numpy, (*_functions, log_bessel_ratio, root_less_one))
+
+
 @pytest.mark.parametrize("k", SIZES)
 def test_bessel_functions_and_their_derivatives(k: float) -> None:
     with mp.workdps(60):
         x = mp.mpf(k)
         ratio, root = mp.besseli(1, x) / mp.besseli(0, x), mp.sqrt(1 + x * x)
         exact = [mp.log(mp.besseli(0, x)), ratio - x / root, 1 - ratio / x - ratio**2 - root**-3, mp.log(ratio)]
-    found = [_of_k(k) + root_less_one(k * k), jax.grad(_of_k)(k), jax.grad(jax.grad(_of_k))(k), log_bessel_ratio(k * k)]
+    found = [_first(k) + _root(k * k), _second(k), _third(k), _ratio(k * k)]
     for one, other, rtol in zip(found, exact, (1e-15, 2e-14, 1e-12, 1e-13), strict=True):
         assert_allclose(float(one), float(other), rtol=rtol)
-    assert_allclose(float(_of_k(k) - k + root_less_one(k * k)), np.log(special.ive(0, k)), rtol=1e-7, atol=1e-15)
+    assert_allclose(float(_first(k) - k + _root(k * k)), np.log(special.ive(0, k)), rtol=1e-7, atol=1e-15)
 
 
 def test_at_zero_and_far_out_all_derivatives_are_numbers() -> None:
     derivatives = [log_i0_less]
     for _ in range(4):
         derivatives.append(jax.grad(derivatives[-1]))
+    derivatives = list(map(by_numpy, derivatives))
     at_zero = [float(each(0.0)) for each in derivatives]
     with mp.workdps(30):
         series = mp.taylor(lambda s: mp.log(mp.hyp0f1(1, s / 4)) - mp.sqrt(1 + s) + 1, 0, 4)
@@ -124,9 +132,11 @@ def test_no_opinion_and_opposite_samples_have_no_direction_but_all_numbers() -> 
     for belief in (family.prior(), expfam.bayes(family, family.likelihood(0.0), np.pi)):
         assert np.isfinite([belief.mean, belief.std, expfam.entropy(family, belief)]).all()
     assert_allclose(expfam.entropy(family, family.prior()), np.log(2 * np.pi))
-    slopes = jax.jacfwd(lambda k: family.prior(0.3, k))(0.0)
+    slopes = by_numpy(jax.jacfwd(lambda k: family.prior(0.3, k)))(0.0)
     assert_allclose([slopes.cosine, slopes.sine], [np.cos(0.3), np.sin(0.3)])
-    assert np.isfinite(jax.grad(lambda k: rule.smile(family, family.prior(0.3, k), 2.0, 0.1).belief.mean)(0.0))
+    assert np.isfinite(
+        by_numpy(jax.grad(lambda k: rule.smile(family, family.prior(0.3, k), 2.0, 0.1).belief.mean))(0.0)
+    )
 
 
 PAIRS = [
@@ -176,9 +186,9 @@ def test_predictions_are_compared_whatever_their_width(k: float) -> None:
     width = min(1.0, k**-0.5)
     a, b = _belief(0.4, 3 * k), _belief(0.4 + width, 5 * k)
     fine = 0.4 + np.linspace(-1, 1, 20_001)[:-1] * min(np.pi, 30 * width)
-    p, q = (np.asarray(jax.vmap(lambda x, own=own: expfam.log_evidence(family, own, x))(fine)) for own in (a, b))
+    p, q = (by_numpy(jax.vmap(lambda x, own=own: expfam.log_evidence(family, own, x)))(fine) for own in (a, b))
     expected = np.exp(p) @ (p - q) * (fine[1] - fine[0])
-    assert_allclose(family.predictive_divergence(a, b, 0.0), expected, rtol=1e-7, atol=1e-15)
+    assert_allclose(by_numpy(VonMises.predictive_divergence)(family, a, b, 0.0), expected, rtol=1e-7, atol=1e-15)
 
 
 def test_close_and_firm_beliefs_keep_their_digits() -> None:
@@ -229,7 +239,6 @@ def test_with_little_noise_smile_is_that_of_a_gaussian() -> None:
 def test_derivatives_in_both_modes_are_those_of_differences(kind: Any) -> None:
     xs = jnp.asarray([0.3, -0.2, 2.9, -2.9, 3.0])
 
-    @jax.jit
     def total(k: Any) -> Any:
         learner = kind(VonMises(k), 0.3)
 
@@ -239,9 +248,9 @@ def test_derivatives_in_both_modes_are_those_of_differences(kind: Any) -> None:
 
         return jax.lax.scan(step, jax.tree.map(jnp.asarray, learner.init()), xs)[1].sum()
 
-    forward, reverse = jax.jit(jax.jacfwd(total)), jax.jit(jax.grad(total))
+    value, forward, reverse = map(by_numpy, (total, jax.jacfwd(total), jax.grad(total)))
     for k in (0.5, 20.0, 1e6):
-        numeric = (total(k * 1.0001) - total(k * 0.9999)) / (2e-4 * k)
+        numeric = (value(k * 1.0001) - value(k * 0.9999)) / (2e-4 * k)
         assert_allclose([forward(k), reverse(k)], [numeric] * 2, rtol=1e-4, atol=1e-6)
     assert np.isfinite([derivative(k) for derivative in (forward, reverse) for k in (1e-6, 1e10, 1e100)]).all()
 

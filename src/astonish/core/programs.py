@@ -279,7 +279,7 @@ def _operation(equation: Any) -> tuple[Operation, bool]:
     name, variables = primitive.name, [*equation.invars, *equation.outvars]
     if name in CALLS:
         return _program(params[CALLS[name]]), True
-    if name in _CONTROL:
+    if name in _CONTROL and all(_is_number(variable.aval) for variable in variables):
         return _CONTROL[name](**params), True
     if all(_is_number(variable.aval) for variable in variables):
         of_floats = all(variable.aval.dtype.kind == "f" for variable in equation.invars)
@@ -329,6 +329,22 @@ def _while(cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: in
     return repeat
 
 
+def _scan(jaxpr: Any, length: int, reverse: bool, num_consts: int, num_carry: int, **_: Any) -> Operation:
+    program, begin = _program(jaxpr), num_consts + num_carry
+
+    def through(*values: Any) -> list[Any]:
+        state, rows = list(values[num_consts:begin]), []
+        for at in reversed(range(length)) if reverse else range(length):
+            made = program(*values[:num_consts], *state, *(part[at] for part in values[begin:]))
+            state = made[:num_carry]
+            rows.append(made[num_carry:])
+        rows = rows[::-1] if reverse else rows
+        avals = enumerate(jaxpr.out_avals[num_carry:])
+        return [*state, *(np.array([row[k] for row in rows], of.dtype).reshape(length, *of.shape) for k, of in avals)]
+
+    return through
+
+
 def _cond(branches: Any, **_: Any) -> Operation:
     programs = list(map(_program, branches))
     return lambda which, *values: programs[min(max(int(which), 0), len(programs) - 1)](*values)
@@ -364,7 +380,7 @@ def _dot(a: Any, b: Any, dimension_numbers: Any, **_: Any) -> Any:
     return np.einsum(a, of_a, b, of_b, kept)[()]
 
 
-_CONTROL: dict[str, Operation] = {"while": _while, "cond": _cond}
+_CONTROL: dict[str, Operation] = {"while": _while, "cond": _cond, "scan": _scan}
 ELEMENTWISE: dict[str, Operation] = {
     "add": operator.add, "add_any": operator.add, "sub": operator.sub, "mul": operator.mul, "neg": operator.neg,
     "max": np.maximum, "min": np.minimum, "abs": np.abs, "sign": np.sign, "square": np.square,

@@ -2,7 +2,7 @@
 
 import pickle
 from collections.abc import Callable, Sequence
-from functools import partial, reduce, wraps
+from functools import cache, partial, reduce, wraps
 from inspect import signature
 from itertools import product
 from pathlib import Path
@@ -318,15 +318,18 @@ def differentiable(learner: Learner) -> tuple[str, ...]:
     return tuple(path for path, each in parameters(learner).items() if not each.known.domain.whole)
 
 
-@partial(jax.jit, static_argnums=3)
-def derivative(learner: Learner, xs: Any, observed: Any, names: tuple[str, ...], direction: Any) -> Array:
-    """The derivative of the `total` as these parameters change in this direction."""
-    known = parameters(learner)
+@cache
+def derivative(names: tuple[str, ...]) -> Callable[..., Array]:
+    """Make the derivative of the `total` as these parameters change in a direction."""
 
-    def moved(values: Any) -> Array:
-        return total(with_parameters(learner, dict(zip(names, values, strict=True))), xs, observed)
+    def in_direction(learner: Learner, xs: Any, observed: Any, direction: Any) -> Array:
+        def moved(values: Any) -> Array:
+            return total(with_parameters(learner, dict(zip(names, values, strict=True))), xs, observed)
 
-    return jax.jvp(moved, (jnp.stack([known[name].value for name in names]),), (direction,))[1]
+        known = parameters(learner)
+        return jax.jvp(moved, (jnp.stack([known[name].value for name in names]),), (direction,))[1]
+
+    return interpreted(in_direction)
 
 
 @_learner_check
@@ -342,7 +345,7 @@ def gradients_are_finite(case: CheckedLearner) -> None:
     learner, gapped = as_double(case.learner), jax.tree.map(with_nan, xs)
     names = differentiable(learner)
     for name, direction in zip(names, np.eye(len(names)), strict=True):
-        clean, other = (float(derivative(learner, part, observed, names, direction)) for part in (xs, gapped))
+        clean, other = (float(derivative(names)(learner, part, observed, direction)) for part in (xs, gapped))
         holds(np.isfinite(clean), f"the derivative of {case.name} by {name} is {clean}")
         agree(other, clean, f"a NaN where a sample is missing changes the derivative of {case.name} by {name}")
 
