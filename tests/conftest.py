@@ -1,5 +1,8 @@
 """Runs every test in double precision, as `run` and `Stream` compute, unless it is marked `single`.
 
+`budget.json` says how many seconds each file may take on two idle cores. The longest run first, each file in one
+process, which keeps its programs; a run says which file took more. `pytest --write-budget` writes what was measured.
+
 The tests compile two thousand programs to run most of them once, so the compiler is told not to take pains: the same
 arithmetic in half the time. Only modules marked `computes`, whose programs run for long, are compiled with care.
 `XLA_FLAGS= pytest` compiles everything as users do, and so do the commands that tests start. What was compiled is kept
@@ -7,9 +10,12 @@ in .pytest_cache, for the other processes of this run and for the next run, whic
 """
 
 import gc
+import json
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jax
 import matplotlib as mpl
@@ -30,7 +36,38 @@ jax.config.update("jax_compilation_cache_dir", CACHE)
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 gc.set_threshold(100_000, 50, 100)  # tracing makes many objects, among which there is little to be collected
+BUDGET, SLACK, LEAST = Path(__file__).with_name("budget.json"), 1.3, 2.0  # a share, and seconds that may always be lost
 MANY, MUCH = 40_000, 3 * 2**30  # pieces of memory, and bytes, that programs may take up; Linux gives a process 65530
+
+
+def _budget() -> dict[str, float]:
+    seconds: dict[str, float] = json.loads(BUDGET.read_text()) if BUDGET.exists() else {}
+    return seconds
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--write-budget", action="store_true", help="write the seconds of each file into tests/budget.json"
+    )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    budget = _budget()
+    items.sort(key=lambda item: -budget.get(item.nodeid.partition("::")[0], 0.0))
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    taken: Counter[str] = Counter()
+    for report in (report for reports in terminalreporter.stats.values() for report in reports):
+        taken[getattr(report, "nodeid", "").partition("::")[0]] += getattr(report, "duration", 0.0)
+    if config.getoption("--write-budget"):
+        seconds = {file: round(time, 1) for file, time in taken.most_common() if time >= 0.5}
+        BUDGET.write_text(json.dumps(seconds, indent=0) + "\n")
+    for file, allowed in _budget().items():
+        if taken[file] > SLACK * allowed + LEAST:
+            terminalreporter.write_line(
+                f"{file} took {taken[file]:.0f} s, and its budget is {allowed:.0f} s", yellow=True
+            )
 
 
 @pytest.fixture(scope="module", autouse=True)
