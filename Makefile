@@ -42,6 +42,7 @@ bench: .venv/ready  ## speed, as ratios against named rivals measured in the sam
 
 hostile: .venv/ready  ## long attacks on all of it: steps, kills, flipped bits, requests, interruptions, threads
 	$(BIN)/python hostile/main.py
+	$(BIN)/pytest -m hostile tests
 
 docs: .venv/ready  ## the site, into docs/_build/html: every example is run, and every link within it checked
 	rm -rf docs/_build

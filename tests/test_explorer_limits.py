@@ -273,6 +273,7 @@ def test_connections_on_which_nothing_comes_are_closed(port: int) -> None:
             assert (rest.rpartition(b"\r\n\r\n")[2], bool(rest)) == (answer, bool(answer)), sent[:80]
 
 
+@pytest.mark.hostile
 def test_connections_on_which_only_drops_come_are_closed(port: int) -> None:
     with ExitStack() as stack:
         clients = [stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60)) for _ in range(3)]

@@ -473,7 +473,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return _contents(folder / "out")
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("how", [pytest.param(signal.SIGKILL, marks=pytest.mark.hostile), signal.SIGINT])
 def test_a_run_that_was_stopped_goes_on_where_it_was(
     how: signal.Signals, whole: dict[str, bytes], tmp_path: Path
 ) -> None:

@@ -92,28 +92,45 @@ def _written(folder: Path) -> pd.DataFrame:
     return pd.concat(pd.read_parquet(folder / "surprises" / name) for name in added).sort_values("time")
 
 
-@WITH_SPARK
-def test_a_killed_query_goes_on_where_it_was(tmp_path: Path) -> None:
+@pytest.fixture
+def readings(tmp_path: Path) -> pd.DataFrame:
+    """Rows that wait in files for a query, each out of order."""
     pytest.importorskip("pyspark", reason="pyspark is not installed here: pip install 'astonish[spark]'")
-    rows, log = _readings(), tmp_path / "surprises" / "_spark_metadata"
+    rows = _readings()
     (tmp_path / "readings").mkdir()
     for i, part in enumerate(np.split(np.arange(len(rows)), FILES)):
         place = tmp_path / "readings" / f"{i}.parquet"
-        rows.iloc[np.random.default_rng(i).permutation(part)].to_parquet(place)  # the job puts them in order
+        rows.iloc[np.random.default_rng(i).permutation(part)].to_parquet(place)
         os.utime(place, (1_000_000_000 + i,) * 2)  # so that the oldest is the first
+    return rows
+
+
+def _finish(folder: Path, rows: pd.DataFrame) -> None:
+    """Run the job to its end, which leaves what a bank learns of all rows."""
+    with _job(folder, "--once", "--states", str(folder / "states")) as job:
+        assert job.wait(300) == 0, (folder / "log").read_text()
+    wanted, bank = _expected(rows)
+    _same(_written(folder), wanted)
+    states = pd.read_parquet(folder / "states").set_index("key").estimate
+    assert len(states) == len(bank)
+    np.testing.assert_allclose(states[bank.keys()], bank.estimate(bank.keys()), rtol=1e-12)
+
+
+@WITH_SPARK
+def test_a_query_writes_what_a_bank_learns(readings: pd.DataFrame, tmp_path: Path) -> None:
+    _finish(tmp_path, readings)
+
+
+@WITH_SPARK
+@pytest.mark.hostile
+def test_a_killed_query_goes_on_where_it_was(readings: pd.DataFrame, tmp_path: Path) -> None:
+    log = tmp_path / "surprises" / "_spark_metadata"
     with _job(tmp_path) as job:
         while not (log / "1").exists():
             assert job.poll() is None, (tmp_path / "log").read_text()
             time.sleep(0.02)
-    half = len(_written(tmp_path))
-    assert 2 * ROWS <= half < FILES * ROWS  # it was killed on the way
-    with _job(tmp_path, "--once", "--states", str(tmp_path / "states")) as job:
-        assert job.wait(300) == 0, (tmp_path / "log").read_text()
-    wanted, bank = _expected(rows)
-    _same(_written(tmp_path), wanted)
-    states = pd.read_parquet(tmp_path / "states").set_index("key").estimate
-    assert len(states) == len(bank)
-    np.testing.assert_allclose(states[bank.keys()], bank.estimate(bank.keys()), rtol=1e-12)
+    assert 2 * ROWS <= len(_written(tmp_path)) < FILES * ROWS  # it was killed on the way
+    _finish(tmp_path, readings)
 
 
 def _learn(learning: ShardUpdate, state: State, chunks: Sequence[pd.DataFrame]) -> pd.DataFrame:

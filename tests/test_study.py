@@ -171,6 +171,7 @@ def test_a_worker_that_is_killed_loses_nothing(cluster: Executor, tmp_path: Path
     assert files(tmp_path / "threads") == files(tmp_path / "cluster")
 
 
+@pytest.mark.hostile
 def test_a_setting_that_kills_every_worker_fails_and_the_others_do_not(cluster: Any, tmp_path: Path) -> None:
     brain = cluster._client.cluster.scheduler
     patience, brain.allowed_failures = brain.allowed_failures, 0
@@ -204,11 +205,12 @@ study = Study({f"sleepy/seed={k}": {"seed": k} for k in range(60)}, compute)
 """
 
 
-def test_a_sweep_killed_at_random_moments_ends_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.hostile)])
+def test_a_sweep_killed_at_random_moments_ends_the_same(kills: int, tmp_path: Path) -> None:
     study, out = tmp_path / "sleepy.py", tmp_path / "killed"
     study.write_text(SLEEPY)
     rng = random.Random(7)
-    for _ in range(5):
+    for _ in range(kills):
         before = len(list(out.glob("results/*/*.npz")))
         process = subprocess.Popen(
             [*TYPED, study, "--out", out], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=_environment()
@@ -219,7 +221,7 @@ def test_a_sweep_killed_at_random_moments_ends_the_same(tmp_path: Path) -> None:
         process.kill()
         process.wait()
     some = len(list(out.glob("results/*/*.npz")))
-    assert 5 <= some < 60
+    assert kills <= some < 60
     _typed(study, "--out", out).check_returncode()
     run_study(read_study(study), tmp_path / "whole")
     assert files(out) == files(tmp_path / "whole")
