@@ -15,7 +15,6 @@ from functools import partial
 from hmac import compare_digest
 from ipaddress import ip_address
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import h11
@@ -49,10 +48,9 @@ STATIC = Path(__file__).parent / "static"
 LARGEST_REQUEST = 64 * 1024
 AT_ONCE = 2  # answers computed side by side
 COMPILED = "/jax/core/compile/backend_compile_duration"  # what JAX calls the event that a program was compiled
-PROGRAMS = 12  # compiled programs, of one to twenty megabytes each, that are held until they are next forgotten
+PROGRAMS = 16  # compiled programs, of one to twenty megabytes each, that are kept beside those of the warm-up
 GLIBC = ((-8, 2), (-3, 2**16))  # for its mallopt, M_ARENA_MAX and M_MMAP_THRESHOLD: so that what is freed is given back
 NO_GLIBC = (AttributeError, OSError, TypeError)  # what calls of it raise on other systems
-KEEP_ALL = {"jax_persistent_cache_min_compile_time_secs": 0.0, "jax_persistent_cache_min_entry_size_bytes": -1}
 COMPRESSION = 1  # of 9; more would take longer than it saves
 UPLOADS = 4  # tables held in memory; one is computed, the others wait for it
 SECONDS = 20  # that the server waits for a request, or for the next `PROGRESS` bytes of its body
@@ -93,8 +91,8 @@ def make_app(
         worker: Reads the tables that people send, within its limits.
         jobs: The analyses that people ask for, within their limits.
         feed: A stream to be shown.
-        programs: Number of programs compiled since the warm-up above which all are forgotten, and read again from a
-            temporary folder when they are needed; only where nothing else computes.
+        programs: Number of programs compiled since the warm-up above which all are forgotten; only where nothing else
+            computes.
     """
     data, gaussian, maze = DataTab(learners), GaussianTab(learners), MazeTab(learners)
     process, fits = worker or Worker(), jobs or Jobs()
@@ -120,18 +118,14 @@ def make_app(
         state.controls = {"data": data.controls, **{name: tab.controls for name, tab in tabs.items()}}
         state.answers = {**more, **{name: tab.answer for name, tab in tabs.items()}}
         state.tables = {"preview": data.preview, "data": data.answer, "table": data.table, "explain-data": data.explain}
-        with TemporaryDirectory(prefix="astonish-compiled-", ignore_cleanup_errors=True) as folder:
-            with suppress(*NO_GLIBC):
-                for option in GLIBC:
-                    ctypes.CDLL(None).mallopt(*option)
-            if programs < math.inf and jax.config.values["jax_compilation_cache_dir"] is None:
-                for name, value in {"jax_compilation_cache_dir": folder, **KEEP_ALL}.items():
-                    jax.config.update(name, value)  # forgotten programs are read from there
-            async with create_task_group() as group:
-                if warm:
-                    group.start_soon(warm_up, state, tabs)
-                yield
-                group.cancel_scope.cancel()  # a compilation is waited for: cut short, it takes Python down with it
+        with suppress(*NO_GLIBC):
+            for option in GLIBC:
+                ctypes.CDLL(None).mallopt(*option)
+        async with create_task_group() as group:
+            if warm:
+                group.start_soon(warm_up, state, tabs)
+            yield
+            group.cancel_scope.cancel()  # what is being compiled is waited for: cut short, it takes Python down with it
         process.end()
         await to_thread.run_sync(fits.end)
 
