@@ -7,10 +7,12 @@ BIN := .venv/bin
 QUICK = JAX_DISABLE_MOST_OPTIMIZATIONS=1 XLA_FLAGS="$$($(BIN)/python -m tests.jax_versions)" \
 	JAX_COMPILATION_CACHE_DIR=$(CURDIR)/.pytest_cache/jax JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 \
 	JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1
+CONTRACTS = architecture bank beliefs engines fit interpreter learners measures native people_commands properties requests \
+	series_and_stream trials
 INSTALL = $(BIN)/python -m pip install --quiet $(addprefix --constraint ,$(CONSTRAINTS)) --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test check unit smoke programs bench hostile docs package verdicts validate clean
+.PHONY: help reproduce test quick contracts check unit smoke programs bench hostile docs package verdicts validate clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -21,6 +23,12 @@ reproduce: .venv/user  ## draw all figures of the paper, and check every claim, 
 
 test: .venv/ready  ## everything that must hold: check, unit, smoke and docs, two at a time
 	$(MAKE) --no-print-directory --jobs 2 check unit smoke docs
+
+quick: .venv/ready  ## what to run before a commit: check, and one case of every contract
+	$(MAKE) --no-print-directory --jobs 2 check contracts
+
+contracts: .venv/ready
+	$(BIN)/pytest --first --dist worksteal $(patsubst %,tests/test_%.py,$(CONTRACTS))
 
 check: .venv/ready  ## lint, format, types, and who may import whom
 	$(BIN)/ruff check

@@ -46,12 +46,21 @@ def _budget() -> dict[str, float]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--first", action="store_true", help="of each test, and of each promise of a contract, one case")
     parser.addoption(
         "--write-budget", action="store_true", help="write the seconds of each file into tests/budget.json"
     )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--first"):
+        first: dict[Any, pytest.Item] = {}
+        for item in items:
+            parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+            others = [repr(value) for name, value in parameters.items() if name != "case" and "case" in parameters]
+            first.setdefault((item.nodeid.partition("[")[0], *others), item)
+        config.hook.pytest_deselected(items=list(set(items) - set(first.values())))
+        items[:] = first.values()
     budget = _budget()
     items.sort(key=lambda item: -budget.get(item.nodeid.partition("::")[0], 0.0))
 
