@@ -84,7 +84,11 @@ def room(request: pytest.FixtureRequest) -> Iterator[None]:
     """Compiled programs are forgotten between modules before they fill what a process may have."""
     computes = request.node.get_closest_marker("computes") is not None
     jax.config.update("jax_disable_most_optimizations", HASTY and not computes)
+    environment = dict(os.environ)
     yield
+    left = {name: value for name, value in os.environ.items() if environment.get(name) != value}
+    left.pop("PYTEST_CURRENT_TEST", None)
+    assert not left, f"{request.node.name} leaves {left} in the environment"
     pieces, pages = Path("/proc/self/maps"), Path("/proc/self/statm")
     if not pieces.exists() or pieces.read_text().count("\n") > MANY or _resident(pages) > MUCH:
         jax.clear_caches()

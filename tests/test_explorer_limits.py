@@ -358,6 +358,7 @@ def test_the_command_prints_a_secret_link_where_others_can_reach_it(
         apps.append(app)
         return SimpleNamespace(run=lambda sockets: sockets[0].close())
 
+    monkeypatch.setenv("ASTONISH_ENGINE", "xla")  # which the command sets for its process
     monkeypatch.setattr(server, "make_server", made)
     monkeypatch.setattr(server, "warm_up", cold)
     monkeypatch.setattr("webbrowser.open", opened.append)

@@ -16,7 +16,7 @@ from astonish.core.parameters import declared
 from astonish.models.parameters import with_parameters
 
 RNG = np.random.default_rng(3)
-EQUAL = np.ones(10_000, int)
+EQUAL = np.ones(3_000, int)
 MIXED = np.concatenate([np.ones(400, int), np.zeros(3, int), np.ones(3, int), RNG.integers(0, 2, 200)])
 JUMPS = np.array([1e6, -1e6, 1e6, 0.0, 1.0, 1e6] * 5)
 OUTLIERS = np.concatenate([np.zeros(50), [1e6, -1e6, 0.0, 1e6, 1e6], RNG.normal(size=50), [1e150, -1e150, 0.0, 1.0]])
@@ -101,7 +101,7 @@ BELIEVERS: dict[str, tuple[list[Any], tuple[Any, ...]]] = {
                         (1e-6, 1.0, 20.0, 1e6)), (EQUAL * 1.2, ANGLES)),
     "rows": ([*every(lambda kind, value: kind(ROWS, value), (learners.Leaky, learners.VarSmile), (0.0, TINY, 0.5, 1.0)),
               *every(lambda hazard: learners.MessagePassing(ROWS, hazard, hypotheses=3), (TINY, 0.5, SURE))],
-             ((np.arange(10_000) % 3, EQUAL * 0),)),
+             ((np.arange(len(EQUAL)) % 3, EQUAL * 0),)),
     "beta-interval": ([*every(lambda ends: learners.Leaky(beliefs.BetaInterval(*ends), 1.0), ENDS),
                        *every(lambda ends: learners.MessagePassing(beliefs.BetaInterval(*ends), 0.01, hypotheses=3),
                               ENDS)],

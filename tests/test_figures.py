@@ -91,7 +91,14 @@ def test_a_drawing_has_labelled_axes(figure: Figure) -> None:
     plt.close(drawing)
 
 
-@every
+LONG = ("1", "8", "readings", "em", "cost")
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [pytest.param(figure, marks=pytest.mark.hostile if figure.name in LONG else ()) for figure in SHORT],
+    ids=[figure.name for figure in SHORT],
+)
 def test_the_same_seed_gives_the_same_numbers(figure: Figure) -> None:
     again = figure.compute(QUICK)
     assert list(again) == list(_tables(figure.name))

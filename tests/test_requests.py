@@ -159,7 +159,7 @@ class _MoreRequest(FitRequest):
 STUDY = '[study]\nkind = "gaussian"\nseed = [1, 2]\nepisodes = 2\nsteps = 20\n[[learner]]\nname = "delta"\n'
 
 
-@pytest.mark.parametrize("words", ["reproduce 1 --quick --seed 5", "sweep study.toml"])
+@pytest.mark.parametrize("words", ["reproduce 4 --quick --seed 5", "sweep study.toml"])
 def test_what_makes_no_use_of_a_table_is_repeated_from_its_file_too(
     words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ versions and the processor, with a checksum; what is damaged is compiled again. 
 
 import ctypes
 import hashlib
+import math
 import os
 import platform
 import sys
@@ -68,7 +69,7 @@ class Lowered(NamedTuple):
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape))
+        return math.prod(self.shape)
 
     @property
     def kind(self) -> str:
@@ -113,7 +114,7 @@ def filled(kind: Any, arrays: Sequence[Any]) -> Any:
 
 def nbytes(aval: Any) -> int:
     """How many bytes an array takes."""
-    return int(np.prod(aval.shape)) * np.dtype(aval.dtype).itemsize
+    return math.prod(aval.shape) * np.dtype(aval.dtype).itemsize
 
 
 def lowered(value: Value) -> Lowered:
@@ -131,7 +132,7 @@ def lowered(value: Value) -> Lowered:
 
 def positions(shape: Sequence[int]) -> Any:
     """Where each number of an array is, counted row after row."""
-    return np.arange(int(np.prod(shape))).reshape(shape)
+    return np.arange(math.prod(shape)).reshape(shape)
 
 
 class Builder(ir.IRBuilder):  # type: ignore[misc]
@@ -174,7 +175,7 @@ class Builder(ir.IRBuilder):  # type: ignore[misc]
         dtype = np.dtype(aval.dtype)
         if dtype.kind == "b":
             raise UnsupportedError("states of booleans")
-        place, kind = self.gep(pointer, [WORD(at)], source_etype=BYTE), array_type(dtype, int(np.prod(aval.shape)))
+        place, kind = self.gep(pointer, [WORD(at)], source_etype=BYTE), array_type(dtype, math.prod(aval.shape))
         return Lowered(aval.shape, dtype, self.load(place, typ=kind, align=dtype.itemsize))
 
     def store_array(self, pointer: Any, at: int, value: Value) -> None:

@@ -4,6 +4,7 @@ Each operation has a rule: elementwise ones in `arithmetic`, the others here. Ca
 What has no rule is refused (`UnsupportedError`), never guessed.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,7 +48,7 @@ class Lowering(Arithmetic):
 
         for equation in jaxpr.eqns:
             name, params, needed = equation.primitive.name, equation.params, list(map(read, equation.invars))
-            if any(np.prod(variable.aval.shape) > LARGEST for variable in equation.outvars):
+            if any(math.prod(variable.aval.shape) > LARGEST for variable in equation.outvars):
                 raise UnsupportedError("large arrays", expected=True)
             if name in CALLS:
                 results: Any = self.run(params[CALLS[name]], needed)
@@ -175,9 +176,9 @@ def _moves(place: Callable[..., Any] = lambda where, **_: where) -> Callable[...
     """A rule for what only moves numbers: where they come from, end to end, is found by moving positions."""
 
     def rule(low: Lowering, *values: Value, out: Any = None, **params: Any) -> Value:
-        begins = np.cumsum([0, *(int(np.prod(value.shape)) for value in values)])
+        begins = np.cumsum([0, *(math.prod(value.shape) for value in values)])
         where = place(*(positions(v.shape) + begin for v, begin in zip(values, begins, strict=False)), **params)
-        source = values[0] if len(values) == 1 else low.joined([lowered(v) for v in values if np.prod(v.shape)])
+        source = values[0] if len(values) == 1 else low.joined([lowered(v) for v in values if math.prod(v.shape)])
         return low.moved(source, where if out is None else np.reshape(where, _held(out).shape))
 
     return rule
@@ -225,14 +226,14 @@ def _dot(low: Lowering, a: Value, b: Value, dimension_numbers: Any, out: Any, **
     def ordered(value: Value, batch: Any, contract: Any) -> Any:
         """Positions by batch, free and contracted axes, each of them flattened."""
         free = [k for k in range(len(value.shape)) if k not in (*batch, *contract)]
-        sizes = [int(np.prod([value.shape[k] for k in axes])) for axes in (batch, free, contract)]
+        sizes = [math.prod([value.shape[k] for k in axes]) for axes in (batch, free, contract)]
         return positions(value.shape).transpose([*batch, *free, *contract]).reshape(sizes)
 
     at_a, at_b = ordered(a, batch_a, contract_a)[:, :, None], ordered(b, batch_b, contract_b)[:, None]
     shape = np.broadcast_shapes(at_a.shape, at_b.shape)
     factors = [low.moved(low.do("convert_element_type", value, new_dtype=out.dtype), np.broadcast_to(at, shape))
                for value, at in ((a, at_a), (b, at_b))]  # fmt: skip
-    if np.prod(shape[:3]) == 1:
+    if math.prod(shape[:3]) == 1:
         return low.combined("add", low.do("mul", *factors), (3,)).reshaped(out.shape)
     total = None
     for k in range(shape[3]):
@@ -310,7 +311,7 @@ class _Memory:
 
     def _array(self, shape: Shape, value: Any) -> Lowered:
         if self._is_bits:
-            value = self._low.trunc(value, array_type(bool, int(np.prod(shape))))
+            value = self._low.trunc(value, array_type(bool, math.prod(shape)))
         return Lowered(shape, self._value.dtype, value)
 
 
@@ -333,7 +334,7 @@ def _places(low: Lowering, fixed: Any, starts: Sequence[tuple[Value, int, int]])
 
 
 def _strides(shape: Shape) -> list[int]:
-    return [int(np.prod(shape[k + 1 :])) for k in range(len(shape))]
+    return [math.prod(shape[k + 1 :]) for k in range(len(shape))]
 
 
 def _block(low: Lowering, shape: Shape, sizes: Any, starts: Sequence[Value]) -> Value:
@@ -355,7 +356,7 @@ def _windows(low: Lowering, shape: Shape, indices: Value, d: Any, sizes: Any) ->
         k: sizes[axis] for k, axis in zip(window, kept, strict=True)
     }
     result = tuple(lengths[k] for k in range(len(lengths)))
-    grid = np.indices(result).reshape(len(result), int(np.prod(result)))
+    grid = np.indices(result).reshape(len(result), math.prod(result))
     fixed = np.zeros(grid.shape[1], np.int64)
     for k, axis in zip(window, kept, strict=True):
         fixed += grid[k] * strides[axis]
@@ -401,7 +402,7 @@ def _scatter(add: str | None) -> Callable[..., Value]:
         sizes = [1 if k in dropped else update.shape[next(window)] for k in range(len(value.shape))]
         places, inside = _windows(low, value.shape, indices, as_gather, sizes)[1:]
         if "CLIP" not in str(mode):  # what lies outside is written behind the end, and lost
-            behind = np.full(places.shape, int(np.prod(value.shape)), np.int64)
+            behind = np.full(places.shape, math.prod(value.shape), np.int64)
             places = low.do("select_n", inside, behind, places)
         return _Memory(low, value).write(places, update, add)
 
