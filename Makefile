@@ -22,7 +22,7 @@ reproduce: .venv/user  ## draw all figures of the paper, and check every claim, 
 	$(BIN)/astonish reproduce --out figures
 
 test: .venv/ready  ## everything that must hold: check, unit, smoke and docs, two at a time
-	$(MAKE) --no-print-directory --jobs 2 check unit smoke docs
+	$(MAKE) --no-print-directory --jobs 2 unit docs check smoke
 
 quick: .venv/ready  ## what to run before a commit: check, and one case of every contract
 	$(MAKE) --no-print-directory --jobs 2 check contracts
