@@ -334,8 +334,9 @@ def test_columns_are_guessed_by_name_and_content() -> None:
 
 
 SERVER = """
-import tempfile, sys
+import signal, sys, tempfile
 from astonish.cli.app import app
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a parent such as nohup may ignore it
 tempfile.tempdir = sys.argv[1]
 app(["explore", "--no-browser", "--port", "0"])
 """
