@@ -36,7 +36,8 @@ check: .venv/ready  ## lint, format, types, and who may import whom
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-unit: .venv/ready programs  ## tests, and the examples in docstrings, README and docs
+unit: .venv/ready  ## tests, and the examples in docstrings, README and docs
+	@sh tests/programs.sh
 	$(BIN)/pytest
 
 smoke: .venv/ready  ## start every benchmark, validation and attack at its smallest size, without rivals
